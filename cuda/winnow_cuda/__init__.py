@@ -1,0 +1,1 @@
+"""Winnow's numeric kernels: arrays in, arrays out. No files, no environment, no engine."""

@@ -1,0 +1,1 @@
+"""One op a file. Each file holds the CPU kernel and, named `*_numpy`, the NumPy twin that defines it."""

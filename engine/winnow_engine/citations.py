@@ -1,0 +1,90 @@
+"""What an answer rests on: the lines it names or quotes, checked against the workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from winnow_engine.core import Citation, Span
+from winnow_engine.index.workspace import IndexedFile, Workspace
+
+_PLACE = re.compile(r"(?P<path>[\w./\\-]+\.\w+|[\w./-]*/[\w.-]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?")
+_CODE_NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`|\b([A-Za-z_][\w.]*)\(")
+_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_SHORTEST_QUOTE = 12  # a line this short (`return self`) stands in too many places to be a quotation
+
+
+def cite(answer: str, workspace: Workspace, spans: Sequence[Span]) -> tuple[Citation, ...]:
+    """Citations in the order found: places written as path:line, then quoted lines, then names of kept units."""
+    found = [*_places(answer, workspace), *_quotes(answer, workspace, spans), *_names(answer, spans)]
+    return tuple(dict.fromkeys(_not_inside(found)))
+
+
+def _not_inside(found: list[Citation]) -> Iterator[Citation]:
+    """All but those that a citation before them covers."""
+    kept: list[Citation] = []
+    for citation in found:
+        if not any(_covers(k, citation) for k in kept):
+            kept.append(citation)
+            yield citation
+
+
+def _covers(outer: Citation, inner: Citation) -> bool:
+    return (
+        outer.path == inner.path
+        and outer.start_line <= inner.start_line
+        and inner.end_line <= outer.end_line
+    )
+
+
+def _places(answer: str, workspace: Workspace) -> Iterator[Citation]:
+    for match in _PLACE.finditer(answer):
+        file = _file_named(match["path"], workspace)
+        start, end = int(match["start"]), int(match["end"] or match["start"])
+        if file is not None and 1 <= start <= end <= file.lines.count:
+            yield Citation(file.path, start, end)
+
+
+def _file_named(name: str, workspace: Workspace) -> IndexedFile | None:
+    """The file with this path, or the only one whose path ends in it."""
+    name = name.replace("\\", "/").removeprefix("./")
+    ending = [file for file in workspace.files if file.path == name or file.path.endswith(f"/{name}")]
+    exact = [file for file in ending if file.path == name]
+    return (exact or ending)[0] if exact or len(ending) == 1 else None
+
+
+def _quotes(answer: str, workspace: Workspace, spans: Sequence[Span]) -> Iterator[Citation]:
+    """Runs of fenced lines that stand in a kept span; a line is compared without its indentation."""
+    places = _line_places(workspace, spans)
+    for block in _FENCE.findall(answer):
+        run: Citation | None = None
+        for line in block.splitlines():
+            place = places.get(line.strip())
+            if run and place and place.path == run.path and place.start_line == run.end_line + 1:
+                run = Citation(run.path, run.start_line, place.end_line)
+                continue
+            if run:
+                yield run
+            run = place
+        if run:
+            yield run
+
+
+def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, Citation]:
+    files = {file.path: file for file in workspace.files}
+    places: dict[str, Citation] = {}
+    for span in spans:
+        text = files[span.path].text_of_lines(span.start_line, span.end_line)
+        for number, line in enumerate(text.splitlines(), span.start_line):
+            if len(line.strip()) >= _SHORTEST_QUOTE:
+                places.setdefault(line.strip(), Citation(span.path, number, number))
+    return places
+
+
+def _names(answer: str, spans: Sequence[Span]) -> Iterator[Citation]:
+    """Kept units that the answer calls by name: `Context.invoke`, `invoke` or invoke()."""
+    by_name = {name: span for span in reversed(spans) if span.name for name in (span.name, span.name.split(".")[-1])}
+    for match in _CODE_NAME.finditer(answer):
+        span = by_name.get(match[1] or match[2])
+        if span is not None:
+            yield Citation(span.path, span.start_line, span.end_line)

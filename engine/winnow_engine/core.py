@@ -1,0 +1,149 @@
+"""The nouns every part of the engine shares, with their invariants.
+
+Lines are 1-based and inclusive. A line ends with LF, CRLF or a lone CR, as in the Language Server Protocol.
+Paths are relative to the workspace root, with forward slashes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from winnow_engine.errors import CancelledError
+
+
+class UnitKind(StrEnum):
+    """What a unit is; see docs/architecture.md for how each language maps to these."""
+
+    FUNCTION = "function"
+    METHOD = "method"
+    CLASS_HEADER = "class_header"
+    IMPORTS = "imports"
+    TOP_LEVEL = "top_level"
+    SECTION = "section"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A run of whole lines of one file that is kept or dropped whole. A file's units tile it, in order.
+
+    `parent` is the index, among the same file's units, of the header this unit stands under (a method's class
+    header); it is smaller than the unit's own index. `name` is qualified by dots (`Context.invoke`) or empty.
+    """
+
+    kind: UnitKind
+    name: str
+    start_byte: int
+    end_byte: int
+    start_line: int
+    end_line: int
+    parent: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.start_byte < self.end_byte, self
+        assert 1 <= self.start_line <= self.end_line, self
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the user is: a line, or a selection of lines, of one workspace file."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.start_line <= self.end_line:
+            raise ValueError(f"lines {self.start_line}-{self.end_line} are not a range of 1-based lines")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user asks, and where from."""
+
+    text: str
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens of the workspace the target may see: a number, or a share of the workspace.
+
+    `keep_ratio`, when given, wins over `keep_tokens`.
+    """
+
+    keep_tokens: int = 2600
+    keep_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.keep_tokens < 1:
+            raise ValueError(f"keep_tokens must be at least 1, not {self.keep_tokens}")
+        if self.keep_ratio is not None and not 0 < self.keep_ratio <= 1:
+            raise ValueError(f"keep_ratio must be in (0, 1], not {self.keep_ratio}")
+
+    def tokens(self, workspace_tokens: int) -> int:
+        """The budget in tokens for a workspace of this size."""
+        if self.keep_ratio is None:
+            return self.keep_tokens
+        return max(1, round(self.keep_ratio * workspace_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines of one file that the target sees. `tokens` counts the drafter's tokens of exactly these lines."""
+
+    path: str
+    start_line: int
+    end_line: int
+    tokens: int
+    score: float
+    kind: UnitKind
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Lines the answer names or quotes; they exist in the workspace."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One report on long work: `done` of `total` (0 when unknown) in `stage`, with the tokens behind it."""
+
+    stage: str
+    done: int
+    total: int
+    tokens: int = 0
+    total_tokens: int = 0
+    elapsed_s: float = 0.0
+
+
+ProgressSink = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """A flag that one thread sets and every stage polls."""
+
+    _event: threading.Event = field(default_factory=threading.Event)
+
+    def cancel(self) -> None:
+        """Ask all work that holds this flag to stop."""
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise CancelledError if cancelled."""
+        if self._event.is_set():
+            raise CancelledError("cancelled")

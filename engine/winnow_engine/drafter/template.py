@@ -1,0 +1,61 @@
+"""The strings a drafter reads: the shared prefix, a file's header, a question, a question about code.
+
+An adapter was trained behind exactly these strings; changing one means training again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from winnow_cuda.shapes import Int32
+
+from winnow_engine.drafter.vocabulary import Vocabulary
+
+# An adapter's training cut the code at the cursor here; the attention of a question to more code dilutes.
+CURSOR_TOKENS = 320
+
+_SYSTEM = "You are a helpful coding assistant. Use the repository below to answer."
+_ASK = "\n\nQuestion: Which function in this repository does the following:"
+_ANSWER = "\nAnswer with the function's code."
+_AT_CURSOR = "\n\nCode at the cursor:\n```{language}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedQuestion:
+    """A question's token ids, int32 [N]; rows `body` hold what the user wrote, or the code at the cursor."""
+
+    ids: Int32
+    body: slice
+
+
+class Template:
+    """Builds token ids in the chat format the vocabulary knows."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        chatml = vocabulary.has_control_token("<|im_start|>")
+        self._file_marker = "<|file_sep|>" if vocabulary.has_control_token("<|file_sep|>") else "\n# file: "
+        start = f"<|im_start|>system\n{_SYSTEM}<|im_end|>\n<|im_start|>user\n" if chatml else "Repository:\n"
+        self.prefix = vocabulary.tokenize(start, special=True)
+        turn = "<|im_end|>\n<|im_start|>assistant\n" if chatml else "\n"
+        self._turn = vocabulary.tokenize(turn, special=True)
+
+    def header(self, path: str) -> Int32:
+        """What stands before a file's code: int32 [H]."""
+        marker = self._vocabulary.tokenize(self._file_marker, special=True)
+        return np.concatenate([marker, self._vocabulary.tokenize(path + "\n")])
+
+    def question(self, text: str) -> EncodedQuestion:
+        """A question about the workspace as a whole."""
+        before, through = (len(self._vocabulary.tokenize(t)) for t in (_ASK, f"{_ASK} {text}"))
+        ids = self._vocabulary.tokenize(f"{_ASK} {text}{_ANSWER}")
+        return EncodedQuestion(np.concatenate([ids, self._turn]), slice(before, through))
+
+    def question_at(self, text: str, code: str, language: str) -> EncodedQuestion:
+        """A question about `code`, the text at the cursor, of which the first CURSOR_TOKENS tokens count."""
+        opening = self._vocabulary.tokenize(_AT_CURSOR.format(language=language))
+        body = self._vocabulary.tokenize(code)[:CURSOR_TOKENS]
+        closing = self._vocabulary.tokenize(f"\n```\nQuestion: {text}")
+        ids = np.concatenate([opening, body, closing, self._turn])
+        return EncodedQuestion(ids, slice(len(opening), len(opening) + len(body)))

@@ -1,0 +1,119 @@
+"""GGUF → the drafter's first layers as float32 matrices, dequantised by the `gguf` package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from gguf.constants import GGMLQuantizationType
+from gguf.quants import dequantize
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
+
+from winnow_engine.errors import ProfileError, UnsupportedModelError
+from winnow_engine.models.gguf_header import GgufHeader, TensorInfo, require_supported
+
+SUPPORTED_ARCHITECTURES = frozenset({"llama", "qwen2", "qwen3"})
+
+Merge = Callable[[str, Float32], Float32]
+"""Called with each matrix's name and value; returns what to use instead (an adapter's low-rank update)."""
+
+
+class GgufTensors:
+    """The tensors of one GGUF, dequantised on demand from a memory map."""
+
+    def __init__(self, path: Path, header: GgufHeader) -> None:
+        self._data = np.memmap(path, np.uint8, mode="r")
+        self._tensors = header.tensors
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
+
+    def info(self, name: str) -> TensorInfo:
+        """Where `name` lies; UnsupportedModelError if the model lacks it."""
+        if name not in self._tensors:
+            raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs")
+        return self._tensors[name]
+
+    def stored_rows(self, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+        """A matrix as stored: uint8 [rows, bytes a row], a view of the file."""
+        info = self.info(name)
+        return self._data[info.offset : info.offset + info.bytes].reshape(info.shape[0], -1)
+
+    def read(self, name: str) -> Float32:
+        """A tensor as float32, contiguous, in NumPy's dimension order ([out, in] for matrices)."""
+        info = self.info(name)
+        raw = self._data[info.offset : info.offset + info.bytes]
+        if info.type is GGMLQuantizationType.F32:
+            return np.array(raw.view(np.float32).reshape(info.shape))
+        rows = raw.reshape(*info.shape[:-1], -1)
+        return np.ascontiguousarray(dequantize(rows, info.type).reshape(info.shape), np.float32)
+
+    def maybe(self, name: str) -> Float32 | None:
+        """As `read`, or None where the architecture has no such tensor."""
+        return self.read(name) if name in self else None
+
+
+class QuantisedEmbedding:
+    """The token embedding, kept as the file has it; a lookup dequantises the distinct rows it needs."""
+
+    def __init__(self, tensors: GgufTensors) -> None:
+        self._stored = tensors.stored_rows("token_embd.weight")
+        self._type = tensors.info("token_embd.weight").type
+
+    def rows(self, ids: Int32) -> Float32:
+        """Embeddings float32 [T, width] of ids int32 [T]."""
+        distinct, back = np.unique(ids, return_inverse=True)
+        found = np.asarray(dequantize(self._stored[distinct], self._type), np.float32)
+        return np.ascontiguousarray(found[back])
+
+
+def shape_of(header: GgufHeader, layers: int) -> TransformerShape:
+    """The shape of the first `layers` layers. UnsupportedModelError names the supported architectures."""
+    require_supported(header, SUPPORTED_ARCHITECTURES)
+    if not 1 <= layers <= header.block_count:
+        raise ProfileError(f"the profile wants {layers} layers, the drafter has {header.block_count}")
+    values, prefix = header.values, header.architecture
+    width, heads = int(values[f"{prefix}.embedding_length"]), int(values[f"{prefix}.attention.head_count"])
+    return TransformerShape(
+        layers=layers,
+        width=width,
+        heads=heads,
+        kv_heads=int(values.get(f"{prefix}.attention.head_count_kv", heads)),
+        head_dim=int(values.get(f"{prefix}.attention.key_length", width // heads)),
+        ffn_width=int(values[f"{prefix}.feed_forward_length"]),
+        rope_base=float(values.get(f"{prefix}.rope.freq_base", 10000.0)),
+        rms_eps=float(values[f"{prefix}.attention.layer_norm_rms_epsilon"]),
+        rope_interleaved=prefix == "llama",
+    )
+
+
+def _unchanged(name: str, value: Float32) -> Float32:
+    return value
+
+
+def load_weights(path: Path, header: GgufHeader, layers: int, merge: Merge = _unchanged) -> Weights:
+    """The embedding and first `layers` layers, each matrix passed through `merge` under its GGUF name."""
+    shape, tensors = shape_of(header, layers), GgufTensors(path, header)
+    decoded = tuple(_layer(tensors, f"blk.{index}", merge) for index in range(layers))
+    return Weights(shape, QuantisedEmbedding(tensors), decoded)
+
+
+def _layer(tensors: GgufTensors, block: str, merge: Merge) -> LayerWeights:
+    def matrix(name: str) -> Float32:
+        full = f"{block}.{name}.weight"
+        return merge(full, tensors.read(full))
+
+    biases = [tensors.maybe(f"{block}.attn_{part}.bias") for part in "qkv"]
+    present = [b for b in biases if b is not None]
+    return LayerWeights(
+        attn_norm=tensors.read(f"{block}.attn_norm.weight"),
+        qkv=np.concatenate([matrix("attn_q"), matrix("attn_k"), matrix("attn_v")]),
+        qkv_bias=np.concatenate(present) if len(present) == 3 else None,
+        q_norm=tensors.maybe(f"{block}.attn_q_norm.weight"),
+        k_norm=tensors.maybe(f"{block}.attn_k_norm.weight"),
+        attn_output=matrix("attn_output"),
+        ffn_norm=tensors.read(f"{block}.ffn_norm.weight"),
+        gate_up=np.concatenate([matrix("ffn_gate"), matrix("ffn_up")]),
+        ffn_down=matrix("ffn_down"),
+    )

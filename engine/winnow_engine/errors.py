@@ -1,0 +1,49 @@
+"""Every error a user can meet, by name. Each message says what is wrong and what to do about it."""
+
+
+class WinnowError(Exception):
+    """Base of all errors that are the user's to know about; anything else that escapes is our bug."""
+
+
+class ModelError(WinnowError):
+    """A model is missing, damaged or not supported."""
+
+
+class ModelNotFoundError(ModelError):
+    """No such model in the registry, or its file is not in the cache."""
+
+
+class ModelDamagedError(ModelError):
+    """A model file has the wrong size, the wrong hash, or cannot be parsed."""
+
+
+class UnsupportedModelError(ModelError):
+    """The GGUF is sound, but its architecture is not one Winnow runs."""
+
+
+class DownloadError(ModelError):
+    """No source could deliver a model file."""
+
+
+class WorkspaceError(WinnowError):
+    """The workspace cannot be read."""
+
+
+class PositionError(WinnowError):
+    """A cursor position or selection does not exist in the workspace."""
+
+
+class BudgetError(WinnowError):
+    """The question, the selection or the budget does not fit the target's context."""
+
+
+class TargetError(WinnowError):
+    """The target model failed while evaluating or sampling."""
+
+
+class ProfileError(WinnowError):
+    """A drafter profile is malformed or does not belong to the drafter."""
+
+
+class CancelledError(WinnowError):
+    """The user cancelled; nothing is wrong and the caches are intact."""

@@ -1,0 +1,21 @@
+"""Python."""
+
+from winnow_engine.index.languages.base import Language, from_package
+
+LANGUAGE = Language(
+    name="python",
+    suffixes=(".py", ".pyi", ".pyw"),
+    grammar=from_package("tree_sitter_python"),
+    outline="""
+        (function_definition name: (identifier) @name) @definition.function
+        (decorated_definition (function_definition name: (identifier) @name)) @definition.function
+        (class_definition name: (identifier) @name) @definition.class
+        (decorated_definition (class_definition name: (identifier) @name)) @definition.class
+        (module (expression_statement (assignment left: (identifier) @name)) @definition.symbol)
+        (module (type_alias_statement left: (type (identifier) @name)) @definition.symbol)
+        (module [(import_statement) (import_from_statement) (future_import_statement)] @import)
+        (comment) @leading
+    """,
+    statements="(module (_) @statement) (block (_) @statement)",
+    references="(identifier) @reference",
+)

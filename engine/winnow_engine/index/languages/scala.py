@@ -1,0 +1,28 @@
+"""Scala, versions 2 and 3."""
+
+from winnow_engine.index.languages.base import Language, from_package
+
+LANGUAGE = Language(
+    name="scala",
+    suffixes=(".scala", ".sc", ".sbt"),
+    grammar=from_package("tree_sitter_scala"),
+    outline="""
+        (function_definition name: (_) @name) @definition.function
+        (class_definition name: (_) @name) @definition.class
+        (trait_definition name: (_) @name) @definition.class
+        (object_definition name: (_) @name) @definition.class
+        (enum_definition name: (_) @name) @definition.class
+        (template_body (val_definition pattern: (identifier) @name) @definition.symbol)
+        (type_definition name: (_) @name) @definition.symbol
+        [(package_clause !body) (import_declaration)] @import
+        [(comment) (block_comment)] @leading
+    """,
+    statements="""
+        (compilation_unit (_) @statement)
+        (template_body (_) @statement)
+        (block (_) @statement)
+        (indented_block (_) @statement)
+        (case_block (_) @statement)
+    """,
+    references="[(identifier) (type_identifier)] @reference",
+)

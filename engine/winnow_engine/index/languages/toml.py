@@ -1,0 +1,11 @@
+"""TOML."""
+
+from winnow_engine.index.languages.base import Language, from_package
+
+LANGUAGE = Language(
+    name="toml",
+    suffixes=(".toml",),
+    grammar=from_package("tree_sitter_toml"),
+    outline="(comment) @leading",
+    statements="[(table) (table_array_element) (pair)] @statement (array (_) @statement)",
+)

@@ -1,0 +1,44 @@
+"""BM25 over units (Robertson and Zaragoza 2009, eq. 3.15), with words cut as code cuts them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_K1, _B = 1.5, 0.75
+_WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def words(text: str) -> list[str]:
+    """`parseHTTPHeader_v2` → parse, http, header, v, 2."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+class LexicalIndex:
+    """An inverted index of the words of a workspace's units."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        lengths = np.zeros(len(texts))
+        for unit, text in enumerate(texts):
+            found = words(text)
+            lengths[unit] = len(found)
+            for word, count in Counter(found).items():
+                self._postings[word].append((unit, count))
+        self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(texts) else 0.0, 1.0))
+
+    def score(self, query: str) -> NDArray[np.float32]:
+        """BM25 of every unit, float32 [U]; 0 where no word of the query stands."""
+        scores = np.zeros(len(self._norm))
+        for word in words(query):
+            postings = self._postings.get(word)
+            if postings:
+                units, counts = (np.array(column) for column in zip(*postings, strict=True))
+                weight = math.log(1 + (len(scores) - len(units) + 0.5) / (len(units) + 0.5))
+                scores[units] += weight * counts * (_K1 + 1) / (counts + self._norm[units])
+        return scores.astype(np.float32)

@@ -1,0 +1,49 @@
+"""Where the lines of a file begin and end, in bytes."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class Lines:
+    """The line table of some bytes. Lines are 1-based; LF, CRLF and a lone CR end a line, as in the LSP.
+
+    Only lines that hold bytes count: `b"a\\n"` is one line, and the empty file has none.
+    `starts[i]` is the byte at which line `i + 1` begins.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        starts = [0, *(match.end() for match in _LINE_END.finditer(data))]
+        if starts[-1] == len(data):
+            starts.pop()
+        self.starts: tuple[int, ...] = tuple(starts)
+        self._size = len(data)
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self.starts)
+
+    def line_of(self, byte: int) -> int:
+        """The line that holds this byte offset; the last line for an offset past the end."""
+        return bisect_right(self.starts, byte)
+
+    def span(self, start_line: int, end_line: int) -> tuple[int, int]:
+        """The bytes [start, end) of these lines, inclusive of both and of the last one's line end."""
+        end = self.starts[end_line] if end_line < self.count else self._size
+        return self.starts[start_line - 1], end
+
+    def size(self, start_line: int, end_line: int) -> int:
+        """How many bytes these lines hold together."""
+        start, end = self.span(start_line, end_line)
+        return end - start
+
+
+def with_lf(data: bytes) -> bytes:
+    """The same lines, each ended by LF: what a grammar reads, so that line numbers never depend on CR."""
+    if b"\r" not in data:
+        return data
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -1,0 +1,218 @@
+"""What a parsed file defines, and on which lines: its language's `outline` captures, put in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from winnow_engine.core import UnitKind
+from winnow_engine.index.syntax import Captures, Syntax
+
+# Deeper classes stay inside the unit around them: no real code has them, and hostile code costs nothing.
+_MAX_NESTING = 20
+
+_KINDS = {
+    "definition.function": UnitKind.FUNCTION,
+    "definition.method": UnitKind.METHOD,
+    "definition.class": UnitKind.CLASS_HEADER,
+}
+
+
+@dataclass
+class Definition:
+    """A function, method, class or section, on 1-based inclusive lines that include its leading comments.
+
+    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line that a
+    definition directly inside of this one occupies.
+    """
+
+    kind: UnitKind
+    name: str
+    first: int
+    last: int
+    parent: int | None = None
+    taken: int = 0
+
+    @property
+    def contains_units(self) -> bool:
+        """Whether definitions inside of this one become units of their own."""
+        return self.kind in (UnitKind.CLASS_HEADER, UnitKind.SECTION)
+
+
+@dataclass
+class Outline:
+    """What a file defines. Definitions come in order of position, each after the one around it.
+
+    `symbols` are all names the file defines, also those without a unit, with their line.
+    `leading` maps the last line of each comment or attribute that has its lines for itself to its first;
+    `comments` are all those lines.
+    """
+
+    definitions: list[Definition] = field(default_factory=list)
+    symbols: list[tuple[str, int]] = field(default_factory=list)
+    imports: set[int] = field(default_factory=set)
+    leading: dict[int, int] = field(default_factory=dict)
+    comments: set[int] = field(default_factory=set)
+
+    def with_leading(self, line: int, floor: int) -> int:
+        """The first line of the comments directly above `line`, all of them below line `floor`."""
+        while self.leading.get(line - 1, floor) > floor:
+            line = self.leading[line - 1]
+        return line
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    kind: UnitKind
+    name: str
+    node: Node
+
+    @property
+    def size(self) -> int:
+        return self.node.end_byte - self.node.start_byte
+
+
+def read_outline(syntax: Syntax, line_count: int) -> Outline:
+    """The outline of a parsed text of `line_count` lines, which end with LF."""
+    matches = syntax.outline()
+    outline = Outline()
+    for node in _nodes(matches, "leading"):
+        if _alone_on_its_lines(node, syntax.text):
+            first, last = _line_range(node)
+            outline.leading[last] = first
+            outline.comments.update(range(first, last + 1))
+    for captures in matches:
+        outline.imports.update(_import_lines(syntax, captures))
+    outline.symbols = list(_symbols(syntax, matches))
+    outline.definitions = _nested(_candidates(syntax, matches), outline)
+    outline.definitions += _sections(syntax, matches, line_count)
+    return outline
+
+
+def _nodes(matches: list[Captures], name: str) -> Iterator[Node]:
+    for captures in matches:
+        yield from captures.get(name, ())
+
+
+def _import_lines(syntax: Syntax, captures: Captures) -> Iterator[int]:
+    callers = captures.get("importer", ())
+    if all(syntax.text_of(node) in syntax.language.importers for node in callers):
+        for node in captures.get("import", ()):
+            first, last = _line_range(node)
+            yield from range(first, last + 1)
+
+
+def _line_range(node: Node) -> tuple[int, int]:
+    """The lines of a node; a node that ends at the start of a line does not reach it."""
+    first, (end_row, end_column) = node.start_point.row + 1, node.end_point
+    return first, max(first, end_row + (end_column > 0))
+
+
+def _alone_on_its_lines(node: Node, text: bytes) -> bool:
+    start = node.start_byte
+    before = text[start - node.start_point.column : start]
+    line_end = text.find(b"\n", max(start, node.end_byte - 1))
+    after = text[node.end_byte : line_end if line_end >= 0 else len(text)]
+    return not before.strip() and not after.strip()
+
+
+def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int]]:
+    seen: set[int] = set()
+    for captures in matches:
+        if not any(capture.startswith("definition.") for capture in captures):
+            continue
+        for node in captures["name"]:
+            if node.start_byte not in seen:
+                seen.add(node.start_byte)
+                yield _clean(syntax, node).rsplit(".", 1)[-1], node.start_point.row + 1
+
+
+def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_Candidate]:
+    """The widest definition of each name node, in order of position, each after the one around it."""
+    widest: dict[int, _Candidate] = {}
+    for captures in matches:
+        for capture, kind in _KINDS.items():
+            if capture in captures:
+                name = captures["name"][0]
+                candidate = _Candidate(kind, _qualified(syntax, captures), captures[capture][0])
+                known = widest.get(name.start_byte)
+                if known is None or candidate.size > known.size:
+                    widest[name.start_byte] = candidate
+    return sorted(widest.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
+
+
+def _qualified(syntax: Syntax, captures: Captures) -> str:
+    owner = captures.get("owner", [])
+    return ".".join(_clean(syntax, node) for node in (*owner, captures["name"][0]))
+
+
+def _clean(syntax: Syntax, node: Node) -> str:
+    """A name as Winnow writes it: no white space or quotes, and dots for `::`, `:` and `\\`."""
+    name = re.sub(r"[\s\"']+", "", syntax.text_of(node))
+    return re.sub(r"::|:|\\", ".", name).strip(".[]") or "_"
+
+
+def _nested(candidates: list[_Candidate], outline: Outline) -> list[Definition]:
+    """The candidates that become units: not those inside a function, nor those that share another's line."""
+    found: list[Definition] = []
+    open_: list[tuple[int, int]] = []  # (end byte, index in `found`) of the definitions around this one
+    taken = 0  # the last line taken at the top level
+    for candidate in candidates:
+        while open_ and candidate.node.start_byte >= open_[-1][0]:
+            open_.pop()
+        parent = open_[-1][1] if open_ else None
+        around = None if parent is None else found[parent]
+        if len(open_) == _MAX_NESTING or (around and not around.contains_units):
+            continue
+        floor = taken if around is None else max(around.first, around.taken)
+        first, last = _line_range(candidate.node)
+        if first <= floor:
+            _share_line(found, parent, last)
+        else:
+            open_.append((candidate.node.end_byte, len(found)))
+            found.append(_definition(candidate, outline.with_leading(first, floor), last, parent, around))
+        if around is None:
+            taken = max(taken, last)
+        else:
+            around.taken = max(around.taken, last)
+    return found
+
+
+def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
+    """Let the sibling on whose last line a definition starts have that definition's lines too."""
+    sibling = next((one for one in reversed(found) if one.parent == parent), None)
+    if sibling is not None:
+        sibling.last = max(sibling.last, last)
+
+
+def _definition(
+    candidate: _Candidate, first: int, last: int, parent: int | None, around: Definition | None
+) -> Definition:
+    if around is None:
+        return Definition(candidate.kind, candidate.name, first, last)
+    kind = UnitKind.METHOD if candidate.kind is UnitKind.FUNCTION else candidate.kind
+    return Definition(kind, f"{around.name}.{candidate.name}", first, last, parent)
+
+
+def _sections(syntax: Syntax, matches: list[Captures], last_line: int) -> list[Definition]:
+    """Each heading's section, to the line before the next heading that is not below it."""
+    found: list[Definition] = []
+    open_: list[tuple[int, int]] = []  # (level, index in `found`)
+    for level, heading, name in sorted(_headings(matches), key=lambda one: one[1].start_byte):
+        first = heading.start_point.row + 1
+        while open_ and open_[-1][0] >= level:
+            found[open_.pop()[1]].last = first - 1
+        parent = open_[-1][1] if open_ else None
+        open_.append((level, len(found)))
+        found.append(Definition(UnitKind.SECTION, syntax.text_of(name).strip(), first, last_line, parent))
+    return found
+
+
+def _headings(matches: list[Captures]) -> Iterator[tuple[int, Node, Node]]:
+    for captures in matches:
+        for capture, nodes in captures.items():
+            if capture.startswith("heading."):
+                yield int(capture.removeprefix("heading.")), nodes[0], captures["name"][0]

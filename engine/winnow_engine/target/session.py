@@ -1,0 +1,122 @@
+"""A loaded model and its current context: everything that only the owner thread may touch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from winnow_engine.core import Progress, ProgressSink
+from winnow_engine.errors import BudgetError
+from winnow_engine.target.abort import AbortFlag
+from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
+from winnow_engine.target.binding import Context, Model
+from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.decoding import Answer, decode
+from winnow_engine.target.kv import KvCache
+from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.vocabulary import Vocabulary
+
+_CONTEXT_STEP = 256
+# Room beyond the need, so that a slightly longer next prompt does not cost the KV of this one.
+_HEADROOM = 1024
+
+
+class Session:
+    """A loaded model and its current context: everything that only the owner thread may touch."""
+
+    def __init__(self, path: Path, options: TargetOptions) -> None:
+        """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+        started = time.perf_counter()
+        self._options = options
+        self._model = Model(path, options)
+        self._cache: KvCache | None = None
+        self._vocabulary = Vocabulary(self._model)
+        self.context_limit = self._model.context_limit
+        self.load_s = time.perf_counter() - started
+
+    @cached_property
+    def _template(self) -> ChatTemplate:
+        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts())
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes as the content of a message."""
+        return len(self._vocabulary.tokenize(text, special=False))
+
+    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+        """The conversation as token ids, up to where the answer starts."""
+        return self._template.tokenize(messages, self._vocabulary)
+
+    def generate(
+        self,
+        prompt: Prompt,
+        sampling: Sampling,
+        abort: AbortFlag,
+        on_text: TextSink,
+        progress: ProgressSink | None,
+        started: float,
+    ) -> Generation:
+        """Answer `prompt`; `started` is the `time.perf_counter` reading when the user asked."""
+        cache = self._cache_for(len(prompt), sampling.max_tokens)
+        cache.context.abort_with(abort)
+        reused = cache.reuse(prompt)
+        prefill_started = time.perf_counter()
+        answer = Answer(on_text)
+        prefilled = _prefill(cache, prompt, progress)
+        prefill_s = time.perf_counter() - prefill_started
+        if prefilled:
+            decode(answer, cache, self._vocabulary, sampling)
+        first_at = answer.first_token_at
+        return Generation(
+            text=answer.text,
+            finish=answer.finish,
+            prompt_tokens=len(prompt),
+            reused_tokens=reused,
+            prefill_s=prefill_s,
+            first_token_s=None if first_at is None else first_at - started,
+            decode_tokens=answer.tokens,
+            decode_s=0.0 if first_at is None else time.perf_counter() - first_at,
+        )
+
+    def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
+        """The current cache if it has room for prompt and answer, or else an empty one that has."""
+        need = prompt_tokens + max_tokens
+        if need > self.context_limit:
+            raise BudgetError(
+                f"the prompt's {prompt_tokens} tokens and up to {max_tokens} of the answer exceed the "
+                f"target's context of {self.context_limit}: lower the budget or the answer's length, or "
+                "choose a target with a longer context"
+            )
+        if self._cache is None or self._cache.context.n_ctx < need:
+            self._drop_context()
+            self._cache = KvCache(Context(self._model, self._context_size(need), self._options))
+        return self._cache
+
+    def _context_size(self, need: int) -> int:
+        steps = -(-(need + _HEADROOM) // _CONTEXT_STEP)
+        return min(steps * _CONTEXT_STEP, self.context_limit)
+
+    def _drop_context(self) -> None:
+        if self._cache is not None:
+            self._cache.context.close()
+            self._cache = None
+
+    def close(self) -> None:
+        """Free the context and the model."""
+        self._drop_context()
+        self._model.close()
+
+
+def _prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
+    """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
+    started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
+    step = cache.context.n_batch
+    for start in range(first, total, step):
+        end = min(start + step, total)
+        if not cache.extend(prompt[start:end], want_logits=end == total):
+            return False
+        if progress is not None:
+            elapsed_s = time.perf_counter() - started
+            progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
+    return True

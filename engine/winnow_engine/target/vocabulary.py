@@ -1,0 +1,61 @@
+"""Text to token ids and back, by the model's own vocabulary."""
+
+from __future__ import annotations
+
+import ctypes
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.errors import TargetError
+from winnow_engine.target.binding import Model
+
+
+class Vocabulary:
+    """The tokens of one loaded model, which must outlive it."""
+
+    def __init__(self, model: Model) -> None:
+        self._handle = model.vocabulary
+
+    def tokenize(self, text: str, *, special: bool) -> NDArray[np.int32]:
+        """Token ids of `text`, shape (tokens,), without BOS or EOS.
+
+        Only with `special` does text like `<|im_end|>` become a control token. Lone surrogates,
+        which UTF-8 lacks, are read as "?".
+        """
+        data = text.encode("utf-8", "replace")
+        # No token is empty, but some vocabularies put a space in front.
+        tokens = np.empty(len(data) + 8, np.int32)
+        pointer = tokens.ctypes.data_as(llama_cpp.llama_token_p)
+        count = llama_cpp.llama_tokenize(self._handle, data, len(data), pointer, len(tokens), False, special)
+        if count < 0:
+            raise TargetError(f"llama.cpp cannot tokenise a text of {len(data)} bytes (status {count})")
+        return tokens[:count].copy()
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of one token, perhaps only a part of a character; empty for control tokens."""
+        buffer = ctypes.create_string_buffer(64)
+        size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
+        if size < 0:
+            buffer = ctypes.create_string_buffer(-size)
+            size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
+        return buffer.raw[:size]
+
+    def is_end(self, token: int) -> bool:
+        """Whether the model ends its answer with this token."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._handle, token))
+
+    @property
+    def bos(self) -> int | None:
+        """The token every text of this model starts with, if it wants one."""
+        wanted = llama_cpp.llama_vocab_get_add_bos(self._handle)
+        return int(llama_cpp.llama_vocab_bos(self._handle)) if wanted else None
+
+    def special_texts(self) -> dict[str, str]:
+        """The texts of BOS and EOS, "" where there is none, under the names chat templates use."""
+        ids = {"bos_token": llama_cpp.llama_vocab_bos, "eos_token": llama_cpp.llama_vocab_eos}
+        return {name: self._text(get(self._handle)) for name, get in ids.items()}
+
+    def _text(self, token: int) -> str:
+        return llama_cpp.llama_vocab_get_text(self._handle, token).decode("utf-8") if token >= 0 else ""

@@ -1,0 +1,1 @@
+"""The `winnow` command. One subcommand a file; `main` wires them and turns errors into exit codes."""

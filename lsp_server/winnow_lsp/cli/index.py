@@ -1,0 +1,35 @@
+"""`winnow index`: the cached keys of a repository, and which of its files count."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.index.files import explain as explain_file
+from winnow_lsp.cli.options import drafter_option, rules_of, workspace_options
+from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli.session import assistant, cancel_on_interrupt
+
+
+@click.command()
+@workspace_options
+@drafter_option
+@click.option("--explain", metavar="PATH", help="Say whether one file counts, and by which rule; index nothing.")
+def index(explain: str | None, **options: Any) -> None:
+    """Read, parse and encode the workspace, so that the first question need not."""
+    if explain is not None:
+        _explain(Path(options["workspace"]), explain, options)
+        return
+    started = time.perf_counter()
+    with assistant(options, target=False) as helper, cancel_on_interrupt() as cancellation, ProgressView() as view:
+        workspace = helper.index(view, cancellation)
+    units = len(workspace.units)
+    click.echo(f"{len(workspace.files):,} files, {units:,} units, {time.perf_counter() - started:.1f} s")
+
+
+def _explain(root: Path, path: str, options: dict[str, Any]) -> None:
+    verdict = explain_file(root, Path(path), rules_of(options))
+    click.echo(f"{path}: {'counts' if verdict.included else 'left out'}: {verdict.reason}")

@@ -1,0 +1,90 @@
+"""The command's entry: subcommands, loaded when called for, and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from winnow_engine.errors import (
+    BudgetError,
+    CancelledError,
+    ModelError,
+    PositionError,
+    ProfileError,
+    WinnowError,
+    WorkspaceError,
+)
+from winnow_lsp.process import prepare
+
+EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
+    (CancelledError, 130),
+    (WorkspaceError, 4),
+    (ModelError, 3),
+    (ProfileError, 3),
+    (PositionError, 2),
+    (BudgetError, 2),
+    (WinnowError, 1),
+)
+
+_COMMANDS = {
+    "ask": "Answer a question about a repository.",
+    "spans": "Show which code would be kept for a question, without asking the target.",
+    "index": "Bring the index of a repository up to date, or explain why a file is left out.",
+    "models": "List, pull and verify model files.",
+    "doctor": "Say what works on this machine, what is missing, and how to get it.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a subcommand's module only when it is called: `winnow --help` need not wait for NumPy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"winnow_lsp.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="winnow-lsp", prog_name="winnow")
+def winnow() -> None:
+    """Ask your repository anything, on your own machine.
+
+    Exit codes: 0 answered, 1 the target failed, 2 usage, 3 no model, 4 workspace unreadable, 130 cancelled.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; errors the user can meet become one line on stderr."""
+    prepare()
+    try:
+        code = winnow.main(arguments, prog_name="winnow", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _say("cancelled", 130)
+    except BrokenPipeError:
+        # The reader of our output has gone; leave nothing for the interpreter to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except WinnowError as error:
+        return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+    return code if isinstance(code, int) else 0
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"winnow: {message}", err=True)
+    return code

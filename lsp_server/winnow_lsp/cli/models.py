@@ -1,0 +1,122 @@
+"""`winnow models`: list, pull, locate and verify the model files. Data goes to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+
+from winnow_engine.core import Progress, ProgressSink
+from winnow_engine.errors import ModelDamagedError
+from winnow_engine.models import cache, registry
+from winnow_engine.models.cache import FileState
+from winnow_engine.models.pull import pull
+from winnow_engine.models.registry import Model
+
+
+@click.group()
+def models() -> None:
+    """Manage the model files in the cache ($WINNOW_MODELS_DIR, or the platform's cache directory)."""
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array instead of a table.")
+def list_models(as_json: bool) -> None:
+    """List the models Winnow knows and whether their files are here (by size; `verify` hashes them)."""
+    directory = cache.default_directory()
+    states = [(model, cache.quick_state(model, directory)) for model in registry.MODELS]
+    if as_json:
+        click.echo(json.dumps([_record(model, state, directory) for model, state in states], indent=2))
+    else:
+        Console().print(_table(states))
+
+
+@models.command("pull")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def pull_models(names: tuple[str, ...]) -> None:
+    """Download models into the cache; without NAME, the default drafter and target.
+
+    An interrupted download continues where it stopped.
+    """
+    wanted = [registry.find(name) for name in names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)]
+    for model in wanted:
+        with _progress() as sink:
+            file = pull(model, progress=sink)
+        click.echo(file)
+
+
+@models.command("path")
+@click.argument("name")
+def print_path(name: str) -> None:
+    """Print where the file of the model NAME is."""
+    click.echo(cache.path(name))
+
+
+@models.command("verify")
+def verify_models() -> None:
+    """Check the size and SHA-256 of every model file in the cache."""
+    directory = cache.default_directory()
+    states = cache.verify(directory)
+    Console().print(_table(states))
+    damaged = [directory / model.file for model, state in states if state is FileState.DAMAGED]
+    if damaged:
+        files = ", ".join(map(str, damaged))
+        raise ModelDamagedError(f"damaged: {files}; delete it and run `winnow models pull NAME`")
+
+
+def _record(model: Model, state: FileState, directory: Path) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "roles": list(model.roles),
+        "file": str(directory / model.file),
+        "bytes": model.bytes,
+        "sha256": model.sha256,
+        "licence": model.licence,
+        "state": state,
+    }
+
+
+def _table(states: list[tuple[Model, FileState]]) -> Table:
+    table = Table("name", "role", "size", "licence", "state", box=None, pad_edge=False)
+    for model, state in states:
+        table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state)
+    return table
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"
+
+
+@contextmanager
+def _progress() -> Iterator[ProgressSink]:
+    """A bar on a terminal, lines elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with RichProgress(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("", visible=False)
+        yield lambda report: bar.update(
+            task, visible=True, description=report.stage, completed=report.done, total=report.total
+        )
+
+
+class _Lines:
+    """One line when the stage changes, and one at every further tenth."""
+
+    def __init__(self) -> None:
+        self._last = ("", 0)
+
+    def __call__(self, report: Progress) -> None:
+        line = (report.stage, 10 * report.done // report.total)
+        if line != self._last:
+            self._last = line
+            click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)

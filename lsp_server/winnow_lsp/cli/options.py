@@ -1,0 +1,98 @@
+"""Options that several subcommands share, and what they mean to the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine import models
+from winnow_engine.core import Budget, Cursor
+from winnow_engine.errors import PositionError
+from winnow_engine.index.files import FileRules
+from winnow_engine.models.cache import path as model_path
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+
+__all__ = ["budget_of", "cursor_of", "model_file", "models", "rules_of", "shared"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
+
+
+def shared(*decorators: Decorator) -> Decorator:
+    """One decorator that applies several options, shown in this order."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+workspace_options = shared(
+    click.option("-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."),
+    click.option("--include", multiple=True, metavar="PATTERN", help="Take only files that match (gitignore syntax)."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out files that match (gitignore syntax)."),
+    click.option("--max-file-bytes", type=click.IntRange(1), default=FileRules().max_bytes, show_default=True),
+)
+
+drafter_option = click.option(
+    "--drafter", default=DEFAULT_DRAFTER, show_default=True, metavar="NAME|FILE", help="The drafter: a name from `winnow models list`, or a GGUF."
+)
+target_option = click.option(
+    "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME|FILE", help="The target: likewise."
+)
+
+selection_options = shared(
+    click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
+    click.option("--budget", type=click.IntRange(1), default=Budget().keep_tokens, show_default=True, help="Tokens of the workspace to keep."),
+    click.option("--keep-ratio", type=click.FloatRange(0, 1, min_open=True), help="Or the share of it to keep."),
+    click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
+)
+
+
+def rules_of(options: dict[str, Any]) -> FileRules:
+    """The file rules among a command's options."""
+    return FileRules(options["max_file_bytes"], tuple(options["include"]), tuple(options["exclude"]))
+
+
+def budget_of(options: dict[str, Any]) -> Budget:
+    """The budget among a command's options."""
+    return Budget(options["budget"], options["keep_ratio"])
+
+
+def cursor_of(at: str | None, root: Path) -> Cursor | None:
+    """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to the workspace.
+
+    Raises click.BadParameter for another form, PositionError for a file outside the workspace.
+    """
+    if at is None:
+        return None
+    match = _AT.fullmatch(at)
+    if match is None:
+        raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE", param_hint="--at")
+    start = int(match["start"])
+    end = int(match["end"] or start)
+    if not 1 <= start <= end:
+        raise click.BadParameter(f"{start}-{end} are not lines", param_hint="--at")
+    return Cursor(_within(Path(match["file"]), root), start, end)
+
+
+def _within(file: Path, root: Path) -> str:
+    places = (Path.cwd() / file, root / file)
+    found = next((place for place in places if place.is_file()), places[-1])
+    try:
+        return found.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        raise PositionError(f"{file} is outside the workspace {root}") from None
+
+
+def model_file(name_or_file: str) -> Path:
+    """A GGUF's path as given, or the file of a registered model. ModelNotFoundError says how to get it."""
+    if name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file():
+        return Path(name_or_file).expanduser()
+    return model_path(name_or_file)

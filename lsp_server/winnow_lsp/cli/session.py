@@ -1,0 +1,60 @@
+"""One command's run of the engine: the assistant it asks, and Ctrl-C as cancellation."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.store import Store, default_path
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import TargetOptions
+from winnow_lsp.cli.options import model_file, rules_of
+
+_CACHE_BYTES = 4 << 30
+
+
+@contextmanager
+def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
+    """The assistant a command's options describe; models must be there before anything starts."""
+    drafter_file = model_file(options["drafter"])
+    target_file = model_file(options["target"]) if target else None
+
+    def open_target() -> LlamaTarget:
+        assert target_file is not None
+        return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"]))
+
+    with closing(Store(default_path())) as store:
+        made = Assistant(
+            Path(options["workspace"]),
+            store,
+            lambda: Drafter(drafter_file),
+            open_target if target else None,
+            rules_of(options),
+        )
+        with closing(made):
+            yield made
+        store.trim(_CACHE_BYTES)
+
+
+@contextmanager
+def cancel_on_interrupt() -> Iterator[Cancellation]:
+    """A cancellation that the first Ctrl-C sets; a second one interrupts at once."""
+    cancellation = Cancellation()
+
+    def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
+        if cancellation.cancelled:
+            raise KeyboardInterrupt
+        cancellation.cancel()
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield cancellation
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,121 @@
+"""Every op against its NumPy twin, on odd shapes."""
+
+import numpy as np
+import pytest
+from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
+from winnow_cuda.ops.quantise import quantise_rows, quantise_rows_numpy
+from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
+from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
+from winnow_cuda.ops.segment_attention import segment_attention, segment_attention_numpy
+from winnow_cuda.ops.swiglu import swiglu, swiglu_numpy
+from winnow_cuda.ops.unit_mass import unit_mass, unit_mass_numpy
+
+RTOL = 2e-5  # float32 kernels against float64 twins
+
+
+def normal(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
+    wide, expected = actual.astype(np.float64), expected.astype(np.float64)
+    return float(np.linalg.norm(wide - expected) / np.linalg.norm(expected))
+
+
+@pytest.mark.parametrize("shape", [(1, 64), (7, 896), (3, 2, 64), (33, 100)])
+def test_rms_norm(shape: tuple[int, ...]) -> None:
+    x, weight = normal(0, *shape) * 30, normal(1, shape[-1])
+    assert relative_error(rms_norm(x, weight, 1e-6), rms_norm_numpy(x, weight, 1e-6)) < RTOL
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 64), (5, 3, 128), (17, 14, 64)])
+def test_rope(shape: tuple[int, ...], interleaved: bool) -> None:
+    x = normal(2, *shape)
+    cos, sin = rope_table(np.arange(shape[0], dtype=np.int32) + 2000, shape[2], 1e6)
+    assert relative_error(rope(x, cos, sin, interleaved), rope_numpy(x, cos, sin, interleaved)) < RTOL
+
+
+def test_rope_turns_scores_into_functions_of_distance() -> None:
+    q, k = normal(3, 1, 1, 64), normal(4, 1, 1, 64)
+
+    def score(at: int, to: int) -> float:
+        turned = [
+            rope(x, *rope_table(np.array([p], np.int32), 64, 1e4), interleaved=False)
+            for x, p in ((q, at), (k, to))
+        ]
+        return float((turned[0] * turned[1]).sum())
+
+    assert score(50, 20) == pytest.approx(score(1030, 1000), rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, 8), (9, 9728)])
+def test_swiglu(shape: tuple[int, int]) -> None:
+    x = normal(5, *shape) * 20
+    assert relative_error(swiglu(x), swiglu_numpy(x)) < RTOL
+
+
+def test_swiglu_at_extremes_is_finite() -> None:
+    x = np.array([[-1e4, 1e4, 0.0, -100.0, 1.0, 2.0, 3.0, 4.0]], np.float32)
+    np.testing.assert_allclose(swiglu(x), [[0.0, 2e4, 0.0, 0.0]], atol=1e-30)
+
+
+@pytest.mark.parametrize(("heads", "kv_heads", "dim"), [(14, 2, 64), (9, 3, 64), (12, 2, 128), (4, 4, 32)])
+@pytest.mark.parametrize("lengths", [[1], [5, 1, 130], [300], [127, 128, 129]])
+@pytest.mark.parametrize("prefix", [0, 1, 23])
+def test_segment_attention(heads: int, kv_heads: int, dim: int, lengths: list[int], prefix: int) -> None:
+    tokens = sum(lengths)
+    q, k, v = normal(6, tokens, heads, dim), normal(7, tokens, kv_heads, dim), normal(8, tokens, kv_heads, dim)
+    pk, pv = normal(9, prefix, kv_heads, dim), normal(10, prefix, kv_heads, dim)
+    offsets = np.cumsum([0, *lengths])
+    actual = segment_attention(q, k, v, offsets, pk, pv)
+    assert relative_error(actual, segment_attention_numpy(q, k, v, offsets, pk, pv)) < RTOL
+
+
+def test_segment_attention_cannot_see_the_future_or_other_segments() -> None:
+    q, k, v = normal(11, 40, 2, 64), normal(12, 40, 2, 64), normal(13, 40, 2, 64)
+    empty, offsets = np.empty((0, 2, 64), np.float32), np.array([0, 15, 40])
+    before = segment_attention(q, k, v, offsets, empty, empty)
+    k[20:], v[20:] = 1e3, 1e3
+    after = segment_attention(q, k, v, offsets, empty, empty)
+    np.testing.assert_array_equal(before[:20], after[:20])
+    assert (before[20:] != after[20:]).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 64), (130, 7)])
+def test_quantise_rows(shape: tuple[int, int]) -> None:
+    x = normal(14, *shape)
+    x[0] = 0
+    codes, scales = quantise_rows(x)
+    expected_codes, expected_scales = quantise_rows_numpy(x)
+    np.testing.assert_array_equal(codes, expected_codes)
+    np.testing.assert_allclose(scales, expected_scales, rtol=1e-6)
+    assert np.abs(codes * scales[:, None] - x).max() <= scales.max() / 2 * 1.001
+
+
+UNIT_LENGTHS = [[1], [3, 1, 8], [5000, 1, 4000, 9000], [0, 4, 0, 0, 9]]
+
+
+@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
+def test_maxsim(lengths: list[int]) -> None:
+    codes, scales = quantise_rows(normal(15, sum(lengths), 64))
+    offsets, queries = np.cumsum([0, *lengths]), normal(16, 11, 64)
+    weights = np.abs(normal(17, 11))
+    actual = maxsim(codes, scales, offsets, queries, weights)
+    assert relative_error(actual, maxsim_numpy(codes, scales, offsets, queries, weights)) < RTOL
+
+
+@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
+def test_unit_mass(lengths: list[int]) -> None:
+    keys, queries = normal(18, sum(lengths), 64).astype(np.float16) * 5, normal(19, 6, 64) * 5
+    offsets = np.cumsum([0, *lengths])
+    for actual, expected in zip(
+        unit_mass(keys, offsets, queries), unit_mass_numpy(keys, offsets, queries), strict=True
+    ):
+        assert relative_error(actual, expected) < RTOL
+
+
+def test_scoring_nothing_gives_no_scores() -> None:
+    nothing = np.array([0])
+    assert maxsim(np.empty((0, 64), np.int8), np.empty(0, np.float32), nothing, normal(1, 2, 64), np.ones(2)).shape == (0,)
+    assert unit_mass(np.empty((0, 64), np.float16), nothing, normal(1, 2, 64))[0].shape == (0, 2)

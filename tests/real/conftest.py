@@ -1,0 +1,30 @@
+"""The real models, which `winnow models pull` puts in the cache; without them these tests fail."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.errors import ModelError
+from winnow_engine.models import cache
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    return _pulled("smollm2-135m")
+
+
+@pytest.fixture(scope="session")
+def qwen_small() -> Path:
+    return _pulled("qwen2.5-coder-0.5b")
+
+
+@pytest.fixture(scope="session")
+def qwen_target() -> Path:
+    return _pulled("qwen2.5-coder-1.5b")
+
+
+def _pulled(name: str) -> Path:
+    try:
+        return cache.path(name)
+    except ModelError as error:
+        pytest.fail(f"this test runs real weights: {error}", pytrace=False)

@@ -1,0 +1,103 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
+from winnow_engine.models import registry
+from winnow_lsp.cli.models import models
+
+SMOL = registry.find("smollm2-135m")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(models, arguments)
+
+
+def place_zeros(cache: Path, size: int) -> Path:
+    file = cache / SMOL.file
+    with file.open("wb") as stream:
+        stream.truncate(size)
+    return file
+
+
+def test_list_shows_every_model_and_its_state(cache: Path) -> None:
+    place_zeros(cache, SMOL.bytes)
+
+    rows = {line.split()[0]: line for line in run("list").stdout.splitlines()}
+
+    assert set(rows) == {"name", *(model.name for model in registry.MODELS)}
+    assert rows[SMOL.name].split()[-4:] == ["98", "MB", "Apache-2.0", "ok"]
+    assert rows[registry.DEFAULT_TARGET].endswith("missing")
+
+
+def test_list_prints_json_for_scripts(cache: Path) -> None:
+    place_zeros(cache, 5)
+
+    records = {record["name"]: record for record in json.loads(run("list", "--json").stdout)}
+
+    assert set(records) == {model.name for model in registry.MODELS}
+    assert records[SMOL.name] == {
+        "name": SMOL.name,
+        "roles": ["drafter", "target"],
+        "file": str(cache / SMOL.file),
+        "bytes": SMOL.bytes,
+        "sha256": SMOL.sha256,
+        "licence": "Apache-2.0",
+        "state": "damaged",
+    }
+
+
+def test_path_prints_only_the_path(cache: Path) -> None:
+    file = place_zeros(cache, SMOL.bytes)
+
+    assert run("path", SMOL.name).stdout == f"{file}\n"
+
+
+def test_path_of_a_missing_model_is_an_error(cache: Path) -> None:
+    assert isinstance(run("path", SMOL.name).exception, ModelNotFoundError)
+
+
+def test_verify_of_an_empty_cache_is_no_error(cache: Path) -> None:
+    result = run("verify")
+
+    assert result.exit_code == 0
+    assert result.stdout.count("missing") == len(registry.MODELS)
+
+
+def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
+    file = place_zeros(cache, SMOL.bytes)
+
+    result = run("verify")
+
+    assert "damaged" in result.stdout
+    assert isinstance(result.exception, ModelDamagedError)
+    assert str(file) in str(result.exception)
+
+
+def test_pull_of_what_is_there_prints_its_path(cache: Path) -> None:
+    file = place_zeros(cache, SMOL.bytes)
+
+    assert run("pull", SMOL.name).stdout == f"{file}\n"
+
+
+def test_pull_of_an_unknown_name_fetches_nothing(cache: Path) -> None:
+    assert isinstance(run("pull", "gpt-7", SMOL.name).exception, ModelNotFoundError)
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.real_weights
+def test_a_real_model_is_pulled_and_verified(cache: Path) -> None:
+    pulled = run("pull", SMOL.name)
+
+    assert pulled.stdout == f"{cache / SMOL.file}\n"
+    assert pulled.stderr.endswith(": 98 MB of 98 MB\n")
+    assert run("verify").exit_code == 0
+    assert run("list").stdout.split()[-1] == "ok"

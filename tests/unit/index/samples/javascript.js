@@ -1,0 +1,46 @@
+'use strict';
+
+import fs from 'node:fs';
+import { join } from 'node:path';
+
+const CACHE_LIMIT = 64;
+const cache = new Map();
+
+/**
+ * Reads a file once.
+ */
+export function readOnce(path) {
+  if (!cache.has(path)) {
+    cache.set(path, fs.readFileSync(path));
+  }
+  return cache.get(path);
+}
+
+export const evict = (path) => {
+  cache.delete(join(path, 'x'));
+};
+
+class Store extends EventTarget {
+  #items = [];
+  static shared = null;
+
+  constructor(limit = CACHE_LIMIT) {
+    super();
+    this.limit = limit;
+  }
+
+  // Number of items.
+  get size() {
+    return this.#items.length;
+  }
+}
+
+Store.prototype.clear = function () {
+  this.limit = 0;
+};
+
+export default function main() {
+  return new Store().size;
+}
+
+main();

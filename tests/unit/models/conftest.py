@@ -1,0 +1,128 @@
+"""A model hub on 127.0.0.1, wheels on disk, and a small model that both can deliver."""
+
+import hashlib
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.models.registry import Model, Role, Source
+from winnow_engine.models.wheels import WheelPart
+
+
+@dataclass
+class Hub:
+    """What the server does with its one file; `ranges` are the Range headers it was sent.
+
+    `hold` keeps the connection open after the last byte until it is set.
+    """
+
+    content: bytes
+    url: str = ""
+    status: int | None = None
+    honours_range: bool = True
+    hangs_up_after: int | None = None
+    hold: threading.Event | None = None
+    on_request: Callable[[], object] = lambda: None
+    ranges: list[str] = field(default_factory=list)
+
+    def respond(self, handler: BaseHTTPRequestHandler) -> None:
+        self.ranges.append(handler.headers.get("Range", ""))
+        self.on_request()
+        if self.status is not None:
+            handler.send_error(self.status)
+            return
+        start = self._send_headers(handler)
+        body = self.content[start:]
+        handler.wfile.write(body if self.hangs_up_after is None else body[: self.hangs_up_after])
+        if self.hold is not None:
+            handler.wfile.flush()
+            assert self.hold.wait(timeout=30)
+
+    def _send_headers(self, handler: BaseHTTPRequestHandler) -> int:
+        start = int(self.ranges[-1].removeprefix("bytes=").rstrip("-") or 0) if self.honours_range else 0
+        handler.send_response(206 if self.honours_range else 200)
+        if self.honours_range:
+            size = len(self.content)
+            handler.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+        handler.send_header("Content-Length", str(len(self.content) - start))
+        handler.end_headers()
+        return start
+
+
+@pytest.fixture
+def content() -> bytes:
+    return b"".join(hashlib.sha256(bytes([n % 256, n // 256])).digest() for n in range(40_000))
+
+
+@pytest.fixture
+def hub(content: bytes) -> Iterator[Hub]:
+    served = Hub(content)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.respond(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        served.url = f"http://127.0.0.1:{server.server_port}/tiny.gguf"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield served
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def make_model(content: bytes) -> Callable[..., Model]:
+    def make(*sources: Source) -> Model:
+        sha256 = hashlib.sha256(content).hexdigest()
+        return Model("tiny", (Role.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", sources)
+
+    return make
+
+
+@pytest.fixture
+def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that is the only place where pip looks."""
+    directory = tmp_path / "wheelhouse"
+    directory.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+    return directory
+
+
+@pytest.fixture
+def parts(content: bytes, wheelhouse: Path) -> tuple[WheelPart, ...]:
+    """The content in three wheels, the last one smaller; importing one would fail."""
+    size = 500_000
+    pieces = [content[start : start + size] for start in range(0, len(content), size)]
+    return tuple(_write_wheel(wheelhouse, number, piece) for number, piece in enumerate(pieces, start=1))
+
+
+def _write_wheel(directory: Path, number: int, piece: bytes) -> WheelPart:
+    package = f"tiny_part{number}"
+    info = f"{package}-1.0.dist-info"
+    files = {
+        f"{package}/__init__.py": b"raise RuntimeError('imported')",
+        f"{package}/data.bin": piece,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": b"",
+    }
+    wheel = directory / f"{package}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    return WheelPart(f"tiny-part{number}", "1.0", sha256, f"{package}/data.bin", len(piece))

@@ -1,0 +1,68 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
+from winnow_engine.models import cache, registry
+from winnow_engine.models.cache import FileState
+from winnow_engine.models.registry import Model
+
+
+@pytest.fixture
+def model(make_model: Callable[..., Model], monkeypatch: pytest.MonkeyPatch) -> Model:
+    model = make_model()
+    monkeypatch.setattr(registry, "MODELS", (model,))
+    return model
+
+
+def test_the_directory_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+
+    assert cache.default_directory() == tmp_path
+
+
+def test_the_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("WINNOW_MODELS_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert cache.default_directory() == tmp_path / "winnow" / "models"
+
+
+def test_a_cached_model_has_a_path(model: Model, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / model.file).write_bytes(content)
+
+    assert cache.path("tiny", tmp_path) == tmp_path / model.file
+
+
+def test_a_missing_file_is_answered_with_the_command_that_gets_it(model: Model, tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match="winnow models pull tiny"):
+        cache.path("tiny", tmp_path)
+
+
+def test_half_a_file_is_refused_with_both_sizes(model: Model, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / model.file).write_bytes(content[:1000])
+
+    with pytest.raises(ModelDamagedError, match=r"1,000 bytes instead of 1,280,000.*winnow models pull tiny"):
+        cache.path("tiny", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "state"),
+    [
+        (lambda content: content, FileState.OK),
+        (lambda content: content[:-1], FileState.DAMAGED),
+        (lambda content: b"\0" + content[1:], FileState.DAMAGED),
+    ],
+    ids=["whole", "cut", "one byte changed"],
+)
+def test_verify_finds_every_damage(
+    model: Model, content: bytes, tmp_path: Path, damage: Callable[[bytes], bytes], state: FileState
+) -> None:
+    (tmp_path / model.file).write_bytes(damage(content))
+
+    assert cache.verify(tmp_path) == [(model, state)]
+
+
+def test_verify_tells_missing_from_damaged(model: Model, tmp_path: Path) -> None:
+    assert cache.verify(tmp_path) == [(model, FileState.MISSING)]
