@@ -26,7 +26,7 @@ from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.keys import KeyCache, WorkspaceKeys
 from winnow_engine.prompt import build_messages
 from winnow_engine.selection.budget import choose
-from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.fusion import WEAK, Evidence, fuse
 from winnow_engine.selection.source import WorkspaceSource
 from winnow_engine.target.base import Prompt, Sampling, Target, TextSink
 
@@ -167,13 +167,11 @@ class Assistant:
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):
-            names = identifiers(code.text) if code else set()
-            evidence = [
-                *cache.drafter.score(keys.arrays, keys.offsets, question.text, code).values(),
-                workspace.lexical.score(f"{question.text}\n{code.text if code else ''}"),
-                workspace.symbols.score(question.text, names),
-            ]
-            scores = fuse(evidence)
+            drafted = cache.drafter.score(keys.arrays, keys.offsets, question.text, code)
+            named, mentioned = workspace.symbols.score(question.text, identifiers(code.text) if code else set())
+            worded = workspace.lexical.score(f"{question.text}\n{code.text if code else ''}")
+            evidence = [Evidence(scores) for scores in (*drafted.values(), worded, named)]
+            scores = fuse([*evidence, Evidence(mentioned, WEAK)])
         cancellation.check()
         return _Ranked(workspace, keys, scores, cache.drafter)
 

@@ -19,10 +19,24 @@ _C = tuple(np.float32(c) for c in (1.5403530e-4, 1.3333558e-3, 9.6181291e-3, 5.5
 _C0, _C1, _C2, _C3, _C4, _C5 = _C
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _bits_as_float32(typingctx: Any, bits: Any) -> Any:
+@intrinsic
+def _truncated(typingctx: Any, x: Any) -> Any:
+    """float32 → int32, towards zero. Numba's own conversion goes through 64 bits, which halves the vector."""
+
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.FloatType())
+        return builder.fptosi(args[0], ir.IntType(32))
+
+    return int32(float32), codegen
+
+
+@intrinsic
+def _power_of_two(typingctx: Any, n: Any) -> Any:
+    """2^n as float32 for n in [-126, 127], by writing n into the exponent bits."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        i32 = ir.IntType(32)
+        exponent = builder.shl(builder.add(args[0], i32(127)), i32(23))
+        return builder.bitcast(exponent, ir.FloatType())
 
     return float32(int32), codegen
 
@@ -31,7 +45,7 @@ def _bits_as_float32(typingctx: Any, bits: Any) -> Any:
 def exp_nonpositive(x: Any) -> Any:
     """e^x for x ≤ 0 in float32; values below -87 give e^-87 (about 1.6e-38)."""
     t = max(x, _LOWEST) * _LOG2E
-    n = np.int32(t - np.float32(0.5))
+    n = _truncated(t - np.float32(0.5))
     f = t - np.float32(n)
     p = ((((_C0 * f + _C1) * f + _C2) * f + _C3) * f + _C4) * f + _C5
-    return (p * f + np.float32(1.0)) * _bits_as_float32((n + np.int32(127)) << np.int32(23))
+    return (p * f + np.float32(1.0)) * _power_of_two(n)

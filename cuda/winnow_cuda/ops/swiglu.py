@@ -17,8 +17,8 @@ def _swiglu(gate_up: Float32, out: Float32) -> None:
         for c in range(width):
             gate = gate_up[r, c]
             e = exp_nonpositive(-abs(gate))
-            sigmoid = (one if gate >= 0 else e) / (one + e)
-            out[r, c] = gate * sigmoid * gate_up[r, c + width]
+            numerator = one if gate >= 0 else e
+            out[r, c] = gate * gate_up[r, c + width] * numerator / (one + e)
 
 
 def swiglu(gate_up: Float32) -> Float32:

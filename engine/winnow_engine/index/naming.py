@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
-# A plain lower-case word of a question may only happen to be some function's name.
-_PLAIN_WORD = 0.25
+_MARKED = re.compile(r"`(\w+)`|(\w+)\(")
+
+Scores = NDArray[np.float32]
 
 
 def identifiers(text: str) -> set[str]:
@@ -32,18 +33,22 @@ class SymbolTable:
         for name, unit in definitions:
             self._by_name[name].append(unit)
 
-    def score(self, question: str, code_names: Set[str] = frozenset()) -> NDArray[np.float32]:
-        """float32 [U]: Σ over names a unit defines of weight / √(units that define it).
+    def score(self, question: str, code_names: Set[str] = frozenset()) -> tuple[Scores, Scores]:
+        """Two scores a unit, float32 [U] each: Σ over the names it defines of 1 / √(units that define the name).
 
-        `code_names` are used at the cursor and weigh 1, as do names that can only be code (`a_b`, `aB`), or that the
-        question sets off as code (`name()`, back-quotes).
+        The first counts names that are surely meant as names: `code_names`, used at the cursor, and those of the
+        question that can only be code (`a_b`, `aB`) or are set off as code (`name()`, back-quotes). The second counts
+        the question's plain words, which may be some function's name by chance.
         """
+        marked = {part for pair in _MARKED.findall(question) for part in pair if part}
+        asked = identifiers(question)
+        certain = code_names | marked | {name for name in asked if _looks_like_code(name)}
+        return self._sum(certain), self._sum(asked - certain)
+
+    def _sum(self, names: Set[str]) -> Scores:
         scores = np.zeros(self._units, np.float32)
-        marked = set(re.findall(r"`(\w+)`|(\w+)\(", question))
-        quoted = {part for pair in marked for part in pair if part}
-        for name in identifiers(question) | code_names:
-            certain = name in code_names or name in quoted or _looks_like_code(name)
+        for name in names:
             places = sorted(set(self._by_name.get(name, ())))
             if places:
-                scores[places] += (1.0 if certain else _PLAIN_WORD) / np.sqrt(len(places))
+                scores[places] += 1.0 / np.sqrt(len(places))
         return scores

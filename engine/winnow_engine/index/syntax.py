@@ -65,15 +65,19 @@ class Syntax:
 
 
 def _parse(language: Language, text: bytes) -> tree_sitter.Tree:
-    """The tree of a text. Past the time limit the text seems to end, as a scanner may never report progress."""
-    view = memoryview(text)
+    """The tree of a text.
+
+    A grammar's scanner may read on and on and never report progress, so past the time limit all it reads is
+    blanks; not nothing, which py-tree-sitter 0.26 does not survive in the middle of a character.
+    """
+    view, blanks = memoryview(text), memoryview(b" " * len(text))
     end = time.monotonic() + TIME_LIMIT_S
 
     def late(*_: object) -> bool:
         return time.monotonic() > end
 
     def read(at: int, _: object) -> memoryview:
-        return view[at:at] if late() else view[at : at + _CHUNK]
+        return (blanks if late() else view)[at : at + _CHUNK]
 
     try:
         tree = tree_sitter.Parser(_grammar(language)).parse(read, progress_callback=late)

@@ -103,7 +103,8 @@ class _Pull:
         failures = []
         for source in self.model.sources:
             try:
-                self._append(source)
+                if self._received() < self.model.bytes:
+                    self._append(source)
                 self._check_part()
                 return
             except DownloadError as error:
@@ -112,7 +113,7 @@ class _Pull:
             f"cannot pull {self.model.name}:{''.join(failures)}\n"
             "Check the network, proxy and pip settings, then run "
             f"`winnow models pull {self.model.name}` again; "
-            f"it continues after {self._received():,} of {self.model.bytes:,} bytes."
+            f"{self._received():,} of {self.model.bytes:,} bytes are already here."
         )
 
     def _append(self, source: Source) -> None:

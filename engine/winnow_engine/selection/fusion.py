@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 # A name that one unit of ten thousand defines stands 100 deviations out; it must not outvote everything else.
-_LIMIT = 6.0
+STRONG = 6.0
+WEAK = 1.5
 
 
-def zscore(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(x − mean) / deviation over the units, float32 [U], cut off at ±6; all zeros where nothing differs."""
-    deviation = values.std() if len(values) else 0.0
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Scores of all units, float32 [U], and how many deviations at most one unit may gain or lose by them."""
+
+    scores: NDArray[np.float32]
+    limit: float = STRONG
+
+
+def zscore(evidence: Evidence) -> NDArray[np.float32]:
+    """(x − mean) / deviation over the units, float32 [U], cut off at the limit; zeros where nothing differs."""
+    scores = evidence.scores
+    deviation = scores.std() if len(scores) else 0.0
     if deviation < 1e-9:
-        return np.zeros(len(values), np.float32)
-    return np.clip((values - values.mean()) / deviation, -_LIMIT, _LIMIT).astype(np.float32)
+        return np.zeros(len(scores), np.float32)
+    return np.clip((scores - scores.mean()) / deviation, -evidence.limit, evidence.limit).astype(np.float32)
 
 
-def fuse(evidence: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
+def fuse(evidence: Iterable[Evidence]) -> NDArray[np.float32]:
     """Σ of the z-scores, float32 [U]."""
-    return np.asarray(np.sum([zscore(values) for values in evidence], axis=0), np.float32)
+    return np.asarray(np.sum([zscore(one) for one in evidence], axis=0), np.float32)

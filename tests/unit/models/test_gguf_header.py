@@ -95,8 +95,21 @@ def test_a_file_cut_among_the_tensors_is_reported_with_both_sizes(model: Path) -
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<QI", 0, 99) + bytes(1000),
         b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<QI", 0, 2**32 - 1) + bytes(1000),
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q1s", 1, b"\xff") + bytes(1000),
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * struct.pack("<Q1sIB", 1, b"k", 0, 7),
+        b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + 2 * struct.pack("<Q1sIQIQ", 1, b"t", 1, 8, 0, 0) + bytes(64),
     ],
-    ids=["empty", "zip", "zeros", "endless key", "endless array", "unknown kind", "dimensions", "not UTF-8"],
+    ids=[
+        "empty",
+        "zip archive",
+        "zeros",
+        "endless key",
+        "endless array",
+        "unknown kind",
+        "endless dimensions",
+        "not UTF-8",
+        "a key twice",
+        "a tensor twice",
+    ],
 )
 def test_garbage_is_damaged(garbage: bytes, tmp_path: Path) -> None:
     file = tmp_path / "garbage.gguf"

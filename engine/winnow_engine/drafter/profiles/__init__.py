@@ -22,7 +22,7 @@ def fingerprint(tensors: GgufTensors) -> str:
 
 
 _SHIPPED = {
-    "FINGERPRINT_QWEN": "qwen2.5-coder-0.5b.safetensors",
+    "3c51608417b386dc": "qwen2.5-coder-0.5b.safetensors",
     "FINGERPRINT_SMOL": "smollm2-135m.json",
 }
 

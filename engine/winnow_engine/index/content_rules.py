@@ -1,0 +1,52 @@
+"""What a file's bytes say: empty, binary, generated, minified."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_HEAD_BYTES = 8192
+_HEAD_LINES = 10
+_LONGEST_LINE = 5_000
+
+# Control characters that text does hold: backspace, tab, line ends, form feed, escape.
+_TEXT_BYTES = bytes({8, 9, 10, 12, 13, 27, *range(32, 127), *range(128, 256)})
+_MOST_CONTROLS = 0.1
+
+_COMMENT = re.compile(rb"\s*(?:#|//|/?\*|--|;|%|<!--|\(\*|\"\"\")")
+_GENERATED = re.compile(
+    rb"@generated\b"
+    rb"|\bgenerated\b[^\n]{0,200}\bdo not (?:edit|modify|change)\b"
+    rb"|\bthis (?:file|code|module) (?:is|was|has been) (?:auto-?|automatically )?generated\b"
+    rb"|^\W*(?:auto-?|automatically )generated (?:by|from|with|file|code)\b",
+    re.IGNORECASE,
+)
+
+
+def unreadable_content(data: bytes) -> str | None:
+    """Why there is no text in these bytes, or None. Text in another encoding than UTF-8 is still text."""
+    if not data.strip():
+        return "empty"
+    head = data[:_HEAD_BYTES]
+    if b"\0" in head:
+        return "binary: NUL byte"
+    if len(head.translate(None, _TEXT_BYTES)) > _MOST_CONTROLS * len(head):
+        return "binary: mostly control characters"
+    return None
+
+
+def machine_written(data: bytes) -> str | None:
+    """Why this text is not for people, or None: it says that it is generated, or its lines are too long."""
+    for comment in _head_comments(data):
+        if mark := _GENERATED.search(comment):
+            return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"
+    longest = max(map(len, data.splitlines()))
+    return f"minified: longest line {longest:,} columns" if longest > _LONGEST_LINE else None
+
+
+def _head_comments(data: bytes) -> Iterator[bytes]:
+    """Each comment line among the first ones, with the next line, for a sentence may go on there."""
+    head = data[:_HEAD_BYTES].splitlines()[:_HEAD_LINES]
+    for line, following in zip(head, [*head[1:], b""], strict=True):
+        if _COMMENT.match(line):
+            yield line + b" " + following

@@ -1,0 +1,230 @@
+"""Which files of a workspace count, and why the others do not.
+
+One walk decides, for `scan` and `explain` alike. No link is ever followed, nothing but a regular file is opened,
+and no file is read past the size limit, whatever the tree holds.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.index import content_rules, name_rules
+from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns, rules_above
+from winnow_engine.index.regular import read_regular
+
+Skipped = Callable[[str, str], None]
+"""Told the path and the reason of everything left out; a directory stands for all below it."""
+
+_SPECIAL = (
+    (stat.S_ISFIFO, "FIFO"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "device"),
+    (stat.S_ISBLK, "device"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """The user's own rules. `include` and `exclude` are patterns in gitignore syntax, relative to the root.
+
+    Only files that match `include` count, where it is not empty; nothing that matches `exclude` does.
+    """
+
+    max_bytes: int = 1_000_000
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that counts: its path relative to the root, with forward slashes, and its bytes."""
+
+    path: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a file counts, and by which rule."""
+
+    included: bool
+    reason: str
+
+
+def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
+    """The files that count, in path order. Raises WorkspaceError if `root` is no readable directory."""
+    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked)
+    for candidate in sorted(walk.candidates(), key=lambda found: found.path):
+        data = walk.read(candidate)
+        if data is not None:
+            yield SourceFile(candidate.path, data)
+
+
+def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
+    """Why a file counts or not; `path` is relative to the root or absolute. WorkspaceError as `scan`."""
+    root = _checked(root)
+    try:
+        relative = Path(os.path.normpath(root / path)).relative_to(root).as_posix()
+    except ValueError:
+        return Verdict(False, "outside the workspace")
+    reasons: dict[str, str] = {}
+    walk = _Walk(root, rules or FileRules(), reasons.__setitem__)
+    for candidate in walk.candidates(only=relative):
+        if walk.read(candidate) is not None:
+            asked = candidate.asked_for_by
+            return Verdict(True, f"taken back by {asked}" if asked else "no rule leaves it out")
+    directory = (root / relative).is_dir()
+    return Verdict(False, next(iter(reasons.values()), "directory" if directory else "no such file"))
+
+
+def _not_asked(_path: str, _reason: str) -> None:
+    """For those who do not ask what was left out."""
+
+
+def _checked(root: Path) -> Path:
+    try:
+        os.scandir(root).close()
+    except OSError as error:
+        raise WorkspaceError(
+            f"the workspace {root} cannot be read: {error.strerror}; name a readable directory"
+        ) from error
+    return root.resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file that no rule on names leaves out. `asked_for_by` quotes a `.winnowignore` pattern that says so."""
+
+    path: str
+    asked_for_by: str | None
+
+
+class _Walk:
+    """One look at a workspace."""
+
+    def __init__(self, root: Path, rules: FileRules, skipped: Skipped) -> None:
+        self._root, self._max_bytes, self._skipped = root, rules.max_bytes, skipped
+        self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
+        self._exclude = patterns(rules.exclude, root, "exclude")
+
+    def candidates(self, only: str | None = None) -> Iterator[_Candidate]:
+        """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
+        pending = [(self._root, rules_above(self._root))]
+        while pending:
+            directory, above = pending.pop()
+            rules = above.below(directory, self._root)
+            for entry in self._entries(directory):
+                relative = self._relative(entry.path)
+                if only is not None and not f"{only}/".startswith(f"{relative}/"):
+                    continue
+                own = deciding(self._exclude + rules.winnow, entry.path, _is_directory(entry))
+                reason = self._reason(entry, relative, own, rules)
+                if reason is not None:
+                    self._skipped(_printable(relative), reason)
+                elif _is_directory(entry):
+                    pending.append((Path(entry.path), rules))
+                else:
+                    yield _Candidate(relative, own and own.quoted)
+
+    def read(self, candidate: _Candidate) -> bytes | None:
+        """A file's bytes, or None if it cannot be read or its content speaks against it."""
+        try:
+            data = read_regular(self._root / candidate.path, self._max_bytes + 1)
+        except OSError as error:
+            self._skipped(candidate.path, _unreadable(error))
+            return None
+        reason = self._too_large(len(data)) or content_rules.unreadable_content(data)
+        if reason is None and candidate.asked_for_by is None:
+            reason = content_rules.machine_written(data)
+        if reason is not None:
+            self._skipped(candidate.path, reason)
+            return None
+        return data
+
+    def _relative(self, path: str) -> str:
+        return path[len(str(self._root)) :].lstrip("/")
+
+    def _entries(self, directory: Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(directory) as found:
+                return list(found)
+        except OSError as error:
+            self._skipped(self._relative(str(directory)), _unreadable(error))
+            return []
+
+    def _reason(
+        self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules
+    ) -> str | None:
+        """Why an entry is left out by its name, kind or size; None if it is not."""
+        if not relative.isprintable():
+            return "its name is not printable UTF-8"
+        named = _by_default(entry, rules) if own is None else _ignored_by(own)
+        if named is not None:
+            return named
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            return _unreadable(error)
+        if stat.S_ISDIR(status.st_mode):
+            return None
+        special = self._special(entry.path, status.st_mode)
+        return special or self._not_included(relative) or self._too_large(status.st_size)
+
+    def _special(self, path: str, mode: int) -> str | None:
+        if stat.S_ISLNK(mode):
+            return self._link(path)
+        return next((f"not a regular file: {name}" for is_it, name in _SPECIAL if is_it(mode)), None)
+
+    def _link(self, path: str) -> str:
+        """A link is never followed: what it points to counts by its own path, or is left out by it."""
+        try:
+            target = os.path.realpath(path, strict=True)
+        except OSError as error:
+            return f"broken symbolic link: {error.strerror}"
+        if Path(target).is_dir():
+            return "symbolic link to a directory"
+        if not Path(target).is_relative_to(self._root):
+            return "symbolic link out of the workspace"
+        return f"symbolic link: {_printable(self._relative(target))!r} counts under its own path"
+
+    def _not_included(self, relative: str) -> str | None:
+        if self._include is None or self._include.match_file(relative):
+            return None
+        return "matches none of the patterns to include"
+
+    def _too_large(self, size: int) -> str | None:
+        return f"larger than {self._max_bytes:,} bytes ({size:,})" if size > self._max_bytes else None
+
+
+def _by_default(entry: os.DirEntry[str], rules: IgnoreRules) -> str | None:
+    directory = _is_directory(entry)
+    by_name = name_rules.reason_against(entry.name, directory)
+    return by_name or _ignored_by(deciding(rules.git, entry.path, directory))
+
+
+def _ignored_by(pattern: Pattern | None) -> str | None:
+    return f"ignored by {pattern.quoted}" if pattern and pattern.ignores else None
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"unreadable: {error.strerror}"
+
+
+def _printable(path: str) -> str:
+    """The path with escapes for what a terminal or JSON cannot hold."""
+    return (
+        path
+        if path.isprintable()
+        else path.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
+    )

@@ -1,0 +1,130 @@
+"""What git ignores, and what `.winnowignore` adds or takes back, by git's own rules (gitignore(5)).
+
+`.winnowignore` has the syntax of `.gitignore`. The two make two chains, in each of which deeper files win over
+shallower ones and later lines over earlier ones; git's ends in `.git/info/exclude` and the user's global
+excludes. What Winnow's own chain says wins over git's, so that it can take back what git ignores.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from winnow_engine.index.regular import read_regular
+
+_MAX_BYTES = 1_000_000  # of a pattern file; more is no such file
+
+# pathspec shortens the patterns for all files and for all directories to a search for these.
+_SHORTENED = {".": ".+", "(?P<ps_d>/)": ".+/"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A gitignore pattern for the paths below `base`, which ends with a slash.
+
+    It ignores the paths it matches, or with a leading `!` takes them back. `quoted` names it for messages.
+    """
+
+    base: str
+    regex: re.Pattern[str]
+    ignores: bool
+    quoted: str
+
+    def matches(self, path: str, is_dir: bool) -> bool:
+        """Whether it matches this absolute path itself; that it matches a directory above does not count."""
+        return self.regex.fullmatch(path[len(self.base) :] + "/" * is_dir) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The patterns that apply in one directory, strongest first."""
+
+    winnow: tuple[Pattern, ...] = ()
+    git: tuple[Pattern, ...] = ()
+
+    def below(self, directory: Path, root: Path) -> IgnoreRules:
+        """The rules inside a directory, with the pattern files that stand there."""
+        own = pattern_file(directory / ".winnowignore", directory, root)
+        git = pattern_file(directory / ".gitignore", directory, root)
+        excludes = pattern_file(_git_dir(directory) / "info" / "exclude", directory, root)
+        return IgnoreRules(own + self.winnow, git + excludes + self.git)
+
+
+def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | None:
+    """The strongest pattern that matches an absolute path; None if none does."""
+    return next((pattern for pattern in patterns if pattern.matches(path, is_dir)), None)
+
+
+def rules_above(root: Path) -> IgnoreRules:
+    """The rules from outside of a workspace: the user's, and those of its parents within its repository."""
+    above = [root, *root.parents]
+    top = next((folder for folder in above if (folder / ".git").exists()), root)
+    rules = IgnoreRules(git=pattern_file(_global_excludes(), top, root))
+    for folder in reversed(above[1 : above.index(top) + 1]):
+        rules = rules.below(folder, root)
+    return rules
+
+
+def pattern_file(path: Path, base: Path, root: Path) -> tuple[Pattern, ...]:
+    """The patterns of a file, strongest first; none if it is not a readable regular file."""
+    try:
+        text = read_regular(path, _MAX_BYTES).decode("utf-8-sig", "surrogateescape")
+    except OSError:
+        return ()
+    name = path.relative_to(root) if path.is_relative_to(root) else path
+    return patterns(text.split("\n"), base, name.as_posix())
+
+
+def patterns(lines: Sequence[str], base: Path, origin: str) -> tuple[Pattern, ...]:
+    """The patterns in these lines, strongest first. As in git, a line that is no pattern matches nothing."""
+    return tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin))[::-1]
+
+
+def _patterns(lines: Sequence[str], base: str, origin: str) -> Iterator[Pattern]:
+    for number, line in enumerate(lines, start=1):
+        text = line.removesuffix("\r")
+        try:
+            found = GitIgnoreSpecPattern(_within(text))
+        except (ValueError, re.error):
+            continue
+        if found.regex is not None:
+            regex = re.compile(_SHORTENED.get(found.regex.pattern, found.regex.pattern))
+            yield Pattern(base, regex, bool(found.include), f"{text.strip()!r} ({origin}:{number})")
+
+
+def _within(line: str) -> str:
+    """`a/**` as `a/**/*`: pathspec's regular expression for the former matches `a` itself as well."""
+    body = line.rstrip().rstrip("/")
+    return f"{body}/*{'/' * line.rstrip().endswith('/')}" if body.endswith("/**") else line
+
+
+def _git_dir(directory: Path) -> Path:
+    """A directory's `.git`, or in a worktree, where `.git` is a file, the directory all worktrees share."""
+    git = directory / ".git"
+    own = directory / _first_line(git).removeprefix("gitdir:").strip()
+    return git if own == directory else own / (_first_line(own / "commondir") or ".")
+
+
+def _first_line(path: Path) -> str:
+    """The first line of a small text file, empty if there is no such file."""
+    try:
+        return read_regular(path, 4096).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+    except OSError:
+        return ""
+
+
+def _global_excludes() -> Path:
+    """What `core.excludesFile` says, asking git because its configuration may include other files."""
+    command = ["git", "config", "--global", "--type=path", "--get", "core.excludesFile"]
+    try:
+        named = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        named = ""  # no git, so no configuration of git
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(named) if named else Path(config) / "git" / "ignore"

@@ -1,0 +1,104 @@
+"""`winnow doctor`: what works on this machine, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+from threadpoolctl import threadpool_info
+
+from winnow_engine.index.store import default_path
+from winnow_engine.models.cache import FileState, default_directory, quick_state
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.target.selfcheck import check_build
+
+_LEAST_FREE_BYTES = 2 << 30
+_INSTALL = "reinstall it with the flags in .ci/install"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: whether it works, what was seen, and what to do where it does not."""
+
+    works: bool
+    subject: str
+    seen: str
+    remedy: str = ""
+
+
+@click.command()
+def doctor() -> None:
+    """Say what works on this machine, what is missing, and how to get it. Exit code 1 if something is missing."""
+    missing = 0
+    for finding in _findings():
+        missing += not finding.works
+        mark = "ok     " if finding.works else "missing"
+        click.echo(f"{mark}  {finding.subject}: {finding.seen}")
+        if not finding.works:
+            click.echo(f"         → {finding.remedy}")
+    if missing:
+        raise click.exceptions.Exit(1)
+
+
+def _findings() -> Iterator[Finding]:
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (_processor, _blas, _gpu, _models, _build, _cache)
+    for check in checks:
+        yield from check()
+
+
+def _processor() -> Iterator[Finding]:
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = cpuinfo.read_text().split() if cpuinfo.is_file() else []
+    sets = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if name in flags]
+    seen = f"{platform.machine()}, {os.cpu_count()} cores, {' '.join(sets) or 'instruction sets unknown'}"
+    yield Finding(True, "processor", f"{seen}; Python {platform.python_version()}")
+
+
+def _blas() -> Iterator[Finding]:
+    found = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    seen = ", ".join(f"{p['internal_api']} {p.get('architecture', '')} ({p['num_threads']} threads)" for p in found)
+    chosen = os.environ.get("OPENBLAS_CORETYPE")
+    note = f"; OPENBLAS_CORETYPE={chosen}" if chosen else ""
+    yield Finding(bool(found), "BLAS", (seen or "none found") + note, "install NumPy from a wheel")
+
+
+def _gpu() -> Iterator[Finding]:
+    found = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
+    seen = "an NVIDIA device; this version runs the drafter on the CPU" if found else "no NVIDIA device; the CPU does it all"
+    yield Finding(True, "GPU", seen)
+
+
+def _models() -> Iterator[Finding]:
+    directory = default_directory()
+    for model in MODELS:
+        state = quick_state(model, directory)
+        needed = model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET)
+        works = state is FileState.OK or (state is FileState.MISSING and not needed)
+        yield Finding(works, f"model {model.name}", state.value, f"winnow models pull {model.name}")
+
+
+def _build() -> Iterator[Finding]:
+    subject = f"llama-cpp-python {version('llama-cpp-python')}"
+    directory = default_directory()
+    present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
+    if not present:
+        yield Finding(False, subject, "not tried, for lack of a model", "pull a model first")
+        return
+    smallest = min(present, key=lambda model: model.bytes)
+    result = check_build(directory / smallest.file)
+    yield Finding(result.ok, subject, result.detail, _INSTALL)
+
+
+def _cache() -> Iterator[Finding]:
+    path = default_path()
+    folder = next(p for p in (path.parent, *path.parents) if p.exists())
+    free = shutil.disk_usage(folder).free
+    size = path.stat().st_size if path.is_file() else 0
+    seen = f"{path}, {size / 1e6:,.0f} MB, {free / 1e9:,.0f} GB free"
+    yield Finding(free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK), "cache", seen, "set WINNOW_CACHE_DIR to a writable place with room")

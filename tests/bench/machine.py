@@ -1,0 +1,45 @@
+"""What a figure was measured on, and where it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def describe() -> dict[str, Any]:
+    """Processor, cores, BLAS and the versions that matter."""
+    cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
+    model = {line.split(":", 1)[1].strip() for line in cpuinfo if line.startswith("model name")}
+    blas = [pool.get("architecture") for pool in threadpool_info() if pool["user_api"] == "blas"]
+    packages = ("numpy", "numba", "llama-cpp-python")
+    return {
+        "processor": ", ".join(model),
+        "cores": os.cpu_count(),
+        "blas": blas,
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def median(values: list[float]) -> float:
+    """The median, to the millisecond."""
+    return round(statistics.median(values), 3)
+
+
+def report(name: str, figures: dict[str, Any]) -> None:
+    """Print the figures with the machine, and write them to results/NAME.json."""
+    document = {"machine": describe(), **figures}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
+    print(json.dumps(document, indent=2))
