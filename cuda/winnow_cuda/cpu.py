@@ -52,7 +52,10 @@ class CpuEncoder:
             self._prefix = self._prefix_layers(Batch(prefix, positions, np.array([0, len(prefix)])))
 
     def encode(
-        self, batch: Batch, taps: frozenset[int] = frozenset(), between_layers: Callable[[], None] | None = None
+        self,
+        batch: Batch,
+        taps: frozenset[int] = frozenset(),
+        between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
         """As `Encoder.encode`; allocates about 30 KB a token of the batch."""
         state, queries, keys = self._start(batch), {}, {}

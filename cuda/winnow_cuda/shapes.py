@@ -106,6 +106,9 @@ class Encoder(Protocol):
     """A drafter's first layers on some device. Safe to call from several threads."""
 
     def encode(
-        self, batch: Batch, taps: frozenset[int] = frozenset(), between_layers: Callable[[], None] | None = None
+        self,
+        batch: Batch,
+        taps: frozenset[int] = frozenset(),
+        between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
         """Run `batch`, keeping the queries and keys of layers `taps`; what `between_layers` raises ends the pass."""

@@ -155,9 +155,7 @@ class Assistant:
         if self._target is not None:
             self._target.when_loaded(lambda target: target.close())
 
-    def _rank(
-        self, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation
-    ) -> _Ranked:
+    def _rank(self, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation) -> _Ranked:
         """Score every unit of the workspace as it is now against the question."""
         with clock.stage("read"):
             workspace = read_workspace(self._root, self._rules, self._store, cancellation)
@@ -212,7 +210,8 @@ def _fitted(
         selection = ranked.select(question, tokens)
         prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, question))
         if len(prompt) <= room:
-            lowered = f"budget lowered from {wanted:,} to {tokens:,} tokens to fit the target's context of {target.context_limit:,}"
+            limit = f"the target's context of {target.context_limit:,}"
+            lowered = f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"
             notices = selection.notices if tokens == wanted else (*selection.notices, lowered)
             return replace(selection, notices=notices), prompt
         tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0

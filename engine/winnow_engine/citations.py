@@ -30,11 +30,7 @@ def _not_inside(found: list[Citation]) -> Iterator[Citation]:
 
 
 def _covers(outer: Citation, inner: Citation) -> bool:
-    return (
-        outer.path == inner.path
-        and outer.start_line <= inner.start_line
-        and inner.end_line <= outer.end_line
-    )
+    return outer.path == inner.path and outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
 
 
 def _places(answer: str, workspace: Workspace) -> Iterator[Citation]:

@@ -16,7 +16,8 @@ from winnow_engine.target.base import Message
 
 SYSTEM = (
     "You answer questions about a code repository. You see the parts of it that matter to the question, each under "
-    "a header `path:first-last` with its line range; every tenth line is numbered in the margin, and `⋯` marks lines left out. "
+    "a header `path:first-last` with its line range; every tenth line is numbered in the margin, and `⋯` marks lines "
+    "left out. "
     "Answer from what you see, briefly and exactly, name the functions involved, and cite code as `path:line`. "
     "If the answer is not in what you see, say so."
 )

@@ -26,6 +26,7 @@ from typing import Any  # noqa: E402
 
 from machine import median, report  # noqa: E402
 from repository import QUESTIONS, fetch  # noqa: E402
+
 from winnow_engine.assistant import Answer, Assistant  # noqa: E402
 from winnow_engine.core import Budget, Cancellation, Question  # noqa: E402
 from winnow_engine.drafter.drafter import Drafter  # noqa: E402

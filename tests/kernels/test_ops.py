@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
 from winnow_cuda.ops.quantise import quantise_rows, quantise_rows_numpy
 from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
@@ -41,8 +42,7 @@ def test_rope_turns_scores_into_functions_of_distance() -> None:
 
     def score(at: int, to: int) -> float:
         turned = [
-            rope(x, *rope_table(np.array([p], np.int32), 64, 1e4), interleaved=False)
-            for x, p in ((q, at), (k, to))
+            rope(x, *rope_table(np.array([p], np.int32), 64, 1e4), interleaved=False) for x, p in ((q, at), (k, to))
         ]
         return float((turned[0] * turned[1]).sum())
 
@@ -65,7 +65,11 @@ def test_swiglu_at_extremes_is_finite() -> None:
 @pytest.mark.parametrize("prefix", [0, 1, 23])
 def test_segment_attention(heads: int, kv_heads: int, dim: int, lengths: list[int], prefix: int) -> None:
     tokens = sum(lengths)
-    q, k, v = normal(6, tokens, heads, dim), normal(7, tokens, kv_heads, dim), normal(8, tokens, kv_heads, dim)
+    q, k, v = (
+        normal(6, tokens, heads, dim),
+        normal(7, tokens, kv_heads, dim),
+        normal(8, tokens, kv_heads, dim),
+    )
     pk, pv = normal(9, prefix, kv_heads, dim), normal(10, prefix, kv_heads, dim)
     offsets = np.cumsum([0, *lengths])
     actual = segment_attention(q, k, v, offsets, pk, pv)
@@ -117,5 +121,7 @@ def test_unit_mass(lengths: list[int]) -> None:
 
 def test_scoring_nothing_gives_no_scores() -> None:
     nothing = np.array([0])
-    assert maxsim(np.empty((0, 64), np.int8), np.empty(0, np.float32), nothing, normal(1, 2, 64), np.ones(2)).shape == (0,)
+    assert maxsim(np.empty((0, 64), np.int8), np.empty(0, np.float32), nothing, normal(1, 2, 64), np.ones(2)).shape == (
+        0,
+    )
     assert unit_mass(np.empty((0, 64), np.float16), nothing, normal(1, 2, 64))[0].shape == (0, 2)

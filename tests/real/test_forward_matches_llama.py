@@ -9,6 +9,7 @@ import llama_cpp
 import numpy as np
 import pytest
 from gguf.quants import dequantize
+
 from winnow_cuda.cpu import CpuEncoder
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch
@@ -32,9 +33,7 @@ def test_hidden_states_and_argmax_match(model: Path) -> None:
     ids = Vocabulary(model).tokenize(Path(__file__).read_text() * 2)[:POSITIONS]
     hidden, logits = ours(model, header, ids)
     their_hidden, their_logits = theirs(model, ids, hidden.shape[1], logits.shape[1])
-    cosine = (
-        (hidden * their_hidden).sum(1) / np.linalg.norm(hidden, axis=1) / np.linalg.norm(their_hidden, axis=1)
-    )
+    cosine = (hidden * their_hidden).sum(1) / np.linalg.norm(hidden, axis=1) / np.linalg.norm(their_hidden, axis=1)
     assert cosine.min() >= 0.999
     assert (logits.argmax(1) == their_logits.argmax(1)).mean() >= 0.99
 

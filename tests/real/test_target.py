@@ -69,9 +69,7 @@ def test_another_question_about_the_same_code_evaluates_only_the_question(
     assert answer.text == ask(fresh, second).text
 
 
-def test_the_next_turn_of_a_conversation_reuses_the_answer_too(
-    target: LlamaTarget, fresh: LlamaTarget
-) -> None:
+def test_the_next_turn_of_a_conversation_reuses_the_answer_too(target: LlamaTarget, fresh: LlamaTarget) -> None:
     first = chat(target, CAPITAL)
     second = chat(target, CAPITAL, ask(target, first).text, "And of Italy?")
     answer = ask(target, second)
@@ -80,9 +78,7 @@ def test_the_next_turn_of_a_conversation_reuses_the_answer_too(
     assert answer.text == ask(fresh, second).text
 
 
-def test_cancelling_in_prefill_keeps_whole_batches_and_the_same_answer(
-    target: LlamaTarget, fresh: LlamaTarget
-) -> None:
+def test_cancelling_in_prefill_keeps_whole_batches_and_the_same_answer(target: LlamaTarget, fresh: LlamaTarget) -> None:
     prompt, cancellation = about_code(target, "Which class is defined here?"), Cancellation()
     ask(target, chat(target, CAPITAL))
     reports: list[Progress] = []
@@ -122,9 +118,7 @@ def test_a_stop_string_over_token_borders_ends_the_answer(target: LlamaTarget) -
 def test_the_same_seed_gives_the_same_text_and_another_seed_another(target: LlamaTarget) -> None:
     prompt = chat(target, "Write a story about a fox.")
     ask(target, prompt)
-    texts = [
-        ask(target, prompt, Sampling(temperature=1.0, seed=seed, max_tokens=24)).text for seed in (1, 2, 1)
-    ]
+    texts = [ask(target, prompt, Sampling(temperature=1.0, seed=seed, max_tokens=24)).text for seed in (1, 2, 1)]
     assert texts[0] == texts[2] != texts[1]
 
 

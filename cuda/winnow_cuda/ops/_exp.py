@@ -19,7 +19,7 @@ _C = tuple(np.float32(c) for c in (1.5403530e-4, 1.3333558e-3, 9.6181291e-3, 5.5
 _C0, _C1, _C2, _C3, _C4, _C5 = _C
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _truncated(typingctx: Any, x: Any) -> Any:
     """float32 → int32, towards zero. Numba's own conversion goes through 64 bits, which halves the vector."""
 
@@ -29,7 +29,7 @@ def _truncated(typingctx: Any, x: Any) -> Any:
     return int32(float32), codegen
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _power_of_two(typingctx: Any, n: Any) -> Any:
     """2^n as float32 for n in [-126, 127], by writing n into the exponent bits."""
 

@@ -5,6 +5,8 @@ score(u) = Σ_i w_i · max_{s ∈ u} q_i · k_s / Σ_i w_i, over int8 keys that 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
@@ -40,6 +42,6 @@ def maxsim(codes: Int8, scales: Float32, offsets: Int64, queries: Float32, weigh
 def maxsim_numpy(codes: Int8, scales: Float32, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
     """The twin of `maxsim`."""
     similarity = (codes.astype(np.float64) * scales[:, None]) @ queries.T.astype(np.float64)
-    rows = [similarity[a:b].max(0, initial=_NOTHING) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    rows = [similarity[a:b].max(0, initial=_NOTHING) for a, b in pairwise(offsets)]
     best = np.stack(rows) if rows else np.empty((0, len(queries)))
     return np.asarray(best @ (weights / weights.sum()), np.float32)

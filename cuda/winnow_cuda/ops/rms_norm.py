@@ -32,4 +32,4 @@ def rms_norm_numpy(x: Float32, weight: Float32, eps: float) -> Float32:
     """The twin of `rms_norm`."""
     wide = x.astype(np.float64)
     scale = 1.0 / np.sqrt((wide * wide).mean(-1, keepdims=True) + eps)
-    return (wide * scale * weight).astype(np.float32)
+    return np.asarray(wide * scale * weight, np.float32)

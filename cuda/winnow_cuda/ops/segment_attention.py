@@ -6,6 +6,8 @@ query rows; one fused kernel does scale, mask, softmax. Keys and values are thos
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
@@ -67,7 +69,7 @@ def segment_attention(
     tokens, heads, dim = q.shape
     kv_heads = k.shape[1]
     out = np.empty((tokens, kv_heads, heads // kv_heads, dim), np.float32)
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+    for a, b in pairwise(offsets):
         keys = np.ascontiguousarray(np.concatenate([prefix_k, k[a:b]]).transpose(1, 0, 2))
         values = np.ascontiguousarray(np.concatenate([prefix_v, v[a:b]]).transpose(1, 0, 2))
         _one_sequence(_by_kv_head(q[a:b], kv_heads), keys, values, len(prefix_k), out[a:b])
@@ -80,7 +82,7 @@ def segment_attention_numpy(
     """The twin of `segment_attention`: a dense softmax over every row, in float64."""
     out = np.empty(q.shape, np.float64)
     group, prefix = q.shape[1] // k.shape[1], len(prefix_k)
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+    for a, b in pairwise(offsets):
         keys = np.concatenate([prefix_k, k[a:b]]).astype(np.float64).repeat(group, axis=1)
         values = np.concatenate([prefix_v, v[a:b]]).astype(np.float64).repeat(group, axis=1)
         scores = np.einsum("thd,shd->hts", q[a:b], keys) * q.shape[2] ** -0.5

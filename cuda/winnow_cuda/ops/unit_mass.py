@@ -6,6 +6,8 @@ over all units turns it into the log of the unit's softmax mass.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -50,7 +52,7 @@ def unit_mass_numpy(keys: NDArray[np.float16], offsets: Int64, queries: Float32)
     scores = keys.astype(np.float64) @ queries.T.astype(np.float64) * queries.shape[1] ** -0.5
     mass = np.full((len(offsets) - 1, len(queries)), _NOTHING, np.float64)
     peak = mass.copy()
-    for u, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for u, (a, b) in enumerate(pairwise(offsets)):
         if a < b:
             peak[u] = scores[a:b].max(0)
             mass[u] = peak[u] + np.log(np.exp(scores[a:b] - peak[u]).sum(0))

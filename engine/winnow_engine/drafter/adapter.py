@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
+
 from winnow_cuda.ops.maxsim import maxsim
 from winnow_cuda.ops.quantise import quantise_rows
 from winnow_cuda.shapes import Encoded, Float32, Int64
-
 from winnow_engine.drafter.profile import Arrays, QuestionStates
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
@@ -53,7 +53,7 @@ class Head:
     def normalise(self, hidden: Float32) -> Float32:
         """x̂, float32 [T, width]."""
         rms = np.sqrt(np.mean(hidden * hidden, axis=-1, keepdims=True) + _EPS)
-        return (hidden / rms - self.mu) / self.sd
+        return np.asarray((hidden / rms - self.mu) / self.sd, np.float32)
 
     def keys(self, hidden: Float32) -> tuple[Float32, Float32]:
         """Unit keys [T, columns] and pooling weights [T]."""

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
+
 from winnow_cuda.cpu import CpuEncoder
 from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64
-
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates
 from winnow_engine.drafter.profiles import shipped_profile
@@ -148,7 +148,11 @@ class Drafter:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, groups: Iterator[list[Segment]], ahead: int, work: Any, cancellation: Cancellation
+    pool: ThreadPoolExecutor,
+    groups: Iterator[list[Segment]],
+    ahead: int,
+    work: Any,
+    cancellation: Cancellation,
 ) -> Iterator[tuple[list[Segment], Encoded]]:
     """Map `work` over groups on the pool, at most `ahead` + 1 under way; leaving early waits for no new group."""
     queue: list[tuple[list[Segment], Future[Encoded]]] = []

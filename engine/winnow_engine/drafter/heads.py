@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+
 from winnow_cuda.ops.unit_mass import unit_mass
 from winnow_cuda.shapes import Encoded, Float32, Int64
-
 from winnow_engine.drafter.profile import Arrays, QuestionStates
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
@@ -79,9 +79,7 @@ class HeadsProfile:
     def _key_head(self, head: ScoringHead) -> tuple[int, int]:
         return head.layer, head.head // self._group
 
-    def _feature(
-        self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates
-    ) -> Float32:
+    def _feature(self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
         layer, kv = self._key_head(head)
         queries = states.encoded.queries[layer][:, head.head]
         rows = queries if head.feature == "all" else queries[states.body]

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from winnow_cuda.shapes import Encoded, Float32, Int64
 
+from winnow_cuda.shapes import Encoded, Float32, Int64
 from winnow_engine.drafter.weights import Merge
 
 Arrays = Mapping[str, NDArray[Any]]

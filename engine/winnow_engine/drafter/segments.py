@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from winnow_cuda.shapes import Batch, Int32
 
 SEGMENT_TOKENS = 2048

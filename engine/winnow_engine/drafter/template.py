@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from winnow_cuda.shapes import Int32
 
+from winnow_cuda.shapes import Int32
 from winnow_engine.drafter.vocabulary import Vocabulary
 
 # An adapter's training cut the code at the cursor here; the attention of a question to more code dilutes.

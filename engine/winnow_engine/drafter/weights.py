@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize
-from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
 
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import GgufHeader, TensorInfo, require_supported
 

@@ -1,7 +1,7 @@
 """Which files of a workspace count, and why the others do not.
 
-One walk decides, for `scan` and `explain` alike. No link is ever followed, nothing but a regular file is opened,
-and no file is read past the size limit, whatever the tree holds.
+One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a
+regular file is opened, and no file is read past the size limit.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _checked(root: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A file that no rule on names leaves out. `asked_for_by` quotes a `.winnowignore` pattern that says so."""
+    """A file that no rule on names leaves out. `asked_for_by` quotes a `.winnowignore` pattern for it."""
 
     path: str
     asked_for_by: str | None
@@ -131,7 +131,7 @@ class _Walk:
                 elif _is_directory(entry):
                     pending.append((Path(entry.path), rules))
                 else:
-                    yield _Candidate(relative, own and own.quoted)
+                    yield _Candidate(relative, own.quoted if own else None)
 
     def read(self, candidate: _Candidate) -> bytes | None:
         """A file's bytes, or None if it cannot be read or its content speaks against it."""
@@ -159,9 +159,7 @@ class _Walk:
             self._skipped(self._relative(str(directory)), _unreadable(error))
             return []
 
-    def _reason(
-        self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules
-    ) -> str | None:
+    def _reason(self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules) -> str | None:
         """Why an entry is left out by its name, kind or size; None if it is not."""
         if not relative.isprintable():
             return "its name is not printable UTF-8"
@@ -223,8 +221,4 @@ def _unreadable(error: OSError) -> str:
 
 def _printable(path: str) -> str:
     """The path with escapes for what a terminal or JSON cannot hold."""
-    return (
-        path
-        if path.isprintable()
-        else path.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
-    )
+    return path if path.isprintable() else path.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")

@@ -1,7 +1,7 @@
 """What git ignores, and what `.winnowignore` adds or takes back, by git's own rules (gitignore(5)).
 
-`.winnowignore` has the syntax of `.gitignore`. The two make two chains, in each of which deeper files win over
-shallower ones and later lines over earlier ones; git's ends in `.git/info/exclude` and the user's global
+`.winnowignore` has the syntax of `.gitignore`. The two make two chains, in each of which deeper files win
+over shallower ones and later lines over earlier ones; git's ends in `.git/info/exclude` and the user's global
 excludes. What Winnow's own chain says wins over git's, so that it can take back what git ignores.
 """
 

@@ -42,8 +42,8 @@ def analysis_of(record: Record) -> FileAnalysis:
     names: list[str] = json.loads(record["names"].tobytes())
     rows = record["units"].tolist()
     units = tuple(
-        Unit(_KINDS[kind], name, *bounds, parent=None if parent == _NO_PARENT else parent)
-        for name, (kind, *bounds, parent) in zip(names, rows, strict=True)
+        Unit(_KINDS[kind], name, start, end, first, last, None if parent == _NO_PARENT else parent)
+        for name, (kind, start, end, first, last, parent) in zip(names, rows, strict=True)
     )
     definitions, references = (
         tuple((name, unit) for name, unit in json.loads(record[field].tobytes()))

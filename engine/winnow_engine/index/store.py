@@ -55,9 +55,7 @@ class Store:
                 _remove(path)
                 self._connection = _open(path)
         except (OSError, sqlite3.Error) as error:
-            raise WorkspaceError(
-                f"the index cache {path} cannot be opened: {error}; set WINNOW_CACHE_DIR"
-            ) from error
+            raise WorkspaceError(f"the index cache {path} cannot be opened: {error}; set WINNOW_CACHE_DIR") from error
         self._lock = threading.Lock()
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
@@ -72,9 +70,7 @@ class Store:
                     f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some]
                 )
                 found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
-                self._connection.execute(
-                    f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some]
-                )
+                self._connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some])
         return found
 
     def put(self, namespace: str, key: str, record: Record) -> None:
@@ -89,10 +85,10 @@ class Store:
     def trim(self, max_bytes: int) -> int:
         """Forget the records used longest ago until the rest fit `max_bytes`; returns how many went."""
         with self._lock, self._connection:
-            newest_first = """SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"""
-            over = self._connection.execute(
-                f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?", [max_bytes]
+            newest_first = (
+                """SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"""
             )
+            over = self._connection.execute(f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?", [max_bytes])
             gone = over.fetchall()
             self._connection.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", gone)
         return len(gone)

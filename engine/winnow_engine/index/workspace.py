@@ -88,9 +88,7 @@ class Workspace:
         for number, file in enumerate(self.files):
             if file.path == path:
                 return number
-        raise PositionError(
-            f"{path} is not among the workspace's files; `winnow index --explain {path}` says why"
-        )
+        raise PositionError(f"{path} is not among the workspace's files; `winnow index --explain {path}` says why")
 
     def unit_at(self, path: str, line: int) -> int:
         """The number of the unit that holds a line. PositionError if there is no such file or line."""

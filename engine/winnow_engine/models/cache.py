@@ -58,14 +58,10 @@ def quick_state(model: Model, directory: Path) -> FileState:
     return FileState.OK if file.stat().st_size == model.bytes else FileState.DAMAGED
 
 
-def verify(
-    directory: Path | None = None, cancellation: Cancellation | None = None
-) -> list[tuple[Model, FileState]]:
+def verify(directory: Path | None = None, cancellation: Cancellation | None = None) -> list[tuple[Model, FileState]]:
     """The state of every registered model, by size and SHA-256. Reads whole files (about 1 s per GB)."""
     directory = directory or default_directory()
-    return [
-        (model, _full_state(model, directory, cancellation or Cancellation())) for model in registry.MODELS
-    ]
+    return [(model, _full_state(model, directory, cancellation or Cancellation())) for model in registry.MODELS]
 
 
 def _full_state(model: Model, directory: Path, cancellation: Cancellation) -> FileState:

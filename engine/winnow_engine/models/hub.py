@@ -28,9 +28,7 @@ def read(url: str, offset: int, total: int) -> Generator[bytes, None, None]:
                 raise DownloadError(f"{url}: HTTP {response.status_code} {response.reason_phrase}")
             start, size = _extent(response)
             if size != total or start not in (0, offset):
-                raise DownloadError(
-                    f"{url}: bytes from {start} of {size} instead of from {offset} of {total}"
-                )
+                raise DownloadError(f"{url}: bytes from {start} of {size} instead of from {offset} of {total}")
             yield from _skip(response.iter_bytes(_CHUNK), offset - start)
     except _FAILURES as error:
         raise DownloadError(f"{url}: {str(error) or type(error).__name__}") from error

@@ -47,9 +47,7 @@ def pull(
         try:
             job.run()
         except OSError as error:
-            raise DownloadError(
-                f"cannot write {model.name} to {directory}: {error}; {_OTHER_DIRECTORY}"
-            ) from error
+            raise DownloadError(f"cannot write {model.name} to {directory}: {error}; {_OTHER_DIRECTORY}") from error
     return job.target
 
 

@@ -54,9 +54,7 @@ class Focus:
     companions: tuple[int, ...]
 
 
-def choose(
-    source: Source, scores: NDArray[np.float32], budget: int, focus: Focus | None = None
-) -> list[Piece]:
+def choose(source: Source, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
     """The pieces kept, ordered by unit number; scores are float32 [U]. Keeps everything if everything fits.
 
     Raises BudgetError if what the user selected does not fit by itself.

@@ -27,7 +27,8 @@ def zscore(evidence: Evidence) -> NDArray[np.float32]:
     deviation = scores.std() if len(scores) else 0.0
     if deviation < 1e-9:
         return np.zeros(len(scores), np.float32)
-    return np.clip((scores - scores.mean()) / deviation, -evidence.limit, evidence.limit).astype(np.float32)
+    deviations = (scores - scores.mean()) / deviation
+    return np.asarray(np.clip(deviations, -evidence.limit, evidence.limit), np.float32)
 
 
 def fuse(evidence: Iterable[Evidence]) -> NDArray[np.float32]:

@@ -86,14 +86,14 @@ def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:
         return UnsupportedModelError(
             f"llama.cpp cannot run {path}: {reason}. Choose another model or install a newer llama-cpp-python"
         )
-    return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Delete it and pull it again")
+    return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Get it again, as with `winnow models pull`")
 
 
 class Context:
     """A model's KV memory for one sequence, and the evaluation of tokens into it."""
 
     def __init__(self, model: Model, n_ctx: int, options: TargetOptions) -> None:
-        """Room for `n_ctx` tokens, a multiple of 256. Raise TargetError if there is no memory for them."""
+        """Make room for `n_ctx` tokens. Raise TargetError if there is no memory for them."""
         _silence()
         self.n_ctx = n_ctx
         self.n_batch = options.n_ubatch
@@ -119,9 +119,10 @@ class Context:
         assert 1 <= len(tokens) <= self.n_batch
         if self._abort.is_set():
             return False
+        tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        status = llama_cpp.llama_decode(self.handle, _batch(np.ascontiguousarray(tokens), outputs))
+        status = llama_cpp.llama_decode(self.handle, _batch(tokens, outputs))
         if status not in (0, _ABORTED):
             raise TargetError(f"llama.cpp failed to evaluate (status {status}): {_last_errors()}")
         return bool(status == 0)
@@ -154,7 +155,7 @@ def _context_params(n_ctx: int, options: TargetOptions) -> llama_cpp.llama_conte
 
 
 def _batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp.llama_batch:
-    """A batch that borrows both arrays. Null positions and sequences mean: next in line, sequence 0."""
+    """A batch that borrows both arrays, which the caller must keep. Null positions and sequences mean: next in line, sequence 0."""
     return llama_cpp.llama_batch(
         n_tokens=len(tokens),
         token=tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),

@@ -26,11 +26,29 @@ from winnow_lsp.cli.session import assistant, cancel_on_interrupt
 _DEFAULTS = Sampling()
 
 _sampling_options = shared(
-    click.option("--max-tokens", type=click.IntRange(1), default=_DEFAULTS.max_tokens, show_default=True, help="Longest answer."),
-    click.option("--temperature", type=click.FloatRange(0), default=_DEFAULTS.temperature, show_default=True, help="0 is greedy."),
+    click.option(
+        "--max-tokens",
+        type=click.IntRange(1),
+        default=_DEFAULTS.max_tokens,
+        show_default=True,
+        help="Longest answer.",
+    ),
+    click.option(
+        "--temperature",
+        type=click.FloatRange(0),
+        default=_DEFAULTS.temperature,
+        show_default=True,
+        help="0 is greedy.",
+    ),
     click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=_DEFAULTS.top_p, show_default=True),
     click.option("--seed", type=click.IntRange(0, 2**32 - 2), default=_DEFAULTS.seed, show_default=True),
-    click.option("--kv-type", type=click.Choice(["f16", "q8_0", "q4_0"]), default="f16", show_default=True, help="How the target stores keys and values."),
+    click.option(
+        "--kv-type",
+        type=click.Choice(["f16", "q8_0", "q4_0"]),
+        default="f16",
+        show_default=True,
+        help="How the target stores keys and values.",
+    ),
 )
 
 
@@ -47,7 +65,11 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
     asked = Question(question, cursor_of(options["at"], options["workspace"]))
     sampling = Sampling(options["temperature"], options["top_p"], options["seed"], options["max_tokens"])
     as_json = options["as_json"]
-    with assistant(options, target=True) as helper, cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
+    with (
+        assistant(options, target=True) as helper,
+        cancel_on_interrupt() as cancellation,
+        ProgressView(as_json) as view,
+    ):
 
         def show(text: str) -> None:
             view.stop()

@@ -70,7 +70,11 @@ def _blas() -> Iterator[Finding]:
 
 def _gpu() -> Iterator[Finding]:
     found = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
-    seen = "an NVIDIA device; this version runs the drafter on the CPU" if found else "no NVIDIA device; the CPU does it all"
+    seen = (
+        "an NVIDIA device; this version runs the drafter on the CPU"
+        if found
+        else "no NVIDIA device; the CPU does it all"
+    )
     yield Finding(True, "GPU", seen)
 
 
@@ -101,4 +105,9 @@ def _cache() -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     size = path.stat().st_size if path.is_file() else 0
     seen = f"{path}, {size / 1e6:,.0f} MB, {free / 1e9:,.0f} GB free"
-    yield Finding(free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK), "cache", seen, "set WINNOW_CACHE_DIR to a writable place with room")
+    yield Finding(
+        free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK),
+        "cache",
+        seen,
+        "set WINNOW_CACHE_DIR to a writable place with room",
+    )

@@ -24,7 +24,11 @@ def index(explain: str | None, **options: Any) -> None:
         _explain(Path(options["workspace"]), explain, options)
         return
     started = time.perf_counter()
-    with assistant(options, target=False) as helper, cancel_on_interrupt() as cancellation, ProgressView() as view:
+    with (
+        assistant(options, target=False) as helper,
+        cancel_on_interrupt() as cancellation,
+        ProgressView() as view,
+    ):
         workspace = helper.index(view, cancellation)
     units = len(workspace.units)
     click.echo(f"{len(workspace.files):,} files, {units:,} units, {time.perf_counter() - started:.1f} s")

@@ -41,7 +41,11 @@ workspace_options = shared(
 )
 
 drafter_option = click.option(
-    "--drafter", default=DEFAULT_DRAFTER, show_default=True, metavar="NAME|FILE", help="The drafter: a name from `winnow models list`, or a GGUF."
+    "--drafter",
+    default=DEFAULT_DRAFTER,
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The drafter: a name from `winnow models list`, or a GGUF.",
 )
 target_option = click.option(
     "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME|FILE", help="The target: likewise."
@@ -49,7 +53,13 @@ target_option = click.option(
 
 selection_options = shared(
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
-    click.option("--budget", type=click.IntRange(1), default=Budget().keep_tokens, show_default=True, help="Tokens of the workspace to keep."),
+    click.option(
+        "--budget",
+        type=click.IntRange(1),
+        default=Budget().keep_tokens,
+        show_default=True,
+        help="Tokens of the workspace to keep.",
+    ),
     click.option("--keep-ratio", type=click.FloatRange(0, 1, min_open=True), help="Or the share of it to keep."),
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
 )

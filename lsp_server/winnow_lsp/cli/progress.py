@@ -43,6 +43,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         self._quiet, self._last_line = quiet, time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
+        """Show one report."""
         if self._live is not None:
             self._live.update(describe(progress))
         elif not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:

@@ -23,7 +23,11 @@ def spans(question: str, **options: Any) -> None:
     """Show which code would be kept for QUESTION, in path and line order."""
     asked = Question(question, cursor_of(options["at"], options["workspace"]))
     as_json = options["as_json"]
-    with assistant(options, target=False) as helper, cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
+    with (
+        assistant(options, target=False) as helper,
+        cancel_on_interrupt() as cancellation,
+        ProgressView(as_json) as view,
+    ):
         selection = helper.select(asked, budget_of(options), view, cancellation)
     if as_json:
         document = {"spans": spans_json(selection.spans), "stats": stats_json(selection.stats)}

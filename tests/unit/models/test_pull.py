@@ -100,9 +100,7 @@ def test_a_part_that_is_complete_needs_no_source(hub: Any, model: Model, content
     assert hub.ranges == []
 
 
-def test_a_server_without_ranges_is_continued_too(
-    hub: Any, model: Model, content: bytes, cache: Path
-) -> None:
+def test_a_server_without_ranges_is_continued_too(hub: Any, model: Model, content: bytes, cache: Path) -> None:
     start_part(cache, content[:400_001])
     hub.honours_range = False
 
@@ -243,9 +241,7 @@ def test_of_two_pulls_at_once_the_second_waits_and_finds_the_file(
     assert len(hub.ranges) == 1
 
 
-def test_an_interrupted_process_leaves_a_part_to_continue(
-    hub: Any, model: Model, content: bytes, cache: Path
-) -> None:
+def test_an_interrupted_process_leaves_a_part_to_continue(hub: Any, model: Model, content: bytes, cache: Path) -> None:
     program = textwrap.dedent(f"""
         from pathlib import Path
         from winnow_engine.models.pull import pull

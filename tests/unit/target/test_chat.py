@@ -26,9 +26,7 @@ def template(source: str, **special_texts: str) -> ChatTemplate:
 
 def test_chatml_is_rendered_up_to_where_the_answer_starts() -> None:
     assert template(CHATML).render(TURNS) == (
-        "<|im_start|>system\nBe brief.<|im_end|>\n"
-        "<|im_start|>user\nWhy é 🦊?<|im_end|>\n"
-        "<|im_start|>assistant\n"
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhy é 🦊?<|im_end|>\n<|im_start|>assistant\n"
     )
 
 
@@ -81,7 +79,5 @@ def test_a_template_that_fails_is_an_error_that_names_it(source: str) -> None:
 
 
 def test_templates_have_the_helpers_of_hugging_face() -> None:
-    source = (
-        "{{ bos_token }}|{{ {'a': '<é>'} | tojson }}|{{ strftime_now('%Y') | length }}|{{ tools is none }}"
-    )
+    source = "{{ bos_token }}|{{ {'a': '<é>'} | tojson }}|{{ strftime_now('%Y') | length }}|{{ tools is none }}"
     assert template(source, bos_token="<s>").render(TURNS) == '<s>|{"a": "<é>"}|4|True'

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from winnow_cuda.shapes import TransformerShape
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.heads import generic_heads, load_heads
 from winnow_engine.drafter.profile import Profile
-from winnow_engine.drafter.weights import GgufTensors, TransformerShape
+from winnow_engine.drafter.weights import GgufTensors
 
 _HERE = Path(__file__).parent
 

@@ -37,6 +37,4 @@ def _discover() -> Iterator[Language]:
 
 @cache
 def _by_name() -> dict[str, Language]:
-    return {
-        name: language for language in all_languages() for name in (*language.suffixes, *language.filenames)
-    }
+    return {name: language for language in all_languages() for name in (*language.suffixes, *language.filenames)}
