@@ -88,7 +88,7 @@ class CpuEncoder:
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
         mixed = segment_attention(turned_q, turned_k, v, state.offsets, prefix.keys, prefix.values)
-        state.x += mixed.reshape(len(mixed), -1) @ layer.attn_output.T
+        state.x += mixed.reshape(len(mixed), shape.q_width) @ layer.attn_output.T
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]
             rows += swiglu(rms_norm(rows, layer.ffn_norm, shape.rms_eps) @ layer.gate_up.T) @ layer.ffn_down.T
@@ -101,7 +101,7 @@ class CpuEncoder:
         if layer.qkv_bias is not None:
             qkv += layer.qkv_bias
         parts = np.split(qkv, [shape.q_width, shape.q_width + shape.kv_width], axis=1)
-        q, k, v = (np.ascontiguousarray(p).reshape(len(x), -1, shape.head_dim) for p in parts)
+        q, k, v = (np.ascontiguousarray(p).reshape(len(x), p.shape[1] // shape.head_dim, shape.head_dim) for p in parts)
         if layer.q_norm is not None and layer.k_norm is not None:
             q, k = rms_norm(q, layer.q_norm, shape.rms_eps), rms_norm(k, layer.k_norm, shape.rms_eps)
         return q, k, v

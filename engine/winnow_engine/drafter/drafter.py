@@ -21,8 +21,9 @@ from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates
 from winnow_engine.drafter.profiles import shipped_profile
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, rows_of
 from winnow_engine.drafter.template import EncodedQuestion, Template
-from winnow_engine.drafter.vocabulary import Vocabulary
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 
 _NULL_QUESTIONS = ("this", "something", "it does what it says")
@@ -73,7 +74,7 @@ class Drafter:
         if profile is None:
             profile, self.notice = shipped_profile(tensors, shape_of(header, 1), header.block_count)
         self._profile, self._threads = profile, threads or os.cpu_count() or 1
-        self.vocabulary = Vocabulary(path)
+        self.vocabulary = Vocabulary(Model(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)
         weights = load_weights(path, header, profile.layers, profile.merge)
         self._encoder: Encoder = CpuEncoder(weights, self._template.prefix)
@@ -108,9 +109,15 @@ class Drafter:
         self, arrays: Arrays, unit_offsets: Int64, question: str, code: CodeAtCursor | None = None
     ) -> dict[str, Float32]:
         """Evidence by name, float32 [U] each, for the units of a workspace: rows unit_offsets[u]:[u+1]."""
-        states = self._question_states(self._encoded_question(question, code))
-        nulls = [self._question_states(null) for null in self._nulls(code)] if self._profile.taps else []
+        states, nulls = self.question_states(question, code)
         return self._profile.score(arrays, unit_offsets, states, nulls)
+
+    def question_states(
+        self, question: str, code: CodeAtCursor | None = None
+    ) -> tuple[QuestionStates, list[QuestionStates]]:
+        """A question as the drafter sees it, and the null questions that a profile on its heads measures against."""
+        nulls = self._nulls(code) if self._profile.taps else []
+        return self._states(self._encoded_question(question, code)), [self._states(null) for null in nulls]
 
     def _segments(self, files: Iterable[FileText], pending: dict[int, _Pending]) -> Iterator[Segment]:
         for index, file in enumerate(files):
@@ -139,7 +146,7 @@ class Drafter:
             return [self._template.question(text) for text in _NULL_QUESTIONS]
         return [self._template.question_at("Explain this code.", text, code.language) for text in _NULL_CODE]
 
-    def _question_states(self, question: EncodedQuestion) -> QuestionStates:
+    def _states(self, question: EncodedQuestion) -> QuestionStates:
         # Behind the prefix, and as far from it as the last token of a full segment would be.
         first = len(self._template.prefix) + SEGMENT_TOKENS
         positions = np.arange(first, first + len(question.ids), dtype=np.int32)

@@ -70,11 +70,19 @@ class HeadsProfile:
         self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, nulls: Sequence[QuestionStates]
     ) -> dict[str, Float32]:
         """Evidence `heads`."""
-        total = np.zeros(len(unit_offsets) - 1, np.float32)
-        for head in self._heads:
-            null = np.mean([self._feature(head, arrays, unit_offsets, n) for n in nulls], axis=0)
-            total += head.weight * (self._feature(head, arrays, unit_offsets, question) - null)
-        return {"heads": total}
+        weights = np.array([head.weight for head in self._heads], np.float32)
+        return {"heads": weights @ self.features(arrays, unit_offsets, question, nulls)}
+
+    def features(
+        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, nulls: Sequence[QuestionStates]
+    ) -> Float32:
+        """f of every scoring head, less its mean under the null questions: float32 [heads, U]."""
+        asked = self._all_features(arrays, unit_offsets, question)
+        unasked = [self._all_features(arrays, unit_offsets, null) for null in nulls]
+        return np.asarray(asked - np.mean(unasked, axis=0), np.float32)
+
+    def _all_features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
+        return np.stack([self._feature(head, arrays, unit_offsets, states) for head in self._heads])
 
     def _key_head(self, head: ScoringHead) -> tuple[int, int]:
         return head.layer, head.head // self._group

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.drafter.vocabulary import Vocabulary
+from winnow_engine.llama.vocabulary import Vocabulary
 
 # An adapter's training cut the code at the cursor here; the attention of a question to more code dilutes.
 CURSOR_TOKENS = 320

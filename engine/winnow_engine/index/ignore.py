@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,13 +90,22 @@ def patterns(lines: Sequence[str], base: Path, origin: str) -> tuple[Pattern, ..
 def _patterns(lines: Sequence[str], base: str, origin: str) -> Iterator[Pattern]:
     for number, line in enumerate(lines, start=1):
         text = line.removesuffix("\r")
+        found = _compiled(text)
+        if found is not None:
+            regex, ignores = found
+            yield Pattern(base, regex, ignores, f"{text.strip()!r} ({origin}:{number})")
+
+
+def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
+    """What a line matches, and whether it ignores that; None for a comment and for what is no pattern."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of `[[]`, which is sound
         try:
-            found = GitIgnoreSpecPattern(_within(text))
+            found = GitIgnoreSpecPattern(_within(line))
         except (ValueError, re.error):
-            continue
-        if found.regex is not None:
-            regex = re.compile(_SHORTENED.get(found.regex.pattern, found.regex.pattern))
-            yield Pattern(base, regex, bool(found.include), f"{text.strip()!r} ({origin}:{number})")
+            return None
+        if found.regex is None:
+            return None
+        return re.compile(_SHORTENED.get(found.regex.pattern, found.regex.pattern)), bool(found.include)
 
 
 def _within(line: str) -> str:

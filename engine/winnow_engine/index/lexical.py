@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def words(text: str) -> list[str]:
-    """`parseHTTPHeader_v2` → parse, http, header, v, 2."""
+    """`parseHTTPHeader_v2` → parse, http, header, 2; single letters say nothing."""
     return [word.lower() for word in _WORD.findall(text)]
 
 

@@ -36,6 +36,7 @@ _GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _RULES = (
+    ("version control", (".git",)),  # in a worktree it is a file
     ("lock file", _LOCK_FILES),
     ("binary", tuple(f"*.{suffix}" for suffix in _BINARY_SUFFIXES)),
     ("minified", _MINIFIED),

@@ -14,8 +14,14 @@ def read_regular(path: Path, limit: int) -> bytes:
     Raises OSError if there is none: also for a symbolic link, a FIFO, a socket and a device, none of which is
     waited for, and for what became one of these since it was listed.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as file:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, "not a path", str(path)) from error
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read(limit)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(handle)

@@ -1,4 +1,4 @@
 """The model that answers: one contract (`base`), one implementation on llama.cpp (`llama`).
 
-Requests go `llama` (any thread) → `session` (the owner thread) → `kv`, `decoding` → `binding`.
+Requests go `llama` (any thread) → `session` (the owner thread) → `kv`, `decoding` → `context`.
 """

@@ -17,8 +17,8 @@ import numpy as np
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from winnow_engine.errors import UnsupportedModelError
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.base import Message, Prompt
-from winnow_engine.target.vocabulary import Vocabulary
 
 CHATML = (
     "{% for message in messages %}"

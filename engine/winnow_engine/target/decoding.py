@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.base import Finish, Sampling, TextSink
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.sampler import Sampler
 from winnow_engine.target.text import TextStream
-from winnow_engine.target.vocabulary import Vocabulary
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.target.base import Prompt
-from winnow_engine.target.binding import Context
+from winnow_engine.target.context import Context
 
 
 class KvCache:

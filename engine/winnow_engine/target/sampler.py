@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import llama_cpp
 
 from winnow_engine.target.base import Sampling
-from winnow_engine.target.binding import Context
+from winnow_engine.target.context import Context
 
 
 class Sampler:

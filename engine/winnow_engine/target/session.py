@@ -9,14 +9,15 @@ from pathlib import Path
 
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import BudgetError
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
-from winnow_engine.target.binding import Context, Model
 from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.vocabulary import Vocabulary
 
 _CONTEXT_STEP = 256
 # Room beyond the need, so that a slightly longer next prompt does not cost the KV of this one.
@@ -30,7 +31,7 @@ class Session:
         """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
         started = time.perf_counter()
         self._options = options
-        self._model = Model(path, options)
+        self._model = Model(path, n_gpu_layers=options.n_gpu_layers)
         self._cache: KvCache | None = None
         self._vocabulary = Vocabulary(self._model)
         self.context_limit = self._model.context_limit

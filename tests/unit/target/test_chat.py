@@ -4,18 +4,17 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import UnsupportedModelError
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.base import Message
-from winnow_engine.target.binding import Model
 from winnow_engine.target.chat import CHATML, ChatTemplate
-from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.vocabulary import Vocabulary
 
 TURNS = [Message("system", "Be brief."), Message("user", "Why é 🦊?")]
 
 
 @pytest.fixture
 def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
-    model = Model(tiny_llama, TargetOptions())
+    model = Model(tiny_llama)
     yield Vocabulary(model)
     model.close()
 

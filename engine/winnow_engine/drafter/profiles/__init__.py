@@ -24,7 +24,7 @@ def fingerprint(tensors: GgufTensors) -> str:
 
 _SHIPPED = {
     "3c51608417b386dc": "qwen2.5-coder-0.5b.safetensors",
-    "FINGERPRINT_SMOL": "smollm2-135m.json",
+    "715f8be624f4b8e5": "smollm2-135m.json",
 }
 
 

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import TargetError
-from winnow_engine.target.binding import Model
+from winnow_engine.llama.model import Model
 
 
 class Vocabulary:
-    """The tokens of one loaded model, which must outlive it."""
+    """The tokens of one loaded model, which must not be closed before. Safe to use from several threads."""
 
     def __init__(self, model: Model) -> None:
+        self._model = model
         self._handle = model.vocabulary
 
-    def tokenize(self, text: str, *, special: bool) -> NDArray[np.int32]:
+    def tokenize(self, text: str, *, special: bool = False) -> NDArray[np.int32]:
         """Token ids of `text`, shape (tokens,), without BOS or EOS.
 
         Only with `special` does text like `<|im_end|>` become a control token. Lone surrogates,
@@ -32,6 +33,10 @@ class Vocabulary:
         if count < 0:
             raise TargetError(f"llama.cpp cannot tokenise a text of {len(data)} bytes (status {count})")
         return tokens[:count].copy()
+
+    def has_control_token(self, text: str) -> bool:
+        """Whether `text` is one control token of this vocabulary."""
+        return len(self.tokenize(text, special=True)) == 1 < len(self.tokenize(text))
 
     def piece(self, token: int) -> bytes:
         """The bytes of one token, perhaps only a part of a character; empty for control tokens."""

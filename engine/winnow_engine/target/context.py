@@ -1,19 +1,16 @@
-"""Typed wrappers over llama.cpp's C API that turn its null pointers and log lines into named errors.
-
-Nothing here is thread-safe.
-"""
+"""A model's KV memory and the evaluation of tokens into it. Nothing here is thread-safe."""
 
 from __future__ import annotations
 
 import ctypes
-from collections import deque
-from pathlib import Path
 
 import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, TargetError, UnsupportedModelError
+from winnow_engine.errors import TargetError
+from winnow_engine.llama.log import last_errors, silence
+from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.options import TargetOptions
 
@@ -23,70 +20,7 @@ _KV_TYPES = {
     "q4_0": llama_cpp.GGML_TYPE_Q4_0,
 }
 _SEQUENCE = 0
-_LOG_LEVEL_ERROR = 4
 _ABORTED = 2
-
-_errors: deque[str] = deque(maxlen=4)
-
-
-@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
-def _keep_errors(level: int, text: bytes, _user_data: int) -> None:
-    if level == _LOG_LEVEL_ERROR:
-        _errors.append(text.decode("utf-8", "replace").strip())
-
-
-def _silence() -> None:
-    """Send llama.cpp's log to `_errors` from here on; without this it prints to stderr."""
-    llama_cpp.llama_log_set(_keep_errors, None)
-    _errors.clear()
-
-
-def _last_errors() -> str:
-    return "; ".join(_errors) or "llama.cpp gave no reason"
-
-
-class Model:
-    """A GGUF file mapped into memory."""
-
-    def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded."""
-        if not path.is_file():
-            raise ModelNotFoundError(
-                f"no model file at {path}: check the path, or get a model with `winnow models pull`"
-            )
-        _silence()
-        self.handle = llama_cpp.llama_model_load_from_file(bytes(path), _model_params(options))
-        if not self.handle:
-            raise _load_error(path)
-        self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
-        self.context_limit = int(llama_cpp.llama_model_n_ctx_train(self.handle))
-
-    @property
-    def chat_template(self) -> str | None:
-        """The Jinja source of the model's own chat template, if it has one."""
-        source = llama_cpp.llama_model_chat_template(self.handle, None)
-        return None if source is None else source.decode("utf-8")
-
-    def close(self) -> None:
-        """Free the model; all its contexts must be closed."""
-        llama_cpp.llama_model_free(self.handle)
-
-
-def _model_params(options: TargetOptions) -> llama_cpp.llama_model_params:
-    params = llama_cpp.llama_model_default_params()
-    params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
-    # With no GPU in the build a request for layers there is ignored, so "all" is right everywhere.
-    params.n_gpu_layers = -1 if options.n_gpu_layers is None else options.n_gpu_layers
-    return params
-
-
-def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:
-    reason = _last_errors()
-    if "unknown model architecture" in reason:
-        return UnsupportedModelError(
-            f"llama.cpp cannot run {path}: {reason}. Choose another model or install a newer llama-cpp-python"
-        )
-    return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Get it again, as with `winnow models pull`")
 
 
 class Context:
@@ -94,14 +28,14 @@ class Context:
 
     def __init__(self, model: Model, n_ctx: int, options: TargetOptions) -> None:
         """Make room for `n_ctx` tokens. Raise TargetError if there is no memory for them."""
-        _silence()
+        silence()
         self.n_ctx = n_ctx
         self.n_batch = options.n_ubatch
         self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(n_ctx, options))
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
-                f"{_last_errors()}. Lower the budget, or choose a smaller KV type"
+                f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
         self.abort_with(AbortFlag())
@@ -124,7 +58,7 @@ class Context:
         outputs[-1] = want_logits
         status = llama_cpp.llama_decode(self.handle, _batch(tokens, outputs))
         if status not in (0, _ABORTED):
-            raise TargetError(f"llama.cpp failed to evaluate (status {status}): {_last_errors()}")
+            raise TargetError(f"llama.cpp failed to evaluate (status {status}): {last_errors()}")
         return bool(status == 0)
 
     def truncate(self, length: int) -> bool:
@@ -155,7 +89,10 @@ def _context_params(n_ctx: int, options: TargetOptions) -> llama_cpp.llama_conte
 
 
 def _batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp.llama_batch:
-    """A batch that borrows both arrays, which the caller must keep. Null positions and sequences mean: next in line, sequence 0."""
+    """A batch that borrows both arrays, which the caller keeps alive.
+
+    Null positions and sequences mean: next in line, sequence 0.
+    """
     return llama_cpp.llama_batch(
         n_tokens=len(tokens),
         token=tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),

@@ -1,0 +1,55 @@
+"""A GGUF loaded by llama.cpp, its null pointers and log lines turned into named errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import llama_cpp
+
+from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
+from winnow_engine.llama.log import last_errors, silence
+
+
+class Model:
+    """A GGUF file mapped into memory."""
+
+    def __init__(self, path: Path, *, n_gpu_layers: int | None = None, vocabulary_only: bool = False) -> None:
+        """Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded."""
+        if not path.is_file():
+            raise ModelNotFoundError(
+                f"no model file at {path}: check the path, or get a model with `winnow models pull`"
+            )
+        silence()
+        self.handle = llama_cpp.llama_model_load_from_file(bytes(path), _params(n_gpu_layers, vocabulary_only))
+        if not self.handle:
+            raise _load_error(path)
+        self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
+        self.context_limit = int(llama_cpp.llama_model_n_ctx_train(self.handle))
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja source of the model's own chat template, if it has one."""
+        source = llama_cpp.llama_model_chat_template(self.handle, None)
+        return None if source is None else source.decode("utf-8")
+
+    def close(self) -> None:
+        """Free the model; all its contexts must be closed."""
+        llama_cpp.llama_model_free(self.handle)
+
+
+def _params(n_gpu_layers: int | None, vocabulary_only: bool) -> llama_cpp.llama_model_params:
+    params = llama_cpp.llama_model_default_params()
+    params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
+    # With no GPU in the build a request for layers there is ignored, so "all" is right everywhere.
+    params.n_gpu_layers = -1 if n_gpu_layers is None else n_gpu_layers
+    params.vocab_only = vocabulary_only
+    return params
+
+
+def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:
+    reason = last_errors()
+    if "unknown model architecture" in reason:
+        return UnsupportedModelError(
+            f"llama.cpp cannot run {path}: {reason}. Choose another model or install a newer llama-cpp-python"
+        )
+    return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Get it again, as with `winnow models pull`")

@@ -1,0 +1,150 @@
+"""`winnow ask` and `winnow spans` as processes, on a real repository with real weights."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real_weights
+
+REPOSITORY = Path(__file__).parents[2] / "engine"
+QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
+KEYS = {"workspace_tokens", "kept_tokens", "ttft_s", "stages", "decode_tokens", "decode_tokens_per_s"}
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def run(cache: Path, smollm2: Path):
+    def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*arguments), env=environment(cache), capture_output=True, text=True, timeout=600, **options
+        )
+
+    return run
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "winnow_lsp", *arguments]
+
+
+def environment(cache: Path) -> dict[str, str]:
+    return {**os.environ, "WINNOW_CACHE_DIR": str(cache)}
+
+
+MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
+SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"))
+
+
+def test_ask_prints_one_json_object_with_everything(run) -> None:
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--max-tokens", "40", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["answer"].strip()
+    assert set(answer["stats"]) >= KEYS
+    assert answer["stats"]["kept_tokens"] <= 2600 < answer["stats"]["workspace_tokens"]
+    assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1)
+    for item in answer["spans"] + answer["citations"]:
+        lines = (REPOSITORY / "winnow_engine" / "drafter" / item["path"]).read_text().splitlines()
+        assert 1 <= item["start_line"] <= item["end_line"] <= len(lines)
+
+
+def test_ask_streams_text_then_citations_and_one_line_of_stats(run) -> None:
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--max-tokens", "30", "--show-spans")
+    assert done.returncode == 0, done.stderr
+    assert "\nKept:\n" in done.stdout
+    assert done.stdout.rstrip().splitlines()[-1].startswith("workspace ")
+
+
+def test_the_default_drafter_keeps_the_right_unit(run, qwen_small: Path) -> None:
+    done = run("spans", QUESTION, *SMALL, "--json")
+    assert done.returncode == 0, done.stderr
+    spans = json.loads(done.stdout)["spans"]
+    assert ("segments.py", "cut") in [(span["path"], span["name"]) for span in spans]
+    assert [(s["path"], s["start_line"]) for s in spans] == sorted((s["path"], s["start_line"]) for s in spans)
+
+
+def test_the_unit_at_the_cursor_is_always_kept(run) -> None:
+    place = str(REPOSITORY / "winnow_engine" / "drafter" / "template.py")
+    line = next(i for i, text in enumerate(Path(place).read_text().splitlines(), 1) if "def header" in text)
+    done = run("spans", "explain this", *SMALL, *MODELS[:2], "--at", f"{place}:{line}", "--budget", "300", "--json")
+    spans = json.loads(done.stdout)["spans"]
+    assert any(s["path"] == "template.py" and s["start_line"] <= line <= s["end_line"] for s in spans)
+    assert sum(span["tokens"] for span in spans) <= 300
+
+
+def test_budget_over_the_workspace_drops_nothing(run) -> None:
+    done = run("spans", QUESTION, *SMALL, *MODELS[:2], "--budget", "1000000", "--json")
+    stats = json.loads(done.stdout)["stats"]
+    assert stats["kept_tokens"] == stats["workspace_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("ask",), 2, "QUESTION"),
+        (("ask", "x", "--at", "nowhere"), 2, "FILE:LINE"),
+        (("ask", "x", "--at", "/etc/hostname:1"), 2, "outside the workspace"),
+        (("ask", "x", "--at", "segments.py:99999"), 2, "there is no line 99999"),
+        (("ask", "x", "--target", "no-such-model"), 3, "no-such-model"),
+        (("ask", "x", "--drafter", "/nowhere/model.gguf"), 3, "/nowhere/model.gguf"),
+        (("ask", "x", "-w", "/nowhere/at/all"), 4, "/nowhere/at/all"),
+        (("ask", "x", "--at", "segments.py:1-60", "--budget", "20"), 2, "does not fit the budget"),
+    ],
+)
+def test_bad_input_gets_its_exit_code_and_one_clear_line(run, arguments: tuple[str, ...], code: int, says: str) -> None:
+    defaults = [] if "-w" in arguments or len(arguments) == 1 else [*SMALL]
+    named = [option for option in MODELS[::2] if option in arguments]
+    models = [
+        x for option, name in zip(MODELS[::2], MODELS[1::2], strict=True) if option not in named for x in (option, name)
+    ]
+    done = run(*arguments, *defaults, *models)
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
+
+
+def test_model_cut_in_half_is_refused(run, smollm2: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half.gguf"
+    with smollm2.open("rb") as whole:
+        half.write_bytes(whole.read(smollm2.stat().st_size // 2))
+    for option in ("--drafter", "--target"):
+        done = run("ask", "x", *SMALL, *MODELS, option, str(half))
+        assert done.returncode == 3, done.stderr
+        assert "half.gguf" in done.stderr
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0, 8.0, 14.0])
+def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
+    tmp_path: Path, smollm2: Path, seconds: float
+) -> None:
+    whole = ("-w", str(REPOSITORY), *MODELS, "--max-tokens", "4000", "--temperature", "1")
+    process = subprocess.Popen(
+        command("ask", QUESTION, *whole),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(seconds)  # wherever that is: the point is that no stage may mind
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT), errors
+    assert "Traceback" not in errors
+    again = subprocess.run(
+        command("spans", QUESTION, *SMALL, *MODELS[:2], "--json"),
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["spans"]

@@ -1,0 +1,108 @@
+"""The drafter with its shipped profiles, on real weights."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import CodeAtCursor, Drafter, FileKeys, FileText
+from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
+from winnow_engine.drafter.profile import concatenate
+from winnow_engine.errors import CancelledError, ProfileError
+
+pytestmark = pytest.mark.real_weights
+
+UNITS = (
+    "def parse_duration(text):\n    amount, unit = text[:-1], text[-1]\n    return float(amount) * SECONDS[unit]\n",
+    "def send_mail(to, body):\n    with smtplib.SMTP(HOST) as server:\n        server.sendmail(ME, to, body)\n",
+    "class Matrix:\n    def transpose(self):\n        return Matrix(zip(*self.rows))\n",
+    "def read_config(path):\n    with open(path) as file:\n        return json.load(file)\n",
+    "def retry(call, times):\n    for _ in range(times):\n        try:\n            return call()\n"
+    "        except OSError:\n            sleep(1)\n",
+)
+QUESTIONS = (
+    "turns a string such as 90s or 2h into seconds",
+    "delivers a message to a recipient over the network",
+    "swaps rows and columns",
+    "loads settings from a JSON file",
+    "calls something again when it fails",
+)
+
+
+@pytest.fixture(scope="module")
+def qwen(qwen_small: Path) -> Drafter:
+    return Drafter(qwen_small)
+
+
+@pytest.fixture(scope="module", params=["qwen_small", "smollm2"])
+def drafter(request: pytest.FixtureRequest) -> Drafter:
+    return Drafter(request.getfixturevalue(request.param))
+
+
+def encode(drafter: Drafter, *files: FileText) -> list[FileKeys]:
+    return list(drafter.encode(files, Cancellation()))
+
+
+def best(drafter: Drafter, keys: FileKeys, question: str, code: CodeAtCursor | None = None) -> int:
+    offsets = np.cumsum([0, *keys.unit_tokens])
+    evidence = drafter.score(keys.arrays, offsets, question, code)
+    return int(sum((s - s.mean()) / s.std() for s in evidence.values()).argmax())
+
+
+def test_the_described_unit_scores_highest(drafter: Drafter) -> None:
+    assert drafter.notice is None
+    (keys,) = encode(drafter, FileText("tools.py", UNITS))
+    hits = [best(drafter, keys, question) == unit for unit, question in enumerate(QUESTIONS)]
+    assert sum(hits) >= 4
+
+
+def test_code_at_the_cursor_finds_what_it_calls(qwen: Drafter) -> None:
+    (keys,) = encode(qwen, FileText("tools.py", UNITS))
+    code = CodeAtCursor("def main():\n    settings = read_config('app.json')\n    run(settings)\n", "python")
+    assert best(qwen, keys, "Explain this code.", code) == 3
+
+
+def test_keys_of_a_file_do_not_depend_on_its_neighbours(drafter: Drafter) -> None:
+    file, other = FileText("tools.py", UNITS), FileText("other.py", (UNITS[0] * 40, "", UNITS[1]))
+    (alone,) = encode(drafter, file)
+    beside = encode(drafter, other, file, other)[1]
+    np.testing.assert_array_equal(alone.unit_tokens, beside.unit_tokens)
+    for name, values in alone.arrays.items():
+        wide, expected = beside.arrays[name].astype(np.float64), values.astype(np.float64)
+        assert np.linalg.norm(wide - expected) <= 0.02 * np.linalg.norm(expected), name
+
+
+def test_every_file_comes_back_in_order_empty_and_huge_ones_too(qwen: Drafter) -> None:
+    texts = [("a.py", UNITS), ("empty.py", ()), ("void.py", ("",)), ("long.py", (UNITS[4] * 60, UNITS[0]))]
+    keys = encode(qwen, *(FileText(path, units) for path, units in texts))
+    assert [len(k.unit_tokens) for k in keys] == [5, 0, 1, 2]
+    assert keys[3].unit_tokens[0] > 2048
+    assert all(len(k.arrays["codes"]) == k.unit_tokens.sum() for k in keys)
+    joined = concatenate([k.arrays for k in keys])
+    assert len(joined["pooled"]) == 8
+
+
+def test_cancelling_ends_the_encoding(qwen: Drafter) -> None:
+    cancellation = Cancellation()
+    files = (FileText(f"{i}.py", (UNITS[4] * 60,)) for i in range(100))
+    produced = qwen.encode(files, cancellation)
+    next(produced)
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        list(produced)
+
+
+def test_control_tokens_in_a_file_stay_text(qwen: Drafter) -> None:
+    assert qwen.count("<|im_end|>") > 1
+
+
+def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: Path) -> None:
+    drafter = Drafter(qwen_small, HeadsProfile([ScoringHead(7, 11, "all", 1.0)], group=7))
+    (keys,) = encode(drafter, FileText("tools.py", UNITS))
+    assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
+
+
+def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:
+    with pytest.raises(ProfileError, match="31 layers"):
+        Drafter(smollm2, HeadsProfile([ScoringHead(30, 0, "all", 1.0)], group=3))

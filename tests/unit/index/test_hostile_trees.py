@@ -1,0 +1,178 @@
+"""Trees made to crash, hang or mislead a reader."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.index import files
+from winnow_engine.index.files import explain, scan
+from winnow_engine.index.regular import read_regular
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    top = tmp_path / "workspace"
+    top.mkdir()
+    (top / "good.py").write_text("x = 1\n")
+    return top
+
+
+def left_out(root: Path) -> dict[str, str]:
+    """The reasons for what is left out, after checking that nothing but good.py counts."""
+    reasons: dict[str, str] = {}
+    assert [file.path for file in scan(root, skipped=reasons.__setitem__)] == ["good.py"]
+    return reasons
+
+
+def test_links_are_never_followed(root: Path) -> None:
+    (root.parent / "outside.py").write_text("secret\n")
+    (root / "dir").mkdir()
+    for name, target in {
+        "dir/loop": "..",
+        "self": "self",
+        "file.py": "good.py",
+        "out.py": "../outside.py",
+        "broken.py": "nowhere",
+    }.items():
+        (root / name).symlink_to(target)
+    assert left_out(root) == {
+        "dir/loop": "symbolic link to a directory",
+        "self": "broken symbolic link: Too many levels of symbolic links",
+        "file.py": "symbolic link: 'good.py' counts under its own path",
+        "out.py": "symbolic link out of the workspace",
+        "broken.py": "broken symbolic link: No such file or directory",
+    }
+    assert explain(root, Path("dir/loop/good.py")).reason == "symbolic link to a directory"
+
+
+def test_special_files_are_never_opened(root: Path) -> None:
+    os.mkfifo(root / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "socket.py"))
+        assert left_out(root) == {
+            "pipe.py": "not a regular file: FIFO",
+            "socket.py": "not a regular file: socket",
+        }
+
+
+def test_a_pipe_for_an_ignore_file_is_no_ignore_file(root: Path) -> None:
+    os.mkfifo(root / ".gitignore")
+    assert left_out(root) == {".gitignore": "not a regular file: FIFO"}
+
+
+def test_a_huge_sparse_file_is_not_read(root: Path) -> None:
+    with (root / "huge.py").open("wb") as file:
+        file.truncate(1 << 30)
+    assert left_out(root) == {"huge.py": "larger than 1,000,000 bytes (1,073,741,824)"}
+
+
+def test_a_very_long_line_is_left_out(root: Path) -> None:
+    (root / "line.js").write_bytes(b"x" * 200_000)
+    assert left_out(root) == {"line.js": "minified: longest line 200,000 columns"}
+
+
+@pytest.mark.parametrize("name", [b"a\nb.py", b"a\x1b[2Jb.py", b"caf\xe9.py"])
+def test_names_that_cannot_be_shown_are_left_out(root: Path, name: bytes) -> None:
+    Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_text("x\n")
+    ((path, reason),) = left_out(root).items()
+    assert reason == "its name is not printable UTF-8"
+    assert path.isprintable()
+
+
+def test_unreadable_files_are_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "locked.py").write_text("x\n")
+    open_as_is = os.open
+
+    def open_refusing(path: Path, flags: int) -> int:
+        if path.name == "locked.py":
+            raise PermissionError(13, "Permission denied")
+        return open_as_is(path, flags)
+
+    monkeypatch.setattr(os, "open", open_refusing)
+    assert left_out(root) == {"locked.py": "unreadable: Permission denied"}
+
+
+def test_unreadable_directories_are_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "locked").mkdir()
+    scan_as_is = os.scandir
+
+    def scan_refusing(path: Path) -> os._ScandirIterator[str]:
+        if path.name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return scan_as_is(path)
+
+    monkeypatch.setattr(os, "scandir", scan_refusing)
+    assert left_out(root) == {"locked": "unreadable: Permission denied"}
+    with pytest.raises(WorkspaceError, match="Permission denied"):
+        list(scan(root / "locked"))
+
+
+def test_a_file_that_vanishes_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "gone.py").write_text("x\n")
+
+    def read_late(path: Path, limit: int) -> bytes:
+        (root / "gone.py").unlink(missing_ok=True)
+        return read_regular(path, limit)
+
+    monkeypatch.setattr(files, "read_regular", read_late)
+    assert left_out(root) == {"gone.py": "unreadable: No such file or directory"}
+
+
+@pytest.mark.parametrize("swapped", ["link", "pipe", "directory"])
+def test_what_is_swapped_for_a_file_is_not_read(root: Path, swapped: str) -> None:
+    path = root / "swapped.py"
+    match swapped:
+        case "link":
+            path.symlink_to("good.py")
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+    with pytest.raises(OSError, match=r"regular file|symbolic links"):
+        read_regular(path, 100)
+
+
+def test_a_file_that_grows_is_not_read_past_the_limit(root: Path) -> None:
+    assert read_regular(root / "good.py", 3) == b"x ="
+
+
+def test_deep_directories_are_walked_without_recursion(root: Path) -> None:
+    deep = root
+    for _ in range(800):
+        deep = deep / "d"
+        deep.mkdir()
+    (deep / "last.py").write_text("x\n")
+    assert [file.path for file in scan(root)] == ["d/" * 800 + "last.py", "good.py"]
+
+
+def test_directories_too_deep_for_the_system_are_reported(root: Path) -> None:
+    here = os.open(root, os.O_RDONLY)
+    name = "d" * 200
+    for _ in range(25):
+        os.mkdir(name, dir_fd=here)
+        below = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert set(left_out(root).values()) == {"unreadable: File name too long"}
+
+
+def test_damaged_git_files_are_no_obstacle(root: Path) -> None:
+    (root / ".git").write_bytes(b"gitdir: \xff\0/nowhere\n")
+    (root / ".gitignore").write_bytes(b"\xff\xfe\0*\n[z-a]\n[\n")
+    assert set(left_out(root)) == {".git", ".gitignore"}
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 30 + "b", "**/" * 30 + "b"])
+def test_patterns_made_to_backtrack_end(root: Path, pattern: str) -> None:
+    (root / ".gitignore").write_text(pattern)
+    (root / ("a" * 60)).write_text("")
+    started = time.monotonic()
+    assert left_out(root).keys() == {"a" * 60} | set()
+    assert time.monotonic() - started < 60

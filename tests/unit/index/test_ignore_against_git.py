@@ -1,0 +1,190 @@
+"""Ignore rules decide as git itself does, on tricky patterns and on generated trees."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winnow_engine.index.files import scan
+
+FILES = (
+    "a.py",
+    "b.txt",
+    "build/a.py",
+    "build/keep.py",
+    "docs/a.py",
+    "docs/build/b.txt",
+    "docs/sub/a.py",
+    "docs/sub/deep/b.txt",
+    "src/[x].py",
+    "src/a b.py",
+    "src/!bang.py",
+    "src/#hash.py",
+    "src/build/sub/keep.py",
+    "src/Cap.PY",
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+def git(top: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=top, capture_output=True, text=True, check=True).stdout
+
+
+def make_tree(top: Path, ignore_files: Mapping[str, str]) -> None:
+    git(top, "init", "--quiet")
+    for name in (*FILES, *ignore_files):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(ignore_files.get(name, "text\n").encode())
+
+
+def kept_by_git(directory: Path) -> set[str]:
+    return set(git(directory, "ls-files", "-z", "--others", "--exclude-standard").split("\0")) - {""}
+
+
+def is_ignored(top: Path, path: str) -> bool:
+    """Whether git ignores a path; Winnow reads an ignored directory when it is the workspace itself."""
+    return subprocess.run(["git", "check-ignore", "--quiet", path], cwd=top, check=False).returncode == 0
+
+
+def kept_by_winnow(directory: Path) -> set[str]:
+    return {file.path for file in scan(directory)}
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        "build",
+        "build/",
+        "/build",
+        "/build/",
+        "build/*\n!build/keep.py",
+        "build/\n!build/keep.py",
+        "*\n!*/\n!*.py",
+        "*.py\n!src/",
+        "*.py\n!src/**",
+        "/*\n!/docs",
+        "/*\n!/docs/\n/docs/*\n!/docs/sub",
+        "docs/**",
+        "docs/**\n!docs/a.py",
+        "docs/**/\n!docs/sub/a.py",
+        "docs/**/b.txt",
+        "**/build",
+        "**/build/**",
+        "**/sub/*.py",
+        "**/",
+        "**",
+        "*/",
+        "*/**",
+        "/**",
+        "docs/*",
+        "docs/*/",
+        "docs/sub",
+        "sub/deep",
+        "s?b",
+        "[bd]*",
+        "[!a].txt",
+        "[^a].txt",
+        "[z-a]",
+        "[",
+        "src/\\[x\\].py",
+        "src/[[]x].py",
+        "\\!bang.py",
+        "\\#hash.py",
+        "#hash.py",
+        "!a.py",
+        "a.py \nb.txt\\ ",
+        "a b.py",
+        "\ta.py",
+        "a.py\r\nb.txt\r",
+        "\ufeffa.py\nb.txt",
+        "*.PY",
+        "/",
+        "//",
+        "!",
+        "\\",
+        "a.py\n\n\n#\n!a.py\na.py",
+        "**.py",
+        "a**",
+        "./a.py",
+        "docs//a.py",
+    ],
+)
+def test_patterns_mean_what_git_means(tmp_path: Path, patterns: str) -> None:
+    make_tree(tmp_path, {".gitignore": patterns})
+    assert kept_by_winnow(tmp_path) == kept_by_git(tmp_path)
+
+
+SEGMENTS = st.sampled_from(["a.py", "b.txt", "build", "docs", "sub", "src", "deep", "*", "**", "*.py", "?*", "[a-d]*"])
+PATTERNS = st.builds(
+    lambda negated, anchor, segments, end: negated + anchor + "/".join(segments) + end,
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "", "/"]),
+    st.lists(SEGMENTS, min_size=1, max_size=3),
+    st.sampled_from(["", "", "/"]),
+)
+IGNORE_FILES = st.dictionaries(
+    st.sampled_from([".gitignore", "docs/.gitignore", "src/build/.gitignore", ".git/info/exclude"]),
+    st.lists(PATTERNS, min_size=1, max_size=4).map("\n".join),
+    max_size=3,
+)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(IGNORE_FILES)
+def test_generated_trees_are_read_as_git_reads_them(ignore_files: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        make_tree(top, ignore_files)
+        assert kept_by_winnow(top) == kept_by_git(top)
+        if not is_ignored(top, "docs"):
+            assert kept_by_winnow(top / "docs") == kept_by_git(top / "docs")
+
+
+@pytest.fixture
+def user_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "git").mkdir(parents=True)
+    return tmp_path / "config" / "git"
+
+
+def test_the_users_excludes_count(tmp_path: Path, user_config: Path) -> None:
+    top = tmp_path / "repo"
+    top.mkdir()
+    (user_config / "ignore").write_text("*.txt\n/docs/a.py\n")
+    make_tree(top, {".gitignore": "!docs/build/b.txt"})
+    assert kept_by_winnow(top) == kept_by_git(top)
+    assert "docs/a.py" not in kept_by_winnow(top)
+
+
+def test_the_excludes_file_of_gits_configuration_counts(tmp_path: Path, user_config: Path) -> None:
+    top = tmp_path / "repo"
+    top.mkdir()
+    (tmp_path / "mine").write_text("*.txt\n")
+    (user_config / "config").write_text(f"[core]\n\texcludesFile = {tmp_path / 'mine'}\n")
+    make_tree(top, {})
+    assert kept_by_winnow(top) == kept_by_git(top)
+    assert "b.txt" not in kept_by_winnow(top)
+
+
+def test_the_shared_excludes_of_a_worktree_count(tmp_path: Path) -> None:
+    main, other = tmp_path / "main", tmp_path / "other"
+    main.mkdir()
+    make_tree(main, {".git/info/exclude": "*.txt"})
+    git(main, "add", "a.py")
+    git(main, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "a")
+    git(main, "worktree", "add", "--quiet", str(other))
+    (other / "b.txt").write_text("text\n")
+    assert kept_by_winnow(other) == {"a.py"}

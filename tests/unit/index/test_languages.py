@@ -1,0 +1,46 @@
+"""The registry of languages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from winnow_engine.index import languages
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/a.py", "python"),
+        ("A.PY", "python"),
+        ("a.d.ts", "typescript"),
+        ("deep/er/Rakefile", "ruby"),
+        (".bashrc", "bash"),
+        ("include/a.h", "cpp"),
+    ],
+)
+def test_a_language_is_found_by_name_or_suffix(path: str, name: str) -> None:
+    language = languages.for_path(path)
+    assert language is not None
+    assert language.name == name
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "guide.rst", "Makefile", "py", ".py/x", ""])
+def test_other_files_have_no_language(path: str) -> None:
+    assert languages.for_path(path) is None
+
+
+def test_no_suffix_or_file_name_is_claimed_twice() -> None:
+    names = [name for one in languages.all_languages() for name in (*one.suffixes, *one.filenames)]
+    assert len(names) == len(set(names))
+
+
+def test_knowing_the_languages_loads_no_grammar() -> None:
+    code = (
+        "import sys; from winnow_engine.index import languages; languages.for_path('a.py');"
+        "print([name for name in sys.modules if name.startswith('tree_sitter')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

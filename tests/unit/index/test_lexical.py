@@ -1,0 +1,26 @@
+import numpy as np
+
+from winnow_engine.index.lexical import LexicalIndex, words
+
+
+def test_words_are_cut_as_code_cuts_them() -> None:
+    assert words("parseHTTPHeader_v2 (retry)") == ["parse", "http", "header", "2", "retry"]
+
+
+def test_rare_word_outweighs_common_one() -> None:
+    index = LexicalIndex(["get value", "get token", "get value value", "parse header"])
+    scores = index.score("get token")
+    assert scores.argmax() == 1
+    assert scores[3] == 0
+    assert scores[1] > 2 * scores[0] > 0
+
+
+def test_bm25_of_a_word_by_hand() -> None:
+    scores = LexicalIndex(["alpha alpha", "beta gamma"]).score("alpha")
+    idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    np.testing.assert_allclose(scores, [idf * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
+
+
+def test_no_units_and_no_words() -> None:
+    assert LexicalIndex([]).score("anything").shape == (0,)
+    assert LexicalIndex(["", "a b"]).score("!?").tolist() == [0, 0]

@@ -1,0 +1,96 @@
+"""Which unit defines a name, and which units use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.index.symbols import FileAnalysis, analyse
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+def analysis_of(sample: str) -> FileAnalysis:
+    return analyse(sample, (SAMPLES / sample).read_bytes())
+
+
+def units_of(analysis: FileAnalysis, pairs: tuple[tuple[str, int], ...], name: str) -> list[str]:
+    return [analysis.units[unit].name for found, unit in pairs if found == name]
+
+
+@pytest.mark.parametrize(
+    ("sample", "name", "unit"),
+    [
+        ("python.py", "TokenBucket", "TokenBucket"),
+        ("python.py", "release", "TokenBucket.Lease.release"),
+        ("python.py", "DEFAULT_RATE", ""),
+        ("python.py", "missing", "wait_for"),
+        ("javascript.js", "evict", "evict"),
+        ("javascript.js", "CACHE_LIMIT", ""),
+        ("typescript.ts", "Handler", ""),
+        ("go.go", "Push", "Buffer.Push"),
+        ("go.go", "maxSize", ""),
+        ("rust.rs", "EMPTY", ""),
+        ("c.c", "GROW", ""),
+        ("cpp.cpp", "next", "Lexer.next"),
+        ("java.java", "LIMIT", "BoundedQueue"),
+        ("csharp.cs", "Total", "WordCounter"),
+        ("ruby.rb", "RATE", "Billing"),
+        ("php.php", "RETRIES", ""),
+        ("kotlin.kt", "INFINITY", ""),
+        ("swift.swift", "defaultTimeout", ""),
+        ("scala.scala", "Zero", "Mean"),
+        ("lua.lua", "push", "Stack.push"),
+        ("bash.sh", "RETRIES", ""),
+    ],
+)
+def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> None:
+    analysis = analysis_of(sample)
+    assert units_of(analysis, analysis.symbols.definitions, name) == [unit]
+
+
+@pytest.mark.parametrize(
+    ("sample", "name", "unit"),
+    [
+        ("python.py", "TokenBucket", "drain"),
+        ("javascript.js", "CACHE_LIMIT", "Store.constructor"),
+        ("typescript.ts", "Handler", "Route"),
+        ("go.go", "Buffer", "New"),
+        ("rust.rs", "EMPTY", "joins"),
+        ("c.c", "names", "mode_name"),
+        ("cpp.cpp", "Lexer", "main"),
+        ("java.java", "items", "BoundedQueue.offer"),
+        ("csharp.cs", "Total", "WordCounter.Add"),
+        ("ruby.rb", "RATE", "Billing.Line.gross"),
+        ("php.php", "Mailer", "send_later"),
+        ("kotlin.kt", "INFINITY", "isEmpty"),
+        ("swift.swift", "defaultTimeout", "Client.init"),
+        ("scala.scala", "Zero", "Mean.of"),
+        ("lua.lua", "LIMIT", "Stack.push"),
+        ("bash.sh", "RETRIES", "retry"),
+    ],
+)
+def test_a_name_is_referred_to_by_the_unit_that_uses_it(sample: str, name: str, unit: str) -> None:
+    analysis = analysis_of(sample)
+    assert unit in units_of(analysis, analysis.symbols.references, name)
+
+
+def test_words_in_comments_and_strings_are_no_references() -> None:
+    analysis = analyse("a.py", b'# helper\nname = "helper"\n')
+    assert analysis.symbols.references == ()
+
+
+def test_short_names_and_own_names_are_no_references() -> None:
+    analysis = analyse("a.py", b"def fib(n):\n    return fib(n - 1) + of(n)\n")
+    assert analysis.symbols.references == ()
+
+
+def test_each_pair_comes_once() -> None:
+    analysis = analyse("a.py", b"print(value)\nprint(value)\n")
+    assert analysis.symbols.references == (("print", 0), ("value", 0))
+
+
+def test_a_name_defined_twice_is_in_both_units() -> None:
+    analysis = analyse("a.py", b"def f():\n    pass\n\n\nclass A:\n    def f(self):\n        pass\n")
+    assert units_of(analysis, analysis.symbols.definitions, "f") == ["f", "A.f"]

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.errors import BudgetError
+from winnow_engine.selection.budget import Focus, Piece, choose
+
+
+class Lines:
+    """Units of one line a token; unit u covers lines 1..tokens[u] of its own and may be cut anywhere."""
+
+    def __init__(self, tokens: list[int]) -> None:
+        self.tokens = np.array(tokens, np.int32)
+
+    def whole(self, unit: int) -> Piece:
+        return Piece(unit, 1, int(self.tokens[unit]), int(self.tokens[unit]))
+
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+        first, last = must or (1, 1)
+        end = min(first + tokens - 1, int(self.tokens[unit]))
+        return Piece(unit, first, end, end - first + 1) if end >= last else None
+
+
+def scores(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def test_everything_is_kept_when_everything_fits() -> None:
+    kept = choose(Lines([10, 0, 20]), scores(0, 0, -5), 30)
+    assert [piece.unit for piece in kept] == [0, 2]
+
+
+def test_best_units_are_kept_whole_and_returned_in_order() -> None:
+    kept = choose(Lines([30, 30, 30, 30]), scores(1, 4, 2, 3), 95)
+    assert kept == [Piece(1, 1, 30, 30), Piece(2, 1, 30, 30), Piece(3, 1, 30, 30)]
+
+
+def test_unit_that_does_not_fit_is_passed_over_for_a_smaller_one() -> None:
+    kept = choose(Lines([95, 95, 90, 50]), scores(4, 3, 2, 1), 250)
+    assert [piece.unit for piece in kept] == [0, 1, 3]
+
+
+def test_oversized_unit_is_cut_to_its_share() -> None:
+    kept = choose(Lines([5000, 100, 100]), scores(9, 1, 2), 1000)
+    assert kept[0] == Piece(0, 1, 400, 400)
+    assert {piece.unit for piece in kept} == {0, 1, 2}
+
+
+def test_focus_comes_first_with_its_companions() -> None:
+    focus = Focus(units=(3,), lines=(2, 4), companions=(2,))
+    kept = choose(Lines([90, 90, 20, 50, 90]), scores(9, 8, -9, -9, 7), 165, focus)
+    assert [piece.unit for piece in kept] == [0, 2, 3]
+
+
+def test_cursor_in_a_unit_over_the_budget_keeps_the_lines_asked_for() -> None:
+    focus = Focus(units=(0,), lines=(400, 420), companions=())
+    (piece,) = choose(Lines([5000, 500]), scores(0, 0), 100, focus)
+    assert piece.start_line <= 400
+    assert piece.end_line >= 420
+    assert piece.tokens <= 100
+
+
+def test_selection_over_the_budget_is_a_named_error() -> None:
+    with pytest.raises(BudgetError, match="lines 1-300"):
+        choose(Lines([5000, 500]), scores(0, 0), 100, Focus((0,), (1, 300), ()))
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.floats(-9, 9)), min_size=1, max_size=60), st.integers(1, 3000))
+def test_budget_is_never_exceeded_and_no_unit_comes_twice(units: list[tuple[int, float]], budget: int) -> None:
+    kept = choose(Lines([tokens for tokens, _ in units]), scores(*(score for _, score in units)), budget)
+    assert sum(piece.tokens for piece in kept) <= budget
+    numbers = [piece.unit for piece in kept]
+    assert numbers == sorted(set(numbers))

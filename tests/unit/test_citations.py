@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.citations import cite
+from winnow_engine.core import Citation, Span, UnitKind
+from winnow_engine.index.symbols import analyse
+from winnow_engine.index.workspace import IndexedFile, Workspace
+
+CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
+
+
+def file(path: str) -> IndexedFile:
+    return IndexedFile(path, CODE.encode(), path, analyse(path, CODE.encode()))
+
+
+WORKSPACE = Workspace(Path(), (file("src/core.py"), file("src/utils.py"), file("tests/utils.py")))
+SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("See src/core.py:2.", [Citation("src/core.py", 2, 2)]),
+        ("See `core.py:2-3` there", [Citation("src/core.py", 2, 3)]),
+        ("src/core.py:5–7", [Citation("src/core.py", 5, 7)]),
+        ("utils.py:3 could be two files", []),
+        ("src/core.py:99999 is past the end, src/core.py:0 before it", []),
+        ("gone.py:1", []),
+        ("`Group.resolve` does it", [Citation("src/core.py", 1, 3)]),
+        ("it calls resolve(name)", [Citation("src/core.py", 1, 3)]),
+        ("to resolve it", []),
+        ("```python\n  found = lookup(name)\n  return found or None\n```", [Citation("src/core.py", 2, 3)]),
+        ("src/core.py:1-3, see `resolve`, src/core.py:2", [Citation("src/core.py", 1, 3)]),
+    ],
+)
+def test_citations(answer: str, expected: list[Citation]) -> None:
+    assert list(cite(answer, WORKSPACE, SPANS)) == expected
