@@ -33,7 +33,7 @@ from winnow_engine.drafter.weights import shape_of  # noqa: E402
 from winnow_engine.models.gguf_header import read_header  # noqa: E402
 
 PACKAGES = ("email", "http", "json", "logging", "unittest", "urllib", "xml", "asyncio", "concurrent", "importlib")
-HAYSTACKS, TOKENS, QUESTIONS, MOST_HEADS = 12, 8_000, 12, 8
+HAYSTACKS, TOKENS, QUESTIONS, MOST_HEADS = 10, 6_000, 10, 6
 FEATURES = ("all", "body", "peak")
 
 
@@ -72,9 +72,12 @@ def haystacks(drafter: Drafter) -> Iterator[Haystack]:
             found = list(functions(path))[:20]
             base = sum(len(file.units) for file in files)
             questions += [(sentence, base + i) for i, (_, sentence) in enumerate(found) if sentence]
+            if not found:
+                continue
             files.append(FileText(path.relative_to(library).as_posix(), tuple(code for code, _ in found)))
             used += sum(map(drafter.count, files[-1].units))
-        yield Haystack(files, questions[:QUESTIONS])
+        if questions:
+            yield Haystack(files, questions[:QUESTIONS])
 
 
 def reciprocal_rank(scores: np.ndarray, gold: int) -> float:
@@ -89,12 +92,10 @@ def measure(drafter: Drafter, profile: HeadsProfile) -> list[list[tuple[np.ndarr
         keys = list(drafter.encode(haystack.files, Cancellation()))
         offsets = np.cumsum([0, *np.concatenate([k.unit_tokens for k in keys])])
         arrays = concatenate([k.arrays for k in keys])
-        measured.append(
-            [
-                (profile.features(arrays, offsets, *drafter.question_states(sentence)), unit)
-                for sentence, unit in haystack.questions
-            ]
-        )
+        states = [drafter.question_states(sentence) for sentence, _ in haystack.questions]
+        null = np.mean([profile.features(arrays, offsets, state) for state in states[0][1]], axis=0)
+        features = [profile.features(arrays, offsets, asked) - null for asked, _ in states]
+        measured.append(list(zip(features, (unit for _, unit in haystack.questions), strict=True)))
         print(f"{len(haystack.questions)} questions over {offsets[-1]:,} tokens", flush=True)
     return measured
 

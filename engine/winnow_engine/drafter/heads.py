@@ -71,17 +71,11 @@ class HeadsProfile:
     ) -> dict[str, Float32]:
         """Evidence `heads`."""
         weights = np.array([head.weight for head in self._heads], np.float32)
-        return {"heads": weights @ self.features(arrays, unit_offsets, question, nulls)}
+        unasked = [self.features(arrays, unit_offsets, null) for null in nulls]
+        return {"heads": weights @ (self.features(arrays, unit_offsets, question) - np.mean(unasked, axis=0))}
 
-    def features(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, nulls: Sequence[QuestionStates]
-    ) -> Float32:
-        """f of every scoring head, less its mean under the null questions: float32 [heads, U]."""
-        asked = self._all_features(arrays, unit_offsets, question)
-        unasked = [self._all_features(arrays, unit_offsets, null) for null in nulls]
-        return np.asarray(asked - np.mean(unasked, axis=0), np.float32)
-
-    def _all_features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
+    def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
+        """f of every scoring head under one question, nothing subtracted: float32 [heads, U]."""
         return np.stack([self._feature(head, arrays, unit_offsets, states) for head in self._heads])
 
     def _key_head(self, head: ScoringHead) -> tuple[int, int]:

@@ -60,9 +60,12 @@ class QuantisedEmbedding:
     def __init__(self, tensors: GgufTensors) -> None:
         self._stored = tensors.stored_rows("token_embd.weight")
         self._type = tensors.info("token_embd.weight").type
+        self._width = tensors.info("token_embd.weight").shape[1]
 
     def rows(self, ids: Int32) -> Float32:
         """Embeddings float32 [T, width] of ids int32 [T]."""
+        if not len(ids):
+            return np.empty((0, self._width), np.float32)
         distinct, back = np.unique(ids, return_inverse=True)
         found = np.asarray(dequantize(self._stored[distinct], self._type), np.float32)
         return np.ascontiguousarray(found[back])

@@ -24,6 +24,8 @@ _MAX_BYTES = 1_000_000  # of a pattern file; more is no such file
 # pathspec shortens the patterns for all files and for all directories to a search for these.
 _SHORTENED = {".": ".+", "(?P<ps_d>/)": ".+/"}
 
+_STAR, _STARS = "[^/]*", "(?:/.+)?"  # its translations of `*` and of `/**` before another segment
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
@@ -105,7 +107,22 @@ def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
             return None
         if found.regex is None:
             return None
-        return re.compile(_SHORTENED.get(found.regex.pattern, found.regex.pattern)), bool(found.include)
+        return re.compile(_first_matches(found.regex.pattern)), bool(found.include)
+
+
+def _first_matches(regex: str) -> str:
+    """The same regular expression in linear time: each `*` and `**` but the last keeps its first match.
+
+    In a glob any other match would do no better, and pathspec's own expression takes 18 s to refuse
+    60 times `a` for eight times `*a` and a `b`.
+    """
+    head, *parts = _SHORTENED.get(regex, regex).split(_STAR)
+    for index, part in enumerate(parts):
+        within_segment = index < len(parts) - 1 and not re.search(r"[/(]", part.replace("[^/]", ""))
+        head += f"(?>{_STAR}?{part})" if within_segment else _STAR + part
+    head, *parts = head.split(_STARS)
+    middle = "".join(f"(?>(?:/.+?)?{part}(?=/))" for part in parts[:-1])
+    return head + middle + "".join(_STARS + part for part in parts[-1:])
 
 
 def _within(line: str) -> str:

@@ -25,8 +25,8 @@ _KINDS = {
 class Definition:
     """A function, method, class or section, on 1-based inclusive lines that include its leading comments.
 
-    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line that a
-    definition directly inside of this one occupies.
+    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line that its
+    own name or a definition directly inside of it occupies: one that starts there is no unit of its own.
     """
 
     kind: UnitKind
@@ -68,6 +68,7 @@ class Outline:
 class _Candidate:
     kind: UnitKind
     name: str
+    name_line: int
     node: Node
 
     @property
@@ -137,7 +138,8 @@ def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_Candidate]:
         for capture, kind in _KINDS.items():
             if capture in captures:
                 name = captures["name"][0]
-                candidate = _Candidate(kind, _qualified(syntax, captures), captures[capture][0])
+                line = name.start_point.row + 1
+                candidate = _Candidate(kind, _qualified(syntax, captures), line, captures[capture][0])
                 known = widest.get(name.start_byte)
                 if known is None or candidate.size > known.size:
                     widest[name.start_byte] = candidate
@@ -167,7 +169,7 @@ def _nested(candidates: list[_Candidate], outline: Outline) -> list[Definition]:
         around = None if parent is None else found[parent]
         if len(open_) == _MAX_NESTING or (around and not around.contains_units):
             continue
-        floor = taken if around is None else max(around.first, around.taken)
+        floor = taken if around is None else around.taken
         first, last = _line_range(candidate.node)
         if first <= floor:
             _share_line(found, parent, last)
@@ -191,10 +193,11 @@ def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
 def _definition(
     candidate: _Candidate, first: int, last: int, parent: int | None, around: Definition | None
 ) -> Definition:
+    kind, name, taken = candidate.kind, candidate.name, candidate.name_line
     if around is None:
-        return Definition(candidate.kind, candidate.name, first, last)
-    kind = UnitKind.METHOD if candidate.kind is UnitKind.FUNCTION else candidate.kind
-    return Definition(kind, f"{around.name}.{candidate.name}", first, last, parent)
+        return Definition(kind, name, first, last, None, taken)
+    kind = UnitKind.METHOD if kind is UnitKind.FUNCTION else kind
+    return Definition(kind, f"{around.name}.{name}", first, last, parent, taken)
 
 
 def _sections(syntax: Syntax, matches: list[Captures], last_line: int) -> list[Definition]:

@@ -90,7 +90,7 @@ def test_two_definitions_on_one_line_share_a_unit() -> None:
 
 
 def test_a_class_on_one_line_is_one_unit() -> None:
-    (unit,) = analyse("a.js", b"class A { run() { return 1; } }\n").units
+    (unit,) = analyse("a.ts", b"@component\nclass A { run() { return 1; } }\n").units
     assert (unit.kind, unit.name) == (UnitKind.CLASS_HEADER, "A")
 
 
