@@ -74,7 +74,7 @@ def test_keys_of_a_file_do_not_depend_on_its_neighbours(drafter: Drafter) -> Non
 
 
 def test_every_file_comes_back_in_order_empty_and_huge_ones_too(qwen: Drafter) -> None:
-    texts = [("a.py", UNITS), ("empty.py", ()), ("void.py", ("",)), ("long.py", (UNITS[4] * 60, UNITS[0]))]
+    texts = [("a.py", UNITS), ("empty.py", ()), ("void.py", ("",)), ("long.py", (UNITS[4] * 90, UNITS[0]))]
     keys = encode(qwen, *(FileText(path, units) for path, units in texts))
     assert [len(k.unit_tokens) for k in keys] == [5, 0, 1, 2]
     assert keys[3].unit_tokens[0] > 2048

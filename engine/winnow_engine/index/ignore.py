@@ -154,4 +154,5 @@ def _global_excludes() -> Path:
     except (OSError, subprocess.TimeoutExpired):
         named = ""  # no git, so no configuration of git
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(named) if named else Path(config) / "git" / "ignore"
+    excludes = Path(named) if named else Path(config) / "git" / "ignore"
+    return excludes.resolve()  # often a link into a folder of settings

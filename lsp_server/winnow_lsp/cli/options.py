@@ -9,14 +9,11 @@ from typing import Any
 
 import click
 
-from winnow_engine import models
 from winnow_engine.core import Budget, Cursor
 from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
 from winnow_engine.models.cache import path as model_path
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-
-__all__ = ["budget_of", "cursor_of", "model_file", "models", "rules_of", "shared"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")

@@ -9,7 +9,6 @@ from types import TracebackType
 
 import click
 from rich.console import Console
-from rich.status import Status
 
 from winnow_engine.core import Progress
 
@@ -69,6 +68,3 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
 def _live(quiet: bool) -> bool:
     return not quiet and sys.stderr.isatty()
-
-
-__all__ = ["ProgressView", "Status", "describe"]

@@ -179,7 +179,8 @@ def test_the_users_excludes_count(tmp_path: Path, user_config: Path) -> None:
 def test_the_excludes_file_of_gits_configuration_counts(tmp_path: Path, user_config: Path) -> None:
     top = tmp_path / "repo"
     top.mkdir()
-    (tmp_path / "mine").write_text("*.txt\n")
+    (tmp_path / "settings").write_text("*.txt\n")
+    (tmp_path / "mine").symlink_to("settings")
     (user_config / "config").write_text(f"[core]\n\texcludesFile = {tmp_path / 'mine'}\n")
     make_tree(top, {})
     assert kept_by_winnow(top) == kept_by_git(top)

@@ -1,0 +1,58 @@
+import subprocess
+import sys
+
+import click
+import pytest
+
+from winnow_engine import errors
+from winnow_lsp.cli import main as module
+from winnow_lsp.cli.main import main
+
+
+def raising(error: BaseException) -> click.Command:
+    @click.command()
+    def boom() -> None:
+        raise error
+
+    return boom
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.TargetError("it broke"), 1),
+        (errors.BudgetError("too long"), 2),
+        (errors.PositionError("no such line"), 2),
+        (errors.ModelNotFoundError("none"), 3),
+        (errors.ModelDamagedError("half"), 3),
+        (errors.UnsupportedModelError("odd"), 3),
+        (errors.DownloadError("offline"), 3),
+        (errors.ProfileError("odd"), 3),
+        (errors.WorkspaceError("gone"), 4),
+        (errors.CancelledError("cancelled"), 130),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_every_error_has_its_exit_code(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module._LazyGroup, "get_command", lambda *_: raising(error))
+    assert main(["ask"]) == code
+    captured = capsys.readouterr()
+    assert captured.err.startswith("winnow: ")
+    assert not captured.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["ask"], ["ask", "x", "--budget", "0"], ["spans", "x", "--keep-ratio", "2"]]
+)
+def test_usage_errors_exit_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "Usage:" in capsys.readouterr().err
+
+
+def test_help_lists_every_command_without_loading_numpy() -> None:
+    check = "import sys; from winnow_lsp.cli.main import main; code = main(['--help']); sys.exit(code or 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in ("ask", "spans", "index", "models", "doctor"))

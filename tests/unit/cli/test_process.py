@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+
+from winnow_lsp.process import prepare
+
+AVX512 = "flags : fpu avx2 avx512f avx512dq avx512cd avx512bw avx512vl\n"
+
+
+def chosen(tmp_path: Path, cpuinfo: str, environment: dict[str, str]) -> str | None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    prepare(environment, tmp_path / "cpuinfo")
+    return environment.get("OPENBLAS_CORETYPE")
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "environment", "expected"),
+    [
+        ("vendor_id : AuthenticAMD\n" + AVX512, {}, "SkylakeX"),
+        ("vendor_id : AuthenticAMD\nflags : fpu avx2\n", {}, None),
+        ("vendor_id : GenuineIntel\n" + AVX512, {}, None),
+        ("vendor_id : AuthenticAMD\n" + AVX512, {"OPENBLAS_CORETYPE": "Haswell"}, "Haswell"),
+        ("", {}, None),
+    ],
+)
+def test_avx512_is_chosen_only_where_openblas_misses_it(
+    tmp_path: Path, cpuinfo: str, environment: dict[str, str], expected: str | None
+) -> None:
+    assert chosen(tmp_path, cpuinfo, environment) == expected
+
+
+def test_system_without_cpuinfo_is_left_alone(tmp_path: Path) -> None:
+    environment: dict[str, str] = {}
+    prepare(environment, tmp_path / "missing")
+    assert environment == {}

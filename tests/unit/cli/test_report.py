@@ -1,0 +1,40 @@
+import pytest
+
+from winnow_engine.assistant import Stats
+from winnow_engine.core import Citation, Progress, Span, UnitKind
+from winnow_lsp.cli.progress import ProgressView, describe
+from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_json, stats_line
+
+SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b")
+STATS = Stats(100_000, 2_600, {"read": 0.1234, "prefill": 12.0}, 12.1234, 3000, 0, 50, 14.125)
+
+
+def test_places_open_in_editors() -> None:
+    assert place(Citation("a.py", 4, 4)) == "a.py:4"
+    assert place(SPAN) == "a/b.py:3-9"
+
+
+def test_spans_as_text_and_json() -> None:
+    assert spans_lines([SPAN]) == ["a/b.py:3-9  41 tokens  +1.50  method A.b"]
+    assert spans_json([SPAN])[0] == {
+        "path": "a/b.py", "start_line": 3, "end_line": 9, "tokens": 41, "score": 1.5, "kind": "method", "name": "A.b",
+    }  # fmt: skip
+
+
+def test_stats_are_one_line_and_rounded_json() -> None:
+    line = stats_line(STATS)
+    assert "\n" not in line
+    assert all(part in line for part in ("100,000", "2,600", "12.12 s", "prefill 12.00", "14.1 tokens/s"))
+    assert stats_json(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
+    assert stats_json(STATS)["ttft_s"] == 12.123
+
+
+def test_progress_tells_files_speed_and_time_left() -> None:
+    text = describe(Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=2.0))
+    assert text == "indexing 3/10 files, 2,000 tokens, 1,000 tokens/s, 4 s left"
+
+
+def test_quiet_view_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressView(quiet=True) as view:
+        view(Progress("index", 1, 2))
+    assert capsys.readouterr().err == ""
