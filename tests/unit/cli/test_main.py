@@ -52,7 +52,8 @@ def test_usage_errors_exit_2(arguments: list[str], capsys: pytest.CaptureFixture
 
 
 def test_help_lists_every_command_without_loading_numpy() -> None:
-    check = "import sys; from winnow_lsp.cli.main import main; code = main(['--help']); sys.exit(code or 'numpy' in sys.modules)"
+    call = "from winnow_lsp.cli.main import main; code = main(['--help'])"
+    check = f"import sys; {call}; sys.exit(code or 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in ("ask", "spans", "index", "models", "doctor"))
