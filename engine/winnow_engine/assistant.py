@@ -151,7 +151,7 @@ class Assistant:
         return workspace
 
     def close(self) -> None:
-        """Free the models; the store stays its owner's to close."""
+        """Free the target as soon as it is loaded; the store stays its owner's to close."""
         if self._target is not None:
             self._target.when_loaded(lambda target: target.close())
 
@@ -162,10 +162,12 @@ class Assistant:
             code = _code_at_cursor(workspace, question)
         with clock.stage("load_drafter"):
             cache = self._cache.wait_for(cancellation)
+            if self._target is not None:
+                self._target.raise_if_failed()
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):
-            drafted = cache.drafter.score(keys.arrays, keys.offsets, question.text, code)
+            drafted = cache.drafter.score(keys.arrays, keys.offsets, question.text, code, cancellation)
             named, mentioned = workspace.symbols.score(question.text, identifiers(code.text) if code else set())
             worded = workspace.lexical.score(f"{question.text}\n{code.text if code else ''}")
             evidence = [Evidence(scores) for scores in (*drafted.values(), worded, named)]
@@ -262,6 +264,11 @@ class _Loading(Generic[T]):
             cancellation.check()
             wait((self._future,), timeout=_POLL_S)
         return self._future.result()
+
+    def raise_if_failed(self) -> None:
+        """Raise what loading raised, if it is over and did; a long wait for nothing is spared that way."""
+        if self._future.done():
+            self._future.result()
 
     def when_loaded(self, use: Callable[[T], None]) -> None:
         """Call `use` now or as soon as loading is done; not at all if it failed."""

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from winnow_engine.core import Citation, Span
+from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import IndexedFile, Workspace
 
-_PLACE = re.compile(r"(?P<path>[\w./\\-]+\.\w+|[\w./-]*/[\w.-]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?")
+_PLACE = re.compile(r"(?P<path>[^\s:`'\"()<>,*]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?")
+_MARGIN = re.compile(r"^\s*\d+ ")  # the line number that the prompt's margin shows, copied along
 _CODE_NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`|\b([A-Za-z_][\w.]*)\(")
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _SHORTEST_QUOTE = 12  # a line this short (`return self`) stands in too many places to be a quotation
@@ -54,8 +56,8 @@ def _quotes(answer: str, workspace: Workspace, spans: Sequence[Span]) -> Iterato
     places = _line_places(workspace, spans)
     for block in _FENCE.findall(answer):
         run: Citation | None = None
-        for line in block.splitlines():
-            place = places.get(line.strip())
+        for line in text_lines(block):
+            place = places.get(line.strip()) or places.get(_MARGIN.sub("", line).strip())
             if run and place and place.path == run.path and place.start_line == run.end_line + 1:
                 run = Citation(run.path, run.start_line, place.end_line)
                 continue
@@ -71,7 +73,7 @@ def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, Citat
     places: dict[str, Citation] = {}
     for span in spans:
         text = files[span.path].text_of_lines(span.start_line, span.end_line)
-        for number, line in enumerate(text.splitlines(), span.start_line):
+        for number, line in enumerate(text_lines(text), span.start_line):
             if len(line.strip()) >= _SHORTEST_QUOTE:
                 places.setdefault(line.strip(), Citation(span.path, number, number))
     return places

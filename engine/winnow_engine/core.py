@@ -67,6 +67,10 @@ class Question:
     text: str
     cursor: Cursor | None = None
 
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError("the question is empty")
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,10 @@ class KeyCache:
 
     def of(self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation) -> WorkspaceKeys:
         """The keys of every unit. Each file's are stored as soon as they are there, so a cancelled run is not lost."""
-        names = tuple(file.key for file in workspace.files)
+        names = tuple(map(_key, workspace.files))
         if self._last is None or self._last[0] != names:
             found = {key: _file_keys(r) for key, r in self._store.get(self._namespace, names).items()}
-            missing = [file for file in workspace.files if file.key not in found]
+            missing = [file for file, name in zip(workspace.files, names, strict=True) if name not in found]
             found.update(self._encode(missing, progress, cancellation))
             self._last = names, _joined([found[key] for key in names])
         return self._last[1]
@@ -54,8 +55,8 @@ class KeyCache:
         texts = (FileText(file.path, tuple(map(file.text_of, file.units))) for file in files)
         encoded = {}
         for file, keys in zip(files, self.drafter.encode(texts, cancellation), strict=True):
-            self._store.put(self._namespace, file.key, _record(keys))
-            encoded[file.key] = keys
+            encoded[_key(file)] = keys
+            self._store.put(self._namespace, _key(file), _record(keys))
             report.add(file, keys)
         return encoded
 
@@ -76,6 +77,12 @@ class _Report:
         total = round(self._tokens * self._bytes / self._done_bytes)
         elapsed = time.perf_counter() - self._started
         self._progress(Progress("index", self._done, len(self._files), self._tokens, total, elapsed))
+
+
+def _key(file: IndexedFile) -> str:
+    """Names a file's keys by its content and by where its units end, which another parser may see differently."""
+    borders = np.array([unit.end_byte for unit in file.units], np.int64)
+    return hashlib.blake2b(file.key.encode() + borders.tobytes(), digest_size=20).hexdigest()
 
 
 def _record(keys: FileKeys) -> Record:

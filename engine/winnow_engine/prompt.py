@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from winnow_engine.core import Cursor, Question, Span
+from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.target.base import Message
 
@@ -65,7 +66,7 @@ def _file(file: IndexedFile, ranges: list[tuple[int, int]]) -> Iterator[str]:
         if gap:
             yield f"⋯ {gap} lines\n"
         yield f"{file.path}:{start}-{end}\n"
-        for number, line in enumerate(file.text_of_lines(start, end).splitlines(), start):
+        for number, line in enumerate(text_lines(file.text_of_lines(start, end)), start):
             margin = f"{number:>{_GUTTER}}" if number % _NUMBER_EVERY == 0 else " " * _GUTTER
             yield f"{margin} {line}\n"
     rest = file.lines.count - ranges[-1][1]

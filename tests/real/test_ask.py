@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,9 @@ def test_budget_over_the_workspace_drops_nothing(run) -> None:
     ("arguments", "code", "says"),
     [
         (("ask",), 2, "QUESTION"),
+        (("ask", " "), 2, "the question is empty"),
+        (("ask", "x", "--temperature", "nan"), 2, "temperature"),
+        (("spans", "x", "--keep-ratio", "nan"), 2, "keep_ratio"),
         (("ask", "x", "--at", "nowhere"), 2, "FILE:LINE"),
         (("ask", "x", "--at", "/etc/hostname:1"), 2, "outside the workspace"),
         (("ask", "x", "--at", "segments.py:99999"), 2, "there is no line 99999"),
@@ -113,6 +118,21 @@ def test_bad_input_gets_its_exit_code_and_one_clear_line(run, arguments: tuple[s
     assert not done.stdout
 
 
+def test_workspace_without_files_that_count_is_named(run, tmp_path: Path) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
+    done = run("ask", "x", "-w", str(tmp_path), *MODELS)
+    assert done.returncode == 4
+    assert "--explain" in done.stderr
+
+
+def test_question_of_a_hundred_kilobytes_is_answered_or_refused_in_words(run) -> None:
+    done = run("spans", "why? " * 20_000, *SMALL, *MODELS[:2], "--json")
+    assert done.returncode == 0, done.stderr
+    refused = run("ask", "why? " * 20_000, *SMALL, *MODELS)
+    assert refused.returncode == 2
+    assert "context of 8,192 tokens" in refused.stderr
+
+
 def test_model_cut_in_half_is_refused(run, smollm2: Path, tmp_path: Path) -> None:
     half = tmp_path / "half.gguf"
     with smollm2.open("rb") as whole:
@@ -123,27 +143,49 @@ def test_model_cut_in_half_is_refused(run, smollm2: Path, tmp_path: Path) -> Non
         assert "half.gguf" in done.stderr
 
 
-@pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0, 8.0, 14.0])
+def indexing(cache: Path, output: Path) -> bool:
+    """Whether some files' keys are stored, and so others' are being made."""
+    if not (cache / "index.sqlite").is_file():
+        return False
+    with sqlite3.connect(cache / "index.sqlite") as database:
+        tables = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'record'").fetchall()
+        return bool(tables and database.execute("SELECT 1 FROM record WHERE namespace LIKE 'keys-%'").fetchall())
+
+
+def decoding(cache: Path, output: Path) -> bool:
+    """Whether the answer has begun."""
+    return output.stat().st_size > 0
+
+
+def opening(cache: Path, output: Path) -> bool:
+    """Whether the workspace is about to be read."""
+    return (cache / "index.sqlite").is_file()
+
+
+@pytest.mark.parametrize("reached", [opening, indexing, decoding])
 def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
-    tmp_path: Path, smollm2: Path, seconds: float
+    tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
-    whole = ("-w", str(REPOSITORY), *MODELS, "--max-tokens", "4000", "--temperature", "1")
-    process = subprocess.Popen(
-        command("ask", QUESTION, *whole),
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(seconds)  # wherever that is: the point is that no stage may mind
+    cache, output = tmp_path / "cache", tmp_path / "output"
+    arguments = ("-w", str(REPOSITORY / "winnow_engine"), *MODELS, "--max-tokens", "4000", "--temperature", "1")
+    with output.open("wb") as stdout:
+        process = subprocess.Popen(
+            command("ask", QUESTION, *arguments),
+            env=environment(cache),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    while not reached(cache, output):
+        assert process.poll() is None
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    # Killed by the signal itself is what an interpreter does that has not reached our code yet.
-    assert process.returncode in (130, -signal.SIGINT), errors
-    assert process.returncode < 0 or "Traceback" not in errors
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
     again = subprocess.run(
         command("spans", QUESTION, *SMALL, *MODELS[:2], "--json"),
-        env=environment(tmp_path),
+        env=environment(cache),
         capture_output=True,
         text=True,
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from winnow_cuda.cpu import CpuEncoder
 from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64
 from winnow_engine.core import Cancellation
+from winnow_engine.cores import physical_cores
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates
 from winnow_engine.drafter.profiles import shipped_profile
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, rows_of
@@ -73,7 +73,7 @@ class Drafter:
         self.notice: str | None = None
         if profile is None:
             profile, self.notice = shipped_profile(tensors, shape_of(header, 1), header.block_count)
-        self._profile, self._threads = profile, threads or os.cpu_count() or 1
+        self._profile, self._threads = profile, threads or physical_cores()
         self.vocabulary = Vocabulary(Model(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)
         weights = load_weights(path, header, profile.layers, profile.merge)
@@ -106,18 +106,25 @@ class Drafter:
             done += 1
 
     def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: str, code: CodeAtCursor | None = None
+        self,
+        arrays: Arrays,
+        unit_offsets: Int64,
+        question: str,
+        code: CodeAtCursor | None = None,
+        cancellation: Cancellation | None = None,
     ) -> dict[str, Float32]:
         """Evidence by name, float32 [U] each, for the units of a workspace: rows unit_offsets[u]:[u+1]."""
-        states, nulls = self.question_states(question, code)
+        states, nulls = self.question_states(question, code, cancellation)
         return self._profile.score(arrays, unit_offsets, states, nulls)
 
     def question_states(
-        self, question: str, code: CodeAtCursor | None = None
+        self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
     ) -> tuple[QuestionStates, list[QuestionStates]]:
         """A question as the drafter sees it, and the null questions that a profile on its heads measures against."""
+        check = (cancellation or Cancellation()).check
         nulls = self._nulls(code) if self._profile.taps else []
-        return self._states(self._encoded_question(question, code)), [self._states(null) for null in nulls]
+        asked = self._states(self._encoded_question(question, code), check)
+        return asked, [self._states(null, check) for null in nulls]
 
     def _segments(self, files: Iterable[FileText], pending: dict[int, _Pending]) -> Iterator[Segment]:
         for index, file in enumerate(files):
@@ -146,12 +153,12 @@ class Drafter:
             return [self._template.question(text) for text in _NULL_QUESTIONS]
         return [self._template.question_at("Explain this code.", text, code.language) for text in _NULL_CODE]
 
-    def _states(self, question: EncodedQuestion) -> QuestionStates:
+    def _states(self, question: EncodedQuestion, check: Callable[[], None]) -> QuestionStates:
         # Behind the prefix, and as far from it as the last token of a full segment would be.
         first = len(self._template.prefix) + SEGMENT_TOKENS
         positions = np.arange(first, first + len(question.ids), dtype=np.int32)
         batch = Batch(question.ids, positions, np.array([0, len(question.ids)]))
-        return QuestionStates(self._encoder.encode(batch, self._profile.taps), question.body)
+        return QuestionStates(self._encoder.encode(batch, self._profile.taps, check), question.body)
 
 
 def _in_order(
@@ -198,8 +205,8 @@ def _joined(parts: list[Encoded]) -> Encoded:
 
 
 def _identity(tensors: GgufTensors, profile: Profile) -> str:
-    """Changes whenever stored arrays would: a hash of some weights as stored, and the profile's own."""
+    """Changes whenever stored arrays would: a hash of the layers as stored, and the profile's own (0.1 s)."""
     digest = hashlib.sha256(profile.identity.encode())
-    for name in ("blk.0.attn_norm.weight", "blk.0.attn_k.weight", "blk.0.ffn_down.weight"):
-        digest.update(tensors.stored_rows(name).tobytes() if "norm" not in name else tensors.read(name).tobytes())
+    for name in tensors.names(profile.layers):
+        digest.update(tensors.stored(name).data)
     return digest.hexdigest()[:32]

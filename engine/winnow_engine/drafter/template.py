@@ -15,6 +15,9 @@ from winnow_engine.llama.vocabulary import Vocabulary
 # An adapter's training cut the code at the cursor here; the attention of a question to more code dilutes.
 CURSOR_TOKENS = 320
 
+# What the drafter reads of a question: a pasted log must not cost a forward pass of its length.
+QUESTION_CHARACTERS = 2048
+
 _SYSTEM = "You are a helpful coding assistant. Use the repository below to answer."
 _ASK = "\n\nQuestion: Which function in this repository does the following:"
 _ANSWER = "\nAnswer with the function's code."
@@ -47,15 +50,16 @@ class Template:
         return np.concatenate([marker, self._vocabulary.tokenize(path + "\n")])
 
     def question(self, text: str) -> EncodedQuestion:
-        """A question about the workspace as a whole."""
-        before, through = (len(self._vocabulary.tokenize(t)) for t in (_ASK, f"{_ASK} {text}"))
-        ids = self._vocabulary.tokenize(f"{_ASK} {text}{_ANSWER}")
-        return EncodedQuestion(np.concatenate([ids, self._turn]), slice(before, through))
+        """A question about the workspace as a whole, of which the first QUESTION_CHARACTERS count."""
+        asked = f"{_ASK} {text[:QUESTION_CHARACTERS]}"
+        ids = self._vocabulary.tokenize(asked + _ANSWER)
+        body = slice(len(self._vocabulary.tokenize(_ASK)), len(self._vocabulary.tokenize(asked)))
+        return EncodedQuestion(np.concatenate([ids, self._turn]), body)
 
     def question_at(self, text: str, code: str, language: str) -> EncodedQuestion:
         """A question about `code`, the text at the cursor, of which the first CURSOR_TOKENS tokens count."""
         opening = self._vocabulary.tokenize(_AT_CURSOR.format(language=language))
         body = self._vocabulary.tokenize(code)[:CURSOR_TOKENS]
-        closing = self._vocabulary.tokenize(f"\n```\nQuestion: {text}")
+        closing = self._vocabulary.tokenize(f"\n```\nQuestion: {text[:QUESTION_CHARACTERS]}")
         ids = np.concatenate([opening, body, closing, self._turn])
         return EncodedQuestion(ids, slice(len(opening), len(opening) + len(body)))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize
+from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
-from winnow_engine.models.gguf_header import GgufHeader, TensorInfo, require_supported
+from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, require_supported
 
 SUPPORTED_ARCHITECTURES = frozenset({"llama", "qwen2", "qwen3"})
 
@@ -35,15 +36,23 @@ class GgufTensors:
             raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs")
         return self._tensors[name]
 
-    def stored_rows(self, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-        """A matrix as stored: uint8 [rows, bytes a row], a view of the file."""
+    def names(self, layers: int) -> list[str]:
+        """The tensors of the first `layers` layers."""
+        return sorted(name for name in self._tensors if name.startswith(tuple(f"blk.{i}." for i in range(layers))))
+
+    def stored(self, name: str) -> NDArray[np.uint8]:
+        """A tensor's bytes as stored, a view of the file."""
         info = self.info(name)
-        return self._data[info.offset : info.offset + info.bytes].reshape(info.shape[0], -1)
+        return self._data[info.offset : info.offset + info.bytes]
+
+    def stored_rows(self, name: str) -> NDArray[np.uint8]:
+        """A matrix as stored: uint8 [rows, bytes a row], a view of the file."""
+        return self.stored(name).reshape(self.info(name).shape[0], -1)
 
     def read(self, name: str) -> Float32:
         """A tensor as float32, contiguous, in NumPy's dimension order ([out, in] for matrices)."""
         info = self.info(name)
-        raw = self._data[info.offset : info.offset + info.bytes]
+        raw = self.stored(name)
         if info.type is GGMLQuantizationType.F32:
             return np.array(raw.view(np.float32).reshape(info.shape))
         rows = raw.reshape(*info.shape[:-1], -1)
@@ -76,7 +85,15 @@ def shape_of(header: GgufHeader, layers: int) -> TransformerShape:
     require_supported(header, SUPPORTED_ARCHITECTURES)
     if not 1 <= layers <= header.block_count:
         raise ProfileError(f"the profile wants {layers} layers, the drafter has {header.block_count}")
-    values, prefix = header.values, header.architecture
+    if "rope_freqs.weight" in header.tensors or header.values.get(f"{header.architecture}.rope.scaling.type"):
+        raise UnsupportedModelError("the drafter scales its rotary embedding, which is not supported: choose another")
+    try:
+        return _shape(header.values, header.architecture, layers)
+    except (KeyError, ValueError) as error:
+        raise UnsupportedModelError(f"the drafter's metadata lacks {error}: choose another model") from error
+
+
+def _shape(values: Mapping[str, Scalar], prefix: str, layers: int) -> TransformerShape:
     width, heads = int(values[f"{prefix}.embedding_length"]), int(values[f"{prefix}.attention.head_count"])
     return TransformerShape(
         layers=layers,

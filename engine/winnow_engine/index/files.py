@@ -58,10 +58,18 @@ class Verdict:
     reason: str
 
 
-def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
-    """The files that count, in path order. Raises WorkspaceError if `root` is no readable directory."""
+def scan(
+    root: Path,
+    rules: FileRules | None = None,
+    skipped: Skipped | None = None,
+    checkpoint: Callable[[], None] | None = None,
+) -> Iterator[SourceFile]:
+    """The files that count, in path order. Raises WorkspaceError if `root` is no readable directory.
+
+    What `checkpoint`, called at every file and directory seen, raises ends the walk.
+    """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked)
-    for candidate in sorted(walk.candidates(), key=lambda found: found.path):
+    for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
         data = walk.read(candidate)
         if data is not None:
             yield SourceFile(candidate.path, data)
@@ -114,13 +122,15 @@ class _Walk:
         self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
         self._exclude = patterns(rules.exclude, root, "exclude")
 
-    def candidates(self, only: str | None = None) -> Iterator[_Candidate]:
+    def candidates(self, only: str | None = None, checkpoint: Callable[[], None] | None = None) -> Iterator[_Candidate]:
         """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
         pending = [(self._root, rules_above(self._root))]
         while pending:
             directory, above = pending.pop()
             rules = above.below(directory, self._root)
             for entry in self._entries(directory):
+                if checkpoint is not None:
+                    checkpoint()
                 relative = self._relative(entry.path)
                 if only is not None and not f"{only}/".startswith(f"{relative}/"):
                     continue

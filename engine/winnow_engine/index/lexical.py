@@ -35,10 +35,10 @@ class LexicalIndex:
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 where no word of the query stands."""
         scores = np.zeros(len(self._norm))
-        for word in words(query):
+        for word, repeats in Counter(words(query)).items():
             postings = self._postings.get(word)
             if postings:
                 units, counts = (np.array(column) for column in zip(*postings, strict=True))
                 weight = math.log(1 + (len(scores) - len(units) + 0.5) / (len(units) + 0.5))
-                scores[units] += weight * counts * (_K1 + 1) / (counts + self._norm[units])
+                scores[units] += repeats * weight * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_TEXT_LINE_END = re.compile("\r\n|\n|\r")
 
 
 class Lines:
@@ -47,3 +48,9 @@ def with_lf(data: bytes) -> bytes:
     if b"\r" not in data:
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of some text without their ends. `str.splitlines` would also split at form feeds and the like."""
+    lines = _TEXT_LINE_END.split(text)
+    return lines[:-1] if not lines[-1] else lines

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
-_MARKED = re.compile(r"`(\w+)`|(\w+)\(")
+_MARKED = re.compile(r"`([^`]+)`|(\w+)\(")
 
 Scores = NDArray[np.float32]
 
@@ -40,7 +40,7 @@ class SymbolTable:
         question that can only be code (`a_b`, `aB`) or are set off as code (`name()`, back-quotes). The second counts
         the question's plain words, which may be some function's name by chance.
         """
-        marked = {part for pair in _MARKED.findall(question) for part in pair if part}
+        marked = {name for pair in _MARKED.findall(question) for part in pair for name in identifiers(part)}
         asked = identifiers(question)
         certain = code_names | marked | {name for name in asked if _looks_like_code(name)}
         return self._sum(certain), self._sum(asked - certain)

@@ -10,8 +10,8 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS record (
 ) WITHOUT ROWID
 """
 _KEYS_A_QUERY = 500
+_LOCK_WAIT_S = 30
 
 
 def content_key(path: str, data: bytes) -> str:
@@ -49,72 +50,75 @@ class Store:
         """Open or make the file; one that is no database any more is replaced. WorkspaceError if that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                self._connection = _open(path)
-            except sqlite3.DatabaseError:
-                _remove(path)
-                self._connection = _open(path)
+            self._connection = _open(path)
         except (OSError, sqlite3.Error) as error:
-            raise WorkspaceError(f"the index cache {path} cannot be opened: {error}; set WINNOW_CACHE_DIR") from error
-        self._lock = threading.Lock()
+            raise _refused(path, error) from error
+        self._path, self._lock = path, threading.Lock()
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
         wanted, found = list(keys), {}
-        with self._lock, self._connection:
+        with self._transaction() as connection:
             for start in range(0, len(wanted), _KEYS_A_QUERY):
                 some = wanted[start : start + _KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 where = f"namespace = ? AND key IN ({marks})"
-                rows = self._connection.execute(
-                    f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some]
-                )
+                # The update comes first: it takes the write lock with SQLite's own waiting.
+                connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some])
+                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some])
                 found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
-                self._connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some])
         return found
 
     def put(self, namespace: str, key: str, record: Record) -> None:
-        """Remember `record`, durably once this returns."""
+        """Remember `record`. Once this returns, no death of the process loses it."""
         data = save({name: np.ascontiguousarray(value) for name, value in record.items()})
-        with self._lock, self._connection:
-            self._connection.execute(
+        with self._transaction() as connection:
+            connection.execute(
                 "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)",
                 [namespace, key, _checksum(data), data],
             )
 
     def trim(self, max_bytes: int) -> int:
         """Forget the records used longest ago until the rest fit `max_bytes`; returns how many went."""
-        with self._lock, self._connection:
-            newest_first = (
-                """SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"""
-            )
-            over = self._connection.execute(f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?", [max_bytes])
-            gone = over.fetchall()
-            self._connection.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", gone)
+        newest_first = "SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"
+        over = f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?"
+        with self._transaction() as connection:
+            gone = connection.execute(over, [max_bytes]).fetchall()
+            connection.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", gone)
         return len(gone)
 
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
 
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, one thread at a time; what SQLite refuses becomes a WorkspaceError."""
+        try:
+            with self._lock, self._connection:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise _refused(self._path, error) from error
+
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+    """The database at `path`, made anew if the file there is none. One that is merely busy is waited for."""
+    connection = sqlite3.connect(path, timeout=_LOCK_WAIT_S, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        with connection:
-            connection.execute(_SCHEMA)
-    except sqlite3.Error:
+        connection.execute(_SCHEMA)
+    except sqlite3.OperationalError:
         connection.close()
         raise
+    except sqlite3.DatabaseError:
+        connection.close()
+        path.unlink()
+        return _open(path)
     return connection
 
 
-def _remove(path: Path) -> None:
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-        with suppress(FileNotFoundError):
-            path.with_name(name).unlink()
+def _refused(path: Path, error: Exception) -> WorkspaceError:
+    return WorkspaceError(f"the index cache {path} cannot be used: {error}; delete it, or set WINNOW_CACHE_DIR")
 
 
 def default_path() -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Cursor, Unit
-from winnow_engine.errors import PositionError
+from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import FileRules, scan
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.lines import Lines
@@ -114,9 +114,9 @@ class Workspace:
 
 
 def read_workspace(root: Path, rules: FileRules, store: Store, cancellation: Cancellation) -> Workspace:
-    """Read all files that count, taking the analysis of unchanged ones from `store`. WorkspaceError if unreadable."""
+    """Read all files that count, taking the analysis of unchanged ones from `store`. WorkspaceError if none."""
     sources = []
-    for source in scan(root, rules):
+    for source in scan(root, rules, checkpoint=cancellation.check):
         cancellation.check()
         sources.append((source.path, source.data, content_key(source.path, source.data)))
     known = store.get(_NAMESPACE, [key for _, _, key in sources])
@@ -129,4 +129,6 @@ def read_workspace(root: Path, rules: FileRules, store: Store, cancellation: Can
             analysis = analyse(path, data)
             store.put(_NAMESPACE, key, record_of(analysis))
         files.append(IndexedFile(path, data, key, analysis))
+    if not files:
+        raise WorkspaceError(f"no file in {root} counts; `winnow index --explain PATH` says why one does not")
     return Workspace(root, tuple(files))

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 
 import llama_cpp
 
 _LOG_LEVEL_ERROR = 4
 
-_errors: deque[str] = deque(maxlen=4)
+_MOST_LINES = 4
+
+# llama.cpp logs on the thread that called it, and drafter and target load on two threads at once.
+_local = threading.local()
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def _keep_errors(level: int, text: bytes, _user_data: int) -> None:
     if level == _LOG_LEVEL_ERROR:
-        _errors.append(text.decode("utf-8", "replace").strip())
+        _lines().append(text.decode("utf-8", "replace").strip())
+
+
+def _lines() -> deque[str]:
+    if not hasattr(_local, "lines"):
+        _local.lines = deque(maxlen=_MOST_LINES)
+    lines: deque[str] = _local.lines
+    return lines
 
 
 def silence() -> None:
-    """Send llama.cpp's log to `_errors` from here on; without this it prints to stderr."""
+    """Keep llama.cpp's errors from here on, by thread; without this it prints its whole log to stderr."""
     llama_cpp.llama_log_set(_keep_errors, None)
-    _errors.clear()
+    _lines().clear()
 
 
 def last_errors() -> str:
-    """The last few error lines since `silence`, as one string."""
-    return "; ".join(_errors) or "llama.cpp gave no reason"
+    """This thread's last few error lines since `silence`, as one string."""
+    return "; ".join(_lines()) or "llama.cpp gave no reason"

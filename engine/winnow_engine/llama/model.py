@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import llama_cpp
+from gguf.constants import MODEL_ARCH_NAMES
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
@@ -49,7 +50,6 @@ def _params(n_gpu_layers: int | None, vocabulary_only: bool) -> llama_cpp.llama_
 def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:
     reason = last_errors()
     if "unknown model architecture" in reason:
-        return UnsupportedModelError(
-            f"llama.cpp cannot run {path}: {reason}. Choose another model or install a newer llama-cpp-python"
-        )
+        supported = ", ".join(sorted(MODEL_ARCH_NAMES.values()))
+        return UnsupportedModelError(f"llama.cpp cannot run {path}: {reason}. It runs these architectures: {supported}")
     return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Get it again, as with `winnow models pull`")

@@ -76,8 +76,9 @@ class _Basket:
         self._source, self._budget, self._left = source, budget, budget
 
     def add_focus(self, focus: Focus) -> None:
+        fits = sum(int(self._source.tokens[unit]) for unit in focus.units) <= self._left
         for unit in focus.units:
-            if not self._add_whole(unit):
+            if not fits or not self._add_whole(unit):
                 self._add_selected(unit, focus.lines)
         for unit in focus.companions:
             self._add_whole(unit)
@@ -88,7 +89,7 @@ class _Basket:
             if misses > _PATIENCE:
                 return
             oversized = self._source.tokens[unit] > _OVERSIZED_SHARE * self._budget
-            kept = self._add_cut(unit) if oversized else self._add_whole(unit)
+            kept = (oversized and self._add_cut(unit)) or self._add_whole(unit)
             misses = 0 if kept else misses + 1
 
     def _candidates(self, ranking: Sequence[int]) -> Iterable[int]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
+
+from winnow_engine.cores import physical_cores
 
 KvType = Literal["f16", "q8_0", "q4_0"]
 
@@ -39,12 +38,3 @@ class TargetOptions:
     def threads(self) -> int:
         """`n_threads`, or one a physical core: hyper-threads share the units that multiply matrices."""
         return self.n_threads or physical_cores()
-
-
-def physical_cores() -> int:
-    """Physical cores this process may use where the system tells them (Linux), all logical ones elsewhere."""
-    if sys.platform != "linux":
-        return os.cpu_count() or 1
-    cpus = os.sched_getaffinity(0)
-    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
-    return len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)

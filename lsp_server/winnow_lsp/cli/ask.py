@@ -8,12 +8,11 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Answer
-from winnow_engine.core import Question
 from winnow_engine.target.base import Sampling
 from winnow_lsp.cli.options import (
     budget_of,
-    cursor_of,
     drafter_option,
+    question_of,
     selection_options,
     shared,
     target_option,
@@ -62,8 +61,8 @@ _sampling_options = shared(
 @_sampling_options
 def ask(question: str, show_spans: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""
-    asked = Question(question, cursor_of(options["at"], options["workspace"]))
-    sampling = Sampling(options["temperature"], options["top_p"], options["seed"], options["max_tokens"])
+    asked = question_of(question, options)
+    budget, sampling = budget_of(options), _sampling_of(options)
     as_json = options["as_json"]
     with (
         assistant(options, target=True) as helper,
@@ -76,11 +75,18 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
             click.echo(text, nl=False)
 
         on_text = (lambda _: None) if as_json else show
-        answer = helper.ask(asked, budget_of(options), sampling, on_text, view, cancellation)
+        answer = helper.ask(asked, budget, sampling, on_text, view, cancellation)
     if as_json:
         click.echo(json.dumps(_document(answer), ensure_ascii=False))
     else:
         _print(answer, show_spans)
+
+
+def _sampling_of(options: dict[str, Any]) -> Sampling:
+    try:
+        return Sampling(options["temperature"], options["top_p"], options["seed"], options["max_tokens"])
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _document(answer: Answer) -> dict[str, Any]:

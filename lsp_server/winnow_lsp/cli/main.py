@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Sequence
 
 import click
@@ -76,10 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return _say("cancelled", 130)
-    except BrokenPipeError:
-        # The reader of our output has gone; leave nothing for the interpreter to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except WinnowError as error:
         return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
     return code if isinstance(code, int) else 0

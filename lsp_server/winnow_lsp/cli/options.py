@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Budget, Cursor
+from winnow_engine.core import Budget, Cursor, Question
 from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
 from winnow_engine.models.cache import path as model_path
+from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -68,8 +69,18 @@ def rules_of(options: dict[str, Any]) -> FileRules:
 
 
 def budget_of(options: dict[str, Any]) -> Budget:
-    """The budget among a command's options."""
-    return Budget(options["budget"], options["keep_ratio"])
+    """The budget among a command's options. click.BadParameter for what is no number."""
+    try:
+        return Budget(options["budget"], options["keep_ratio"])
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def question_of(text: str, options: dict[str, Any]) -> Question:
+    """The question, with the cursor among a command's options. click.BadParameter if there is none."""
+    if not text.strip():
+        raise click.BadParameter("the question is empty", param_hint="QUESTION")
+    return Question(text, cursor_of(options["at"], options["workspace"]))
 
 
 def cursor_of(at: str | None, root: Path) -> Cursor | None:
@@ -90,16 +101,20 @@ def cursor_of(at: str | None, root: Path) -> Cursor | None:
 
 
 def _within(file: Path, root: Path) -> str:
-    places = (Path.cwd() / file, root / file)
-    found = next((place for place in places if place.is_file()), places[-1])
-    try:
-        return found.resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        raise PositionError(f"{file} is outside the workspace {root}") from None
+    inside = root.resolve()
+    places = [place.resolve() for place in (Path.cwd() / file, root / file)]
+    within = [place for place in places if place.is_relative_to(inside)]
+    if not within:
+        raise PositionError(f"{file} is outside the workspace {root}")
+    return next((place for place in within if place.is_file()), within[0]).relative_to(inside).as_posix()
 
 
 def model_file(name_or_file: str) -> Path:
-    """A GGUF's path as given, or the file of a registered model. ModelNotFoundError says how to get it."""
-    if name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file():
-        return Path(name_or_file).expanduser()
-    return model_path(name_or_file)
+    """A GGUF's path as given, or the file of a registered model, whole by its header.
+
+    Raises ModelNotFoundError, which says how to get it, or ModelDamagedError.
+    """
+    given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
+    path = Path(name_or_file).expanduser() if given else model_path(name_or_file)
+    read_header(path)
+    return path

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Question
-from winnow_lsp.cli.options import budget_of, cursor_of, drafter_option, selection_options, workspace_options
+from winnow_lsp.cli.options import budget_of, drafter_option, question_of, selection_options, workspace_options
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import spans_json, spans_lines, stats_json, stats_line
 from winnow_lsp.cli.session import assistant, cancel_on_interrupt
@@ -21,16 +20,16 @@ from winnow_lsp.cli.session import assistant, cancel_on_interrupt
 @drafter_option
 def spans(question: str, **options: Any) -> None:
     """Show which code would be kept for QUESTION, in path and line order."""
-    asked = Question(question, cursor_of(options["at"], options["workspace"]))
-    as_json = options["as_json"]
+    asked = question_of(question, options)
+    as_json, budget = options["as_json"], budget_of(options)
     with (
         assistant(options, target=False) as helper,
         cancel_on_interrupt() as cancellation,
         ProgressView(as_json) as view,
     ):
-        selection = helper.select(asked, budget_of(options), view, cancellation)
+        selection = helper.select(asked, budget, view, cancellation)
     if as_json:
-        document = {"spans": spans_json(selection.spans), "stats": stats_json(selection.stats)}
+        document = {"citations": [], "spans": spans_json(selection.spans), "stats": stats_json(selection.stats)}
         click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))
         return
     click.echo("\n".join(spans_lines(selection.spans)))

@@ -21,6 +21,11 @@ def test_bm25_of_a_word_by_hand() -> None:
     np.testing.assert_allclose(scores, [idf * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
 
 
+def test_repeating_a_word_repeats_its_weight() -> None:
+    index = LexicalIndex(["alpha beta", "beta gamma"])
+    np.testing.assert_allclose(index.score("alpha alpha alpha"), 3 * index.score("alpha"), rtol=1e-6)
+
+
 def test_no_units_and_no_words() -> None:
     assert LexicalIndex([]).score("anything").shape == (0,)
     assert LexicalIndex(["", "a b"]).score("!?").tolist() == [0, 0]

@@ -13,6 +13,11 @@ def test_names_that_can_only_be_code_are_certain(question: str) -> None:
     assert not mentioned.any()
 
 
+def test_dotted_names_in_back_quotes_count_by_part() -> None:
+    named, _ = TABLE.score("what does `Parser.invoke` do?")
+    assert named[1] == named[4] == 1
+
+
 def test_plain_words_are_kept_apart() -> None:
     named, mentioned = TABLE.score("how do I run and invoke it")
     assert not named.any()

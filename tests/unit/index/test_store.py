@@ -1,4 +1,6 @@
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,26 @@ def test_file_that_is_no_database_is_replaced(path: Path) -> None:
     store = Store(path)
     store.put("n", "a", record(1))
     assert "a" in store.get("n", ["a"])
+
+
+def test_many_processes_may_open_a_new_store_at_once(path: Path) -> None:
+    write = (
+        "import sys, numpy; from pathlib import Path; from winnow_engine.index.store import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "for i in range(20): store.put('n', f'{sys.argv[2]}-{i}', {'x': numpy.zeros(9)})\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", write, str(path), name]) for name in "abcd"]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0, 0]
+    assert len(Store(path).get("n", [f"{name}-{i}" for name in "abcd" for i in range(20)])) == 80
+
+
+def test_file_damaged_inside_is_a_named_error(path: Path) -> None:
+    store = Store(path)
+    store.put("n", "a", record(1, 5000))
+    store.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"junk" * 5000)
+    with pytest.raises(WorkspaceError, match="delete it"):
+        Store(path).put("n", "b", record(1, 5000))
 
 
 def test_place_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:

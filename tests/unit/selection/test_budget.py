@@ -66,6 +66,21 @@ def test_selection_over_the_budget_is_a_named_error() -> None:
         choose(Lines([5000, 500]), scores(0, 0), 100, Focus((0,), (1, 300), ()))
 
 
+def test_oversized_unit_that_cannot_be_cut_is_kept_whole_if_it_fits() -> None:
+    class Uncuttable(Lines):
+        def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> None:
+            return None
+
+    kept = choose(Uncuttable([500, 90, 600]), scores(9, 1, 2), 1000)
+    assert [piece.unit for piece in kept] == [0, 1]
+
+
+def test_selection_over_two_units_keeps_its_lines_when_the_units_do_not_fit() -> None:
+    kept = choose(Lines([80, 90, 900]), scores(0, 0, 0), 100, Focus((0, 1), (70, 75), ()))
+    assert [piece.unit for piece in kept][:2] == [0, 1]
+    assert all(piece.start_line <= 70 and piece.end_line >= 75 for piece in kept[:2])
+
+
 @given(st.lists(st.tuples(st.integers(0, 400), st.floats(-9, 9)), min_size=1, max_size=60), st.integers(1, 3000))
 def test_budget_is_never_exceeded_and_no_unit_comes_twice(units: list[tuple[int, float]], budget: int) -> None:
     kept = choose(Lines([tokens for tokens, _ in units]), scores(*(score for _, score in units)), budget)
