@@ -39,7 +39,7 @@ def test_every_error_has_its_exit_code(
     monkeypatch.setattr(module._LazyGroup, "get_command", lambda *_: raising(error))
     assert main(["ask"]) == code
     captured = capsys.readouterr()
-    assert captured.err.startswith("winnow: ")
+    assert captured.err.strip().startswith("winnow: ")
     assert not captured.out
 
 
