@@ -95,7 +95,7 @@ def test_budget_over_the_workspace_drops_nothing(run) -> None:
         (("ask",), 2, "QUESTION"),
         (("ask", " "), 2, "the question is empty"),
         (("ask", "x", "--temperature", "nan"), 2, "temperature"),
-        (("spans", "x", "--keep-ratio", "nan"), 2, "keep_ratio"),
+        (("ask", "x", "--keep-ratio", "nan"), 2, "keep_ratio"),
         (("ask", "x", "--at", "nowhere"), 2, "FILE:LINE"),
         (("ask", "x", "--at", "/etc/hostname:1"), 2, "outside the workspace"),
         (("ask", "x", "--at", "segments.py:99999"), 2, "there is no line 99999"),
