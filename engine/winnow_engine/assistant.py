@@ -151,9 +151,10 @@ class Assistant:
         return workspace
 
     def close(self) -> None:
-        """Free the target as soon as it is loaded; the store stays its owner's to close."""
-        if self._target is not None:
-            self._target.when_loaded(lambda target: target.close())
+        """Free the target; the store stays its owner's to close. Waits for models that are still loading."""
+        self._cache.settle()
+        if self._target is not None and self._target.settle():
+            self._target.wait_for(Cancellation()).close()
 
     def _rank(self, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation) -> _Ranked:
         """Score every unit of the workspace as it is now against the question."""
@@ -252,11 +253,15 @@ _POLL_S = 0.05
 
 
 class _Loading(Generic[T]):
-    """Something slow to open, opened on a thread of its own that does not keep the process alive."""
+    """Something slow to open, opened on a thread of its own.
+
+    Not a daemon: one that is inside llama.cpp when the interpreter goes down takes the process with it.
+    """
 
     def __init__(self, load: Callable[[], T]) -> None:
         self._future: Future[T] = Future()
-        Thread(target=self._run, args=(load,), daemon=True).start()
+        self._thread = Thread(target=self._run, args=(load,))
+        self._thread.start()
 
     def wait_for(self, cancellation: Cancellation) -> T:
         """The loaded thing, or what loading raised; CancelledError as soon as cancelled."""
@@ -270,9 +275,10 @@ class _Loading(Generic[T]):
         if self._future.done():
             self._future.result()
 
-    def when_loaded(self, use: Callable[[T], None]) -> None:
-        """Call `use` now or as soon as loading is done; not at all if it failed."""
-        self._future.add_done_callback(lambda f: None if f.exception() else use(f.result()))
+    def settle(self) -> bool:
+        """Wait until loading is over; returns whether it worked."""
+        self._thread.join()
+        return self._future.exception() is None
 
     def _run(self, load: Callable[[], T]) -> None:
         try:

@@ -65,8 +65,8 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
     budget, sampling = budget_of(options), _sampling_of(options)
     as_json = options["as_json"]
     with (
-        assistant(options, target=True) as helper,
         cancel_on_interrupt() as cancellation,
+        assistant(options, target=True) as helper,
         ProgressView(as_json) as view,
     ):
 

@@ -25,8 +25,8 @@ def index(explain: str | None, **options: Any) -> None:
         return
     started = time.perf_counter()
     with (
-        assistant(options, target=False) as helper,
         cancel_on_interrupt() as cancellation,
+        assistant(options, target=False) as helper,
         ProgressView() as view,
     ):
         workspace = helper.index(view, cancellation)

@@ -23,8 +23,8 @@ def spans(question: str, **options: Any) -> None:
     asked = question_of(question, options)
     as_json, budget = options["as_json"], budget_of(options)
     with (
-        assistant(options, target=False) as helper,
         cancel_on_interrupt() as cancellation,
+        assistant(options, target=False) as helper,
         ProgressView(as_json) as view,
     ):
         selection = helper.select(asked, budget, view, cancellation)
