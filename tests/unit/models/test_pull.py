@@ -255,7 +255,11 @@ def test_an_interrupted_process_leaves_a_part_to_continue(hub: Any, model: Model
     """)
     hub.hangs_up_after, hub.hold = 600_000, threading.Event()
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
