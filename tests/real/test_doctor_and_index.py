@@ -1,0 +1,50 @@
+"""`winnow doctor` and `winnow index` as processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real_weights
+
+
+def winnow(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "winnow_lsp", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_doctor_tries_the_build_and_finds_nothing_missing(
+    smollm2: Path, qwen_small: Path, qwen_target: Path, tmp_path: Path
+) -> None:
+    done = winnow("doctor", WINNOW_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert all(line.startswith("ok") for line in done.stdout.splitlines())
+    assert all(subject in done.stdout for subject in ("processor", "BLAS", "GPU", "llama-cpp-python", "cache"))
+
+
+def test_doctor_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
+    done = winnow("doctor", WINNOW_MODELS_DIR=str(tmp_path), WINNOW_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "→ winnow models pull qwen2.5-coder-0.5b" in done.stdout
+
+
+def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "a.py").write_text("def alpha():\n    return 1\n")
+    (workspace / ".env").write_text("TOKEN=1\n")
+    arguments = ("index", "-w", str(workspace), "--drafter", "smollm2-135m")
+    for _ in range(2):
+        done = winnow(*arguments, WINNOW_CACHE_DIR=str(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("1 files, 1 units")
+    assert "secret: matches" in winnow(*arguments, "--explain", ".env").stdout
+    assert "a.py: counts" in winnow(*arguments, "--explain", "a.py").stdout
