@@ -43,20 +43,21 @@ class KeyCache:
         names = tuple(map(_key, workspace.files))
         if self._last is None or self._last[0] != names:
             found = {key: _file_keys(r) for key, r in self._store.get(self._namespace, names).items()}
-            missing = [file for file, name in zip(workspace.files, names, strict=True) if name not in found]
+            missing = {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}
             found.update(self._encode(missing, progress, cancellation))
             self._last = names, _joined([found[key] for key in names])
         return self._last[1]
 
     def _encode(
-        self, files: Sequence[IndexedFile], progress: ProgressSink, cancellation: Cancellation
+        self, files: Mapping[str, IndexedFile], progress: ProgressSink, cancellation: Cancellation
     ) -> dict[str, FileKeys]:
-        report = _Report(files, progress)
-        texts = (FileText(file.path, tuple(map(file.text_of, file.units))) for file in files)
+        """The keys of files, each stored under its name in `files`."""
+        report = _Report(list(files.values()), progress)
+        texts = (FileText(file.path, tuple(map(file.text_of, file.units))) for file in files.values())
         encoded = {}
-        for file, keys in zip(files, self.drafter.encode(texts, cancellation), strict=True):
-            encoded[_key(file)] = keys
-            self._store.put(self._namespace, _key(file), _record(keys))
+        for (name, file), keys in zip(files.items(), self.drafter.encode(texts, cancellation), strict=True):
+            encoded[name] = keys
+            self._store.put(self._namespace, name, _record(keys))
             report.add(file, keys)
         return encoded
 

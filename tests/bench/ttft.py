@@ -103,7 +103,7 @@ class Bench:
             "warm_stages": warm[-1].stats.stages,
         }
 
-    def vanilla(self, root: Path, tokens: int) -> dict[str, Any]:
+    def vanilla(self, root: Path) -> dict[str, Any]:
         """First token when the whole workspace is the prompt, once: it takes minutes."""
         files = sorted(path for path in root.rglob("*") if path.is_file())
         text = "\n".join(f"{path.relative_to(root)}\n{path.read_text()}" for path in files)
@@ -141,7 +141,7 @@ def main() -> None:
         figures["winnow"] = bench.winnow(workspace, options.repeat)
         report("ttft", figures)  # what is there already, should the minutes of vanilla be cut short
         if not options.skip_vanilla:
-            vanilla = figures["vanilla"] = bench.vanilla(workspace, options.tokens)
+            vanilla = figures["vanilla"] = bench.vanilla(workspace)
             for state in ("cold", "warm"):
                 figures[f"times_faster_{state}"] = round(vanilla["ttft_s"] / figures["winnow"][f"{state}_s"], 1)
         bench.target.close()

@@ -97,6 +97,7 @@ def test_budget_over_the_workspace_drops_nothing(run) -> None:
         (("ask", "x", "--temperature", "nan"), 2, "temperature"),
         (("ask", "x", "--keep-ratio", "nan"), 2, "keep_ratio"),
         (("ask", "x", "--at", "nowhere"), 2, "FILE:LINE"),
+        (("ask", "x", "--at", "segments.py:9-3"), 2, "lines 9-3 are not a range"),
         (("ask", "x", "--at", "/etc/hostname:1"), 2, "outside the workspace"),
         (("ask", "x", "--at", "segments.py:99999"), 2, "there is no line 99999"),
         (("ask", "x", "--target", "no-such-model"), 3, "no-such-model"),

@@ -16,6 +16,7 @@ from winnow_lsp.cli.options import (
     selection_options,
     shared,
     target_option,
+    usage_errors,
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
@@ -83,10 +84,8 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
 
 
 def _sampling_of(options: dict[str, Any]) -> Sampling:
-    try:
+    with usage_errors():
         return Sampling(options["temperature"], options["top_p"], options["seed"], options["max_tokens"])
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def _document(answer: Answer) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,30 +64,37 @@ selection_options = shared(
 )
 
 
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn the engine's ValueError for a value out of range into a usage error."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def rules_of(options: dict[str, Any]) -> FileRules:
     """The file rules among a command's options."""
     return FileRules(options["max_file_bytes"], tuple(options["include"]), tuple(options["exclude"]))
 
 
 def budget_of(options: dict[str, Any]) -> Budget:
-    """The budget among a command's options. click.BadParameter for what is no number."""
-    try:
+    """The budget among a command's options."""
+    with usage_errors():
         return Budget(options["budget"], options["keep_ratio"])
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def question_of(text: str, options: dict[str, Any]) -> Question:
-    """The question, with the cursor among a command's options. click.BadParameter if there is none."""
-    if not text.strip():
-        raise click.BadParameter("the question is empty", param_hint="QUESTION")
-    return Question(text, cursor_of(options["at"], options["workspace"]))
+    """The question, with the cursor among a command's options."""
+    with usage_errors():
+        return Question(text, cursor_of(options["at"], options["workspace"]))
 
 
 def cursor_of(at: str | None, root: Path) -> Cursor | None:
     """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to the workspace.
 
-    Raises click.BadParameter for another form, PositionError for a file outside the workspace.
+    Raises click.BadParameter for another form, ValueError for lines that are no range, PositionError for a file
+    outside the workspace.
     """
     if at is None:
         return None
@@ -95,8 +103,6 @@ def cursor_of(at: str | None, root: Path) -> Cursor | None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE", param_hint="--at")
     start = int(match["start"])
     end = int(match["end"] or start)
-    if not 1 <= start <= end:
-        raise click.BadParameter(f"{start}-{end} are not lines", param_hint="--at")
     return Cursor(_within(Path(match["file"]), root), start, end)
 
 

@@ -154,4 +154,6 @@ def test_an_unsupported_architecture_is_answered_with_the_supported_ones(tmp_pat
 
 
 def test_a_supported_architecture_passes(model: Path) -> None:
-    require_supported(read_header(model), frozenset({"qwen2"}))
+    header = read_header(model)
+    require_supported(header, frozenset({"qwen2"}))
+    assert header.architecture == "qwen2"
