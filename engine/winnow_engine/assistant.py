@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from threading import Thread
-from typing import Generic, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from winnow_engine.citations import cite
 from winnow_engine.core import Budget, Cancellation, Citation, Progress, ProgressSink, Question, Span
 from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
 from winnow_engine.errors import BudgetError
-from winnow_engine.index.files import FileRules
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.naming import identifiers
 from winnow_engine.index.store import Store
-from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import KeyCache, WorkspaceKeys
-from winnow_engine.prompt import build_messages
+from winnow_engine.loading import Loading
+from winnow_engine.prompt import build_messages, with_latest_turns
 from winnow_engine.selection.budget import choose
-from winnow_engine.selection.fusion import WEAK, Evidence, fuse
+from winnow_engine.selection.fusion import WEAK, Evidence, Scores, fuse
 from winnow_engine.selection.source import WorkspaceSource
 from winnow_engine.target.base import Prompt, Sampling, Target, TextSink
-
-T = TypeVar("T")
 
 
 def _ignore(_: Progress) -> None:
@@ -77,26 +68,22 @@ class Answer:
 
 
 class Assistant:
-    """Answers questions about one workspace. One question at a time; models load in the background from the start.
+    """Answers questions about workspaces. One call at a time; models load in the background from the start.
 
     `open_drafter` and `open_target` are called once each, on threads of their own; what they raise is raised by the
     first question that needs the model. Without `open_target` only `select` and `index` work.
     """
 
     def __init__(
-        self,
-        root: Path,
-        store: Store,
-        open_drafter: Callable[[], Drafter],
-        open_target: Callable[[], Target] | None = None,
-        rules: FileRules | None = None,
+        self, store: Store, open_drafter: Callable[[], Drafter], open_target: Callable[[], Target] | None = None
     ) -> None:
-        self._root, self._store, self._rules = root, store, rules or FileRules()
-        self._cache = _Loading(lambda: KeyCache(store, open_drafter()))
-        self._target = _Loading(open_target) if open_target else None
+        self._store = store
+        self.keys = Loading(lambda: KeyCache(store, open_drafter()))
+        self.target = Loading(open_target) if open_target else None
 
     def ask(
         self,
+        sources: Sources,
         question: Question,
         budget: Budget,
         sampling: Sampling,
@@ -105,11 +92,11 @@ class Assistant:
         cancellation: Cancellation | None = None,
     ) -> Answer:
         """Answer `question`, streaming to `on_text`. The whole way of a question, on one screen."""
-        assert self._target is not None, "an assistant without a target selects, but does not answer"
+        assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), _Clock()
-        ranked = self._rank(question, clock, progress, cancellation)
+        ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("load_target"):
-            target = self._target.wait_for(cancellation)
+            target = self.target.wait_for(cancellation)
         with clock.stage("select"):
             selection, prompt = _fitted(ranked, question, budget, target, sampling)
         progress(Progress("prefill", 0, len(prompt)))
@@ -131,6 +118,7 @@ class Assistant:
 
     def select(
         self,
+        sources: Sources,
         question: Question,
         budget: Budget,
         progress: ProgressSink = _ignore,
@@ -138,43 +126,44 @@ class Assistant:
     ) -> Selection:
         """The spans `ask` would show the target, without asking it."""
         cancellation, clock = cancellation or Cancellation(), _Clock()
-        ranked = self._rank(question, clock, progress, cancellation)
+        ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
             selection = ranked.select(question, budget.tokens(ranked.workspace_tokens))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
-    def index(self, progress: ProgressSink = _ignore, cancellation: Cancellation | None = None) -> Workspace:
+    def index(
+        self, sources: Sources, progress: ProgressSink = _ignore, cancellation: Cancellation | None = None
+    ) -> Workspace:
         """Bring the cached keys of the workspace up to date."""
         cancellation = cancellation or Cancellation()
-        workspace = read_workspace(self._root, self._rules, self._store, cancellation)
-        self._cache.wait_for(cancellation).of(workspace, progress, cancellation)
+        workspace = read_workspace(sources, self._store, cancellation)
+        self.keys.wait_for(cancellation).of(workspace, progress, cancellation)
         return workspace
 
     def close(self) -> None:
         """Free the target; the store stays its owner's to close. Waits for models that are still loading."""
-        self._cache.settle()
-        if self._target is not None and self._target.settle():
-            self._target.wait_for(Cancellation()).close()
+        self.keys.settle()
+        target = self.target.settle() if self.target else None
+        if target is not None:
+            target.close()
 
-    def _rank(self, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation) -> _Ranked:
+    def _rank(
+        self, sources: Sources, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation
+    ) -> _Ranked:
         """Score every unit of the workspace as it is now against the question."""
         with clock.stage("read"):
-            workspace = read_workspace(self._root, self._rules, self._store, cancellation)
+            workspace = read_workspace(sources, self._store, cancellation)
             code = _code_at_cursor(workspace, question)
         with clock.stage("load_drafter"):
-            cache = self._cache.wait_for(cancellation)
-            if self._target is not None:
-                self._target.raise_if_failed()
+            cache = self.keys.wait_for(cancellation)
+            if self.target is not None:
+                self.target.raise_if_failed()
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):
-            drafted = cache.drafter.score(keys.arrays, keys.offsets, question.text, code, cancellation)
-            named, mentioned = workspace.symbols.score(question.text, identifiers(code.text) if code else set())
-            worded = workspace.lexical.score(f"{question.text}\n{code.text if code else ''}")
-            evidence = [Evidence(scores) for scores in (*drafted.values(), worded, named)]
-            scores = fuse([*evidence, Evidence(mentioned, WEAK)])
+            evidence = _evidence(workspace, keys, cache.drafter, question, code, cancellation)
         cancellation.check()
-        return _Ranked(workspace, keys, scores, cache.drafter)
+        return _Ranked(workspace, keys, fuse(evidence), cache.drafter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +172,7 @@ class _Ranked:
 
     workspace: Workspace
     keys: WorkspaceKeys
-    scores: NDArray[np.float32]
+    scores: Scores
     drafter: Drafter
 
     @property
@@ -194,10 +183,30 @@ class _Ranked:
         """The spans that fit a budget."""
         source = WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
         focus = source.focus(question.cursor) if question.cursor else None
-        spans = source.spans(choose(source, self.scores, budget_tokens, focus), self.scores)
+        spans = source.spans(choose(source, self.scores.total, budget_tokens, focus), self.scores)
         stats = Stats(self.workspace_tokens, sum(span.tokens for span in spans))
         notices = (self.drafter.notice,) if self.drafter.notice else ()
         return Selection(self.workspace, spans, stats, notices)
+
+
+def _evidence(
+    workspace: Workspace,
+    keys: WorkspaceKeys,
+    drafter: Drafter,
+    question: Question,
+    code: CodeAtCursor | None,
+    cancellation: Cancellation,
+) -> dict[str, Evidence]:
+    """What the drafter, the words and the names say of each unit."""
+    asked, at_cursor = question.search_text, code.text if code else ""
+    drafted = drafter.score(keys.arrays, keys.offsets, asked, code, cancellation)
+    named, mentioned = workspace.symbols.score(asked, identifiers(at_cursor))
+    return {
+        **{kind: Evidence(scores) for kind, scores in drafted.items()},
+        "words": Evidence(workspace.lexical.score(f"{asked}\n{at_cursor}")),
+        "names": Evidence(named),
+        "mentions": Evidence(mentioned, WEAK),
+    }
 
 
 _LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
@@ -208,15 +217,21 @@ def _fitted(
 ) -> tuple[Selection, Prompt]:
     """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both."""
     wanted = tokens = budget.tokens(ranked.workspace_tokens)
+    asked = with_latest_turns(question, budget.earlier_tokens, target.count)
+    forgotten = len(question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
     while tokens >= min(wanted, _LEAST_BUDGET):
         selection = ranked.select(question, tokens)
-        prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, question))
+        prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, asked))
         if len(prompt) <= room:
-            limit = f"the target's context of {target.context_limit:,}"
-            lowered = f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"
-            notices = selection.notices if tokens == wanted else (*selection.notices, lowered)
-            return replace(selection, notices=notices), prompt
+            notices = [*selection.notices]
+            if tokens < wanted:
+                limit = f"the target's context of {target.context_limit:,}"
+                notices.append(f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}")
+            if forgotten:
+                turns = "turn was" if forgotten == 1 else "turns were"
+                notices.append(f"{forgotten} earlier {turns} left out to fit {budget.earlier_tokens:,} tokens of them")
+            return replace(selection, notices=tuple(notices)), prompt
         tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0
     raise BudgetError(
         f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
@@ -247,41 +262,3 @@ class _Clock:
         started = time.perf_counter()
         yield
         self.stages[name] = time.perf_counter() - started
-
-
-_POLL_S = 0.05
-
-
-class _Loading(Generic[T]):
-    """Something slow to open, opened on a thread of its own.
-
-    Not a daemon: one that is inside llama.cpp when the interpreter goes down takes the process with it.
-    """
-
-    def __init__(self, load: Callable[[], T]) -> None:
-        self._future: Future[T] = Future()
-        self._thread = Thread(target=self._run, args=(load,))
-        self._thread.start()
-
-    def wait_for(self, cancellation: Cancellation) -> T:
-        """The loaded thing, or what loading raised; CancelledError as soon as cancelled."""
-        while not self._future.done():
-            cancellation.check()
-            wait((self._future,), timeout=_POLL_S)
-        return self._future.result()
-
-    def raise_if_failed(self) -> None:
-        """Raise what loading raised, if it is over and did; a long wait for nothing is spared that way."""
-        if self._future.done():
-            self._future.result()
-
-    def settle(self) -> bool:
-        """Wait until loading is over; returns whether it worked."""
-        self._thread.join()
-        return self._future.exception() is None
-
-    def _run(self, load: Callable[[], T]) -> None:
-        try:
-            self._future.set_result(load())
-        except BaseException as error:
-            self._future.set_exception(error)

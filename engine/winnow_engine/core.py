@@ -7,7 +7,7 @@ Paths are relative to the workspace root, with forward slashes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -61,32 +61,49 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A question of this conversation that has been answered, and the answer."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """What the user asks, and where from."""
+    """What the user asks, where from, and the turns before it, oldest first."""
 
     text: str
     cursor: Cursor | None = None
+    earlier: tuple[Turn, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ValueError("the question is empty")
+
+    @property
+    def search_text(self) -> str:
+        """What to look for in the workspace. "And who calls it?" needs the question before it to mean something."""
+        return "\n".join([*(turn.question for turn in self.earlier[-1:]), self.text])
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How many tokens of the workspace the target may see: a number, or a share of the workspace.
 
-    `keep_ratio`, when given, wins over `keep_tokens`.
+    `keep_ratio`, when given, wins over `keep_tokens`. `earlier_tokens` bounds the turns before the question.
     """
 
     keep_tokens: int = 2600
     keep_ratio: float | None = None
+    earlier_tokens: int = 1500
 
     def __post_init__(self) -> None:
         if self.keep_tokens < 1:
             raise ValueError(f"keep_tokens must be at least 1, not {self.keep_tokens}")
         if self.keep_ratio is not None and not 0 < self.keep_ratio <= 1:
             raise ValueError(f"keep_ratio must be in (0, 1], not {self.keep_ratio}")
+        if self.earlier_tokens < 0:
+            raise ValueError(f"earlier_tokens must be at least 0, not {self.earlier_tokens}")
 
     def tokens(self, workspace_tokens: int) -> int:
         """The budget in tokens for a workspace of this size."""
@@ -97,7 +114,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines of one file that the target sees. `tokens` counts the drafter's tokens of exactly these lines."""
+    """Lines of one file that the target sees. `tokens` counts the drafter's tokens of exactly these lines.
+
+    `evidence` says why: what each kind of evidence adds to `score`, in deviations from the workspace's mean.
+    """
 
     path: str
     start_line: int
@@ -106,6 +126,7 @@ class Span:
     score: float
     kind: UnitKind
     name: str = ""
+    evidence: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

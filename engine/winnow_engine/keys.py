@@ -53,7 +53,7 @@ class KeyCache:
     ) -> dict[str, FileKeys]:
         """The keys of files, each stored under its name in `files`."""
         report = _Report(list(files.values()), progress)
-        texts = (FileText(file.path, tuple(map(file.text_of, file.units))) for file in files.values())
+        texts = (FileText(file.local_path, tuple(map(file.text_of, file.units))) for file in files.values())
         encoded = {}
         for (name, file), keys in zip(files.items(), self.drafter.encode(texts, cancellation), strict=True):
             encoded[name] = keys

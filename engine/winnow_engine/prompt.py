@@ -1,4 +1,4 @@
-"""Spans and a question → the messages the target reads.
+"""Earlier turns, spans and a question → the messages the target reads.
 
 Spans stand in path and line order, so that a second question with the same spans shares their prefix; the question
 comes last. Neighbouring spans share one header; every tenth line carries its number. Over 1,000 lines of click's
@@ -7,10 +7,11 @@ core.py (8,103 tokens of Qwen2.5) that margin costs 8% more tokens; numbering ev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from winnow_engine.core import Cursor, Question, Span
+from winnow_engine.core import Cursor, Question, Span, Turn
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.target.base import Message
@@ -28,10 +29,27 @@ _NUMBER_EVERY = 10
 
 
 def build_messages(workspace: Workspace, spans: Sequence[Span], question: Question) -> list[Message]:
-    """The conversation for one question."""
+    """The conversation: what was said before, then the code and the question."""
+    said = [message for turn in question.earlier for message in _messages(turn)]
     code = "\n".join(_files(workspace, spans)) or _NOTHING
     where = _where(question.cursor)
-    return [Message("system", SYSTEM), Message("user", f"{code}\n\n{where}Question: {question.text}")]
+    asked = Message("user", f"{code}\n\n{where}Question: {question.text}")
+    return [Message("system", SYSTEM), *said, asked]
+
+
+def with_latest_turns(question: Question, tokens: int, count: Callable[[str], int]) -> Question:
+    """The question with as many of the latest turns before it as `tokens` hold; `count` gives a text's tokens."""
+    kept: list[Turn] = []
+    for turn in reversed(question.earlier):
+        tokens -= sum(count(message.content) for message in _messages(turn))
+        if tokens < 0:
+            break
+        kept.insert(0, turn)
+    return replace(question, earlier=tuple(kept))
+
+
+def _messages(turn: Turn) -> tuple[Message, Message]:
+    return Message("user", f"Question: {turn.question}"), Message("assistant", turn.answer)
 
 
 def _where(cursor: Cursor | None) -> str:

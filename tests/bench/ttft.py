@@ -32,6 +32,7 @@ from winnow_engine.assistant import Answer, Assistant  # noqa: E402
 from winnow_engine.core import Budget, Cancellation, Question  # noqa: E402
 from winnow_engine.drafter.drafter import Drafter  # noqa: E402
 from winnow_engine.index.store import Store  # noqa: E402
+from winnow_engine.index.workspace import Folder, Sources  # noqa: E402
 from winnow_engine.models.cache import path as model_path  # noqa: E402
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET  # noqa: E402
 from winnow_engine.prompt import SYSTEM  # noqa: E402
@@ -53,8 +54,8 @@ class Bench:
     def ask(self, root: Path, question: Question, cache: Path) -> Answer:
         """One question to a new assistant; only the cache file outlives it."""
         store = Store(cache)
-        assistant = Assistant(root, store, lambda: self.drafter, lambda: self.target)
-        answer = assistant.ask(question, Budget(), _ONE_TOKEN, lambda _: None)
+        assistant = Assistant(store, lambda: self.drafter, lambda: self.target)
+        answer = assistant.ask(Sources((Folder(root),)), question, Budget(), _ONE_TOKEN, lambda _: None)
         store.close()
         return answer
 

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from winnow_engine.citations import cite
@@ -11,10 +9,10 @@ CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n
 
 
 def file(path: str) -> IndexedFile:
-    return IndexedFile(path, CODE.encode(), path, analyse(path, CODE.encode()))
+    return IndexedFile(path, path, CODE.encode(), path, analyse(path, CODE.encode()))
 
 
-WORKSPACE = Workspace(Path(), (file("src/core.py"), file("src/utils.py"), file("tests/utils.py"), file("Makefile")))
+WORKSPACE = Workspace((file("src/core.py"), file("src/utils.py"), file("tests/utils.py"), file("Makefile")))
 SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),)
 
 
@@ -42,7 +40,7 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
 
 def test_quotes_count_lines_as_editors_do() -> None:
     code = "a = 1\n\f\nresult = compute(everything)\n"
-    other = IndexedFile("f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
+    other = IndexedFile("f.py", "f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
     span = Span("f.py", 1, 3, 9, 0.0, UnitKind.TOP_LEVEL)
-    cited = cite("```\nresult = compute(everything)\n```", Workspace(Path(), (other,)), [span])
+    cited = cite("```\nresult = compute(everything)\n```", Workspace((other,)), [span])
     assert cited == (Citation("f.py", 3, 3),)

@@ -1,12 +1,12 @@
-from pathlib import Path
+import pytest
 
-from winnow_engine.core import Cursor, Question, Span, UnitKind
+from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
-from winnow_engine.prompt import build_messages
+from winnow_engine.prompt import build_messages, with_latest_turns
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
-WORKSPACE = Workspace(Path(), (IndexedFile("a.txt", DATA, "k", analyse("a.txt", DATA)),))
+WORKSPACE = Workspace((IndexedFile("a.txt", "a.txt", DATA, "k", analyse("a.txt", DATA)),))
 
 
 def span(start: int, end: int) -> Span:
@@ -41,3 +41,22 @@ def test_cursor_and_selection_are_named() -> None:
 
 def test_nothing_found_is_said() -> None:
     assert "Nothing in the repository was found" in content([], Question("why?"))
+
+
+TURNS = (Turn("one?", "1 1 1"), Turn("two?", "2"), Turn("three?", "3 3"))
+
+
+def test_earlier_turns_stand_before_the_code() -> None:
+    messages = build_messages(WORKSPACE, [span(1, 2)], Question("why?", earlier=TURNS[:1]))
+    assert [(m.role, m.content) for m in messages[1:3]] == [("user", "Question: one?"), ("assistant", "1 1 1")]
+    assert "a.txt:1-2" in messages[3].content
+
+
+@pytest.mark.parametrize(("tokens", "kept"), [(0, 0), (3, 0), (4, 1), (6, 1), (7, 2), (12, 3)])
+def test_the_latest_turns_that_fit_are_kept(tokens: int, kept: int) -> None:
+    question = with_latest_turns(Question("why?", earlier=TURNS), tokens, lambda text: len(text.split()))
+    assert question.earlier == TURNS[3 - kept :]
+
+
+def test_a_follow_up_is_searched_with_the_question_before_it() -> None:
+    assert Question("why?", earlier=TURNS).search_text == "three?\nwhy?"

@@ -1,14 +1,14 @@
 """Which files of a workspace count, and why the others do not.
 
 One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a
-regular file is opened, and no file is read past the size limit.
+regular file is opened, and no file is read past the size limit. What an editor holds open counts in place of the disk.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,12 +63,14 @@ def scan(
     rules: FileRules | None = None,
     skipped: Skipped | None = None,
     checkpoint: Callable[[], None] | None = None,
+    open_documents: Mapping[str, bytes] | None = None,
 ) -> Iterator[SourceFile]:
     """The files that count, in path order. Raises WorkspaceError if `root` is no readable directory.
 
-    What `checkpoint`, called at every file and directory seen, raises ends the walk.
+    What `checkpoint`, called at every file and directory seen, raises ends the walk. `open_documents`, by path, stand
+    in for what is on disk, or are not on disk yet; the same rules decide whether they count.
     """
-    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked)
+    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {})
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
         data = walk.read(candidate)
         if data is not None:
@@ -83,7 +85,7 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
     except ValueError:
         return Verdict(False, "outside the workspace")
     reasons: dict[str, str] = {}
-    walk = _Walk(root, rules or FileRules(), reasons.__setitem__)
+    walk = _Walk(root, rules or FileRules(), reasons.__setitem__, {})
     for candidate in walk.candidates(only=relative):
         if walk.read(candidate) is not None:
             asked = candidate.asked_for_by
@@ -117,8 +119,8 @@ class _Candidate:
 class _Walk:
     """One look at a workspace."""
 
-    def __init__(self, root: Path, rules: FileRules, skipped: Skipped) -> None:
-        self._root, self._max_bytes, self._skipped = root, rules.max_bytes, skipped
+    def __init__(self, root: Path, rules: FileRules, skipped: Skipped, open_documents: Mapping[str, bytes]) -> None:
+        self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
         self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
         self._exclude = patterns(rules.exclude, root, "exclude")
 
@@ -128,7 +130,9 @@ class _Walk:
         while pending:
             directory, above = pending.pop()
             rules = above.below(directory, self._root)
-            for entry in self._entries(directory):
+            entries = self._entries(directory)
+            yield from self._unsaved(directory, {entry.name for entry in entries}, rules)
+            for entry in entries:
                 if checkpoint is not None:
                     checkpoint()
                 relative = self._relative(entry.path)
@@ -146,7 +150,9 @@ class _Walk:
     def read(self, candidate: _Candidate) -> bytes | None:
         """A file's bytes, or None if it cannot be read or its content speaks against it."""
         try:
-            data = read_regular(self._root / candidate.path, self._max_bytes + 1)
+            data = self._open.get(candidate.path)
+            if data is None:
+                data = read_regular(self._root / candidate.path, self._max_bytes + 1)
         except OSError as error:
             self._skipped(candidate.path, _unreadable(error))
             return None
@@ -157,6 +163,19 @@ class _Walk:
             self._skipped(candidate.path, reason)
             return None
         return data
+
+    def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_Candidate]:
+        """The open documents of a directory that no rule on names leaves out and that are not on disk."""
+        for relative in self._open:
+            path = self._root / relative
+            if path.parent != directory or path.name in on_disk:
+                continue
+            own = deciding(self._exclude + rules.winnow, str(path), False)
+            reason = _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(relative)
+            if reason is None:
+                yield _Candidate(relative, own.quoted if own else None)
+            else:
+                self._skipped(_printable(relative), reason)
 
     def _relative(self, path: str) -> str:
         return path[len(str(self._root)) :].lstrip("/")
@@ -171,9 +190,7 @@ class _Walk:
 
     def _reason(self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules) -> str | None:
         """Why an entry is left out by its name, kind or size; None if it is not."""
-        if not relative.isprintable():
-            return "its name is not printable UTF-8"
-        named = _by_default(entry, rules) if own is None else _ignored_by(own)
+        named = _reason_in_name(entry.name, entry.path, _is_directory(entry), own, rules)
         if named is not None:
             return named
         try:
@@ -211,10 +228,13 @@ class _Walk:
         return f"larger than {self._max_bytes:,} bytes ({size:,})" if size > self._max_bytes else None
 
 
-def _by_default(entry: os.DirEntry[str], rules: IgnoreRules) -> str | None:
-    directory = _is_directory(entry)
-    by_name = name_rules.reason_against(entry.name, directory)
-    return by_name or _ignored_by(deciding(rules.git, entry.path, directory))
+def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
+    """Why a file or directory is left out by its name; `own` is the user's strongest pattern that matches it."""
+    if not name.isprintable():
+        return "its name is not printable UTF-8"
+    if own is not None:
+        return _ignored_by(own)
+    return name_rules.reason_against(name, directory) or _ignored_by(deciding(rules.git, path, directory))
 
 
 def _ignored_by(pattern: Pattern | None) -> str | None:

@@ -33,6 +33,9 @@ CREATE TABLE IF NOT EXISTS record (
 _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30
 
+CACHE_BYTES = 4 << 30
+"""What the cache is trimmed to: about 60 million tokens of an adapter's keys."""
+
 
 def content_key(path: str, data: bytes) -> str:
     """The key of a file's records. The path is part of it, because the drafter reads the path too."""

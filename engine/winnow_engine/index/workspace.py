@@ -1,9 +1,12 @@
-"""A workspace as the engine sees it: its files, and all their units in one numbered row."""
+"""A workspace as the engine sees it: its files, and all their units in one numbered row.
+
+A workspace has one folder or several. With several, paths begin with the folder's name, as editors show them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Cursor, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.files import FileRules, scan
+from winnow_engine.index.files import FileRules, SourceFile, scan
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.naming import SymbolTable
@@ -24,11 +27,56 @@ from winnow_engine.index.units import enclosing
 _NAMESPACE = "units-1"  # count up whenever the units or symbols of an unchanged file would change
 
 
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A root directory. Its files' workspace paths begin with `name/`; a workspace's only folder has no name."""
+
+    root: Path
+    name: str = ""
+
+    def workspace_path(self, relative: str) -> str:
+        """The workspace path of a file of this folder, given relative to its root."""
+        return f"{self.name}/{relative}" if self.name else relative
+
+    def relative(self, path: str) -> str | None:
+        """The path within this folder's root of a workspace path; None if it is another folder's."""
+        prefix = f"{self.name}/" if self.name else ""
+        return path.removeprefix(prefix) if path.startswith(prefix) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a workspace is read from: its folders, the user's rules, and by workspace path what editors hold open."""
+
+    folders: tuple[Folder, ...]
+    rules: FileRules = field(default_factory=FileRules)
+    open_documents: Mapping[str, bytes] = field(default_factory=dict)
+
+    def scan(self, cancellation: Cancellation) -> Iterator[tuple[Folder, SourceFile]]:
+        """The files that count with their folders, in path order. A file under two folders counts for the inner one.
+
+        Raises WorkspaceError if a folder is no readable directory, CancelledError.
+        """
+        for folder in sorted(self.folders, key=lambda folder: folder.name):
+            inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
+            for source in scan(folder.root, self.rules, None, cancellation.check, self._open_in(folder)):
+                if not any((folder.root / source.path).is_relative_to(root) for root in inner):
+                    yield folder, source
+
+    def _open_in(self, folder: Folder) -> dict[str, bytes]:
+        named = ((folder.relative(path), data) for path, data in self.open_documents.items())
+        return {relative: data for relative, data in named if relative is not None}
+
+
 @dataclass(frozen=True)
 class IndexedFile:
-    """One file with its analysis. `key` names its records in the store."""
+    """One file with its analysis. `key` names its records in the store.
+
+    The drafter reads `local_path`, the path within the folder: a second folder leaves the first one's keys valid.
+    """
 
     path: str
+    local_path: str
     data: bytes
     key: str
     analysis: FileAnalysis
@@ -58,9 +106,8 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of one root, in path order. Units are numbered through: file by file, in file order."""
+    """The files of all folders, in path order. Units are numbered through: file by file, in file order."""
 
-    root: Path
     files: tuple[IndexedFile, ...]
 
     @cached_property
@@ -113,22 +160,23 @@ class Workspace:
                 yield name, int(start) + unit
 
 
-def read_workspace(root: Path, rules: FileRules, store: Store, cancellation: Cancellation) -> Workspace:
-    """Read all files that count, taking the analysis of unchanged ones from `store`. WorkspaceError if none."""
-    sources = []
-    for source in scan(root, rules, checkpoint=cancellation.check):
-        cancellation.check()
-        sources.append((source.path, source.data, content_key(source.path, source.data)))
-    known = store.get(_NAMESPACE, [key for _, _, key in sources])
+def read_workspace(sources: Sources, store: Store, cancellation: Cancellation) -> Workspace:
+    """Read all files that count, taking the analysis of unchanged ones from `store`.
+
+    Raises WorkspaceError if there is none or a folder cannot be read, CancelledError.
+    """
+    keyed = [(*found, content_key(found[1].path, found[1].data)) for found in sources.scan(cancellation)]
+    known = store.get(_NAMESPACE, [key for _, _, key in keyed])
     files = []
-    for path, data, key in sources:
+    for folder, source, key in keyed:
         cancellation.check()
         if key in known:
             analysis = analysis_of(known[key])
         else:
-            analysis = analyse(path, data)
+            analysis = analyse(source.path, source.data)
             store.put(_NAMESPACE, key, record_of(analysis))
-        files.append(IndexedFile(path, data, key, analysis))
+        files.append(IndexedFile(folder.workspace_path(source.path), source.path, source.data, key, analysis))
     if not files:
-        raise WorkspaceError(f"no file in {root} counts; `winnow index --explain PATH` says why one does not")
-    return Workspace(root, tuple(files))
+        roots = ", ".join(str(folder.root) for folder in sources.folders)
+        raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why one does not")
+    return Workspace(tuple(files))

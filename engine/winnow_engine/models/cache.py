@@ -12,6 +12,7 @@ import platformdirs
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import registry
+from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import Model
 
 _HASH_BLOCK = 4 << 20
@@ -48,6 +49,17 @@ def path(name: str, directory: Path | None = None) -> Path:
             raise ModelDamagedError(f"{file} has {size:,} bytes instead of {model.bytes:,}; {remedy}")
         case FileState.OK:
             return file
+
+
+def locate(name_or_file: str) -> Path:
+    """A GGUF's path as given, or the file of a registered model, whole by its header.
+
+    Raises ModelNotFoundError, which says how to get it, or ModelDamagedError.
+    """
+    given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
+    found = Path(name_or_file).expanduser() if given else path(name_or_file)
+    read_header(found)
+    return found
 
 
 def quick_state(model: Model, directory: Path) -> FileState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,19 @@ def zscore(evidence: Evidence) -> NDArray[np.float32]:
     return np.asarray(np.clip(deviations, -evidence.limit, evidence.limit), np.float32)
 
 
-def fuse(evidence: Iterable[Evidence]) -> NDArray[np.float32]:
-    """Σ of the z-scores, float32 [U]."""
-    return np.asarray(np.sum([zscore(one) for one in evidence], axis=0), np.float32)
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """`total`, float32 [U], is the sum of the `parts`: z-scores by kind of evidence, float32 [U] each."""
+
+    total: NDArray[np.float32]
+    parts: Mapping[str, NDArray[np.float32]]
+
+    def of(self, unit: int) -> dict[str, float]:
+        """What each kind of evidence says of one unit."""
+        return {kind: round(float(scores[unit]), 2) for kind, scores in self.parts.items()}
+
+
+def fuse(evidence: Mapping[str, Evidence]) -> Scores:
+    """Σ of the z-scores."""
+    parts = {kind: zscore(one) for kind, one in evidence.items()}
+    return Scores(np.asarray(np.sum(list(parts.values()), axis=0), np.float32), parts)

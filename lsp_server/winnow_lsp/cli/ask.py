@@ -15,6 +15,7 @@ from winnow_lsp.cli.options import (
     question_of,
     selection_options,
     shared,
+    sources_of,
     target_option,
     usage_errors,
     workspace_options,
@@ -76,7 +77,7 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
             click.echo(text, nl=False)
 
         on_text = (lambda _: None) if as_json else show
-        answer = helper.ask(asked, budget, sampling, on_text, view, cancellation)
+        answer = helper.ask(sources_of(options), asked, budget, sampling, on_text, view, cancellation)
     if as_json:
         click.echo(json.dumps(_document(answer), ensure_ascii=False))
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from winnow_engine.index.files import explain as explain_file
-from winnow_lsp.cli.options import drafter_option, rules_of, workspace_options
+from winnow_lsp.cli.options import drafter_option, rules_of, sources_of, workspace_options
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import assistant, cancel_on_interrupt
 
@@ -29,7 +29,7 @@ def index(explain: str | None, **options: Any) -> None:
         assistant(options, target=False) as helper,
         ProgressView() as view,
     ):
-        workspace = helper.index(view, cancellation)
+        workspace = helper.index(sources_of(options), view, cancellation)
     units = len(workspace.units)
     click.echo(f"{len(workspace.files):,} files, {units:,} units, {time.perf_counter() - started:.1f} s")
 

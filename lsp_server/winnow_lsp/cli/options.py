@@ -13,8 +13,7 @@ import click
 from winnow_engine.core import Budget, Cursor, Question
 from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
-from winnow_engine.models.cache import path as model_path
-from winnow_engine.models.gguf_header import read_header
+from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -78,6 +77,11 @@ def rules_of(options: dict[str, Any]) -> FileRules:
     return FileRules(options["max_file_bytes"], tuple(options["include"]), tuple(options["exclude"]))
 
 
+def sources_of(options: dict[str, Any]) -> Sources:
+    """The workspace among a command's options."""
+    return Sources((Folder(Path(options["workspace"])),), rules_of(options))
+
+
 def budget_of(options: dict[str, Any]) -> Budget:
     """The budget among a command's options."""
     with usage_errors():
@@ -113,14 +117,3 @@ def _within(file: Path, root: Path) -> str:
     if not within:
         raise PositionError(f"{file} is outside the workspace {root}")
     return next((place for place in within if place.is_file()), within[0]).relative_to(inside).as_posix()
-
-
-def model_file(name_or_file: str) -> Path:
-    """A GGUF's path as given, or the file of a registered model, whole by its header.
-
-    Raises ModelNotFoundError, which says how to get it, or ModelDamagedError.
-    """
-    given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
-    path = Path(name_or_file).expanduser() if given else model_path(name_or_file)
-    read_header(path)
-    return path

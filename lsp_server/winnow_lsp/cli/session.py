@@ -5,42 +5,32 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.store import Store, default_path
+from winnow_engine.index.store import CACHE_BYTES, Store, default_path
+from winnow_engine.models.cache import locate
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
-from winnow_lsp.cli.options import model_file, rules_of
-
-_CACHE_BYTES = 4 << 30
 
 
 @contextmanager
 def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
     """The assistant a command's options describe; models must be there before anything starts."""
-    drafter_file = model_file(options["drafter"])
-    target_file = model_file(options["target"]) if target else None
+    drafter_file = locate(options["drafter"])
+    target_file = locate(options["target"]) if target else None
 
     def open_target() -> LlamaTarget:
         assert target_file is not None
         return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"]))
 
     with closing(Store(default_path())) as store:
-        made = Assistant(
-            Path(options["workspace"]),
-            store,
-            lambda: Drafter(drafter_file),
-            open_target if target else None,
-            rules_of(options),
-        )
-        with closing(made):
+        with closing(Assistant(store, lambda: Drafter(drafter_file), open_target if target else None)) as made:
             yield made
-        store.trim(_CACHE_BYTES)
+        store.trim(CACHE_BYTES)
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from winnow_lsp.cli.options import budget_of, drafter_option, question_of, selection_options, workspace_options
+from winnow_lsp.cli.options import (
+    budget_of,
+    drafter_option,
+    question_of,
+    selection_options,
+    sources_of,
+    workspace_options,
+)
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import spans_json, spans_lines, stats_json, stats_line
 from winnow_lsp.cli.session import assistant, cancel_on_interrupt
@@ -27,7 +34,7 @@ def spans(question: str, **options: Any) -> None:
         assistant(options, target=False) as helper,
         ProgressView(as_json) as view,
     ):
-        selection = helper.select(asked, budget, view, cancellation)
+        selection = helper.select(sources_of(options), asked, budget, view, cancellation)
     if as_json:
         document = {"citations": [], "spans": spans_json(selection.spans), "stats": stats_json(selection.stats)}
         click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))

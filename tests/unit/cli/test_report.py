@@ -5,7 +5,7 @@ from winnow_engine.core import Citation, Progress, Span, UnitKind
 from winnow_lsp.cli.progress import ProgressView, describe
 from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_json, stats_line
 
-SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b")
+SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
 STATS = Stats(100_000, 2_600, {"read": 0.1234, "prefill": 12.0}, 12.1234, 3000, 0, 50, 14.125)
 
 
@@ -18,6 +18,7 @@ def test_spans_as_text_and_json() -> None:
     assert spans_lines([SPAN]) == ["a/b.py:3-9  41 tokens  +1.50  method A.b"]
     assert spans_json([SPAN])[0] == {
         "path": "a/b.py", "start_line": 3, "end_line": 9, "tokens": 41, "score": 1.5, "kind": "method", "name": "A.b",
+        "evidence": {"words": 1.5},
     }  # fmt: skip
 
 

@@ -1,14 +1,15 @@
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.core import Cancellation, Cursor
 from winnow_engine.errors import CancelledError, PositionError
-from winnow_engine.index.files import FileRules
 from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.store import Store
 from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
 
 SOURCE = b"""\
 import os
@@ -27,19 +28,22 @@ def main():
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    (tmp_path / "pets").mkdir()
-    (tmp_path / "pets" / "dog.py").write_bytes(SOURCE)
-    (tmp_path / "a.txt").write_bytes("grüße\r\n\r\nzwei\r\n".encode())
-    return read(tmp_path)
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "pets").mkdir(parents=True)
+    (root / "pets" / "dog.py").write_bytes(SOURCE)
+    (root / "a.txt").write_bytes("grüße\r\n\r\nzwei\r\n".encode())
+    return root
 
 
-def read(root: Path) -> Workspace:
-    store = Store(root.parent / "cache.sqlite")
-    try:
-        return read_workspace(root, FileRules(), store, Cancellation())
-    finally:
-        store.close()
+@pytest.fixture
+def workspace(root: Path) -> Workspace:
+    return read(Folder(root))
+
+
+def read(*folders: Folder, open_documents: Mapping[str, bytes] | None = None) -> Workspace:
+    with closing(Store(folders[0].root.parent / "cache.sqlite")) as store:
+        return read_workspace(Sources(folders, open_documents=open_documents or {}), store, Cancellation())
 
 
 def test_units_are_numbered_through_in_path_and_file_order(workspace: Workspace) -> None:
@@ -51,12 +55,14 @@ def test_units_are_numbered_through_in_path_and_file_order(workspace: Workspace)
     assert "".join(file.text_of(u) for u in file.units) == SOURCE.decode()
 
 
-def test_second_read_takes_the_analysis_from_the_store(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_read_takes_the_analysis_from_the_store(
+    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(path: str, data: bytes) -> None:
         raise AssertionError(f"{path} was parsed again")
 
     monkeypatch.setattr("winnow_engine.index.workspace.analyse", fail)
-    assert [f.units for f in read(workspace.root).files] == [f.units for f in workspace.files]
+    assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
 
 
 def test_analysis_survives_the_record() -> None:
@@ -80,10 +86,40 @@ def test_positions_that_do_not_exist_are_refused(workspace: Workspace, path: str
         workspace.unit_at(path, line)
 
 
-def test_cancelled_read_stops(workspace: Workspace) -> None:
+def test_cancelled_read_stops(root: Path) -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    store = Store(workspace.root.parent / "other.sqlite")
-    with pytest.raises(CancelledError):
-        read_workspace(workspace.root, FileRules(), store, cancellation)
-    store.close()
+    with closing(Store(root.parent / "other.sqlite")) as store, pytest.raises(CancelledError):
+        read_workspace(Sources((Folder(root),)), store, cancellation)
+
+
+def test_open_documents_count_instead_of_the_disk(root: Path) -> None:
+    edited = read(Folder(root), open_documents={"pets/dog.py": b"def meow():\n    pass\n"})
+    assert [unit.name for file, unit in edited.units if file.path == "pets/dog.py"] == ["meow"]
+
+
+def test_a_new_document_counts_before_it_is_saved_unless_a_rule_leaves_it_out(root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\n")
+    new = {"pets/cat.py": b"x = 1\n", "pets/.env": b"SECRET=1\n", "pets/run.log": b"ran\n", "gone/a.py": b"y = 1\n"}
+    found = [file.path for file in read(Folder(root), open_documents=new).files]
+    assert found == [".gitignore", "a.txt", "pets/cat.py", "pets/dog.py"]
+
+
+def test_an_open_document_that_became_binary_does_not_count(root: Path) -> None:
+    assert [file.path for file in read(Folder(root), open_documents={"pets/dog.py": b"\0\1\2"}).files] == ["a.txt"]
+
+
+def test_several_folders_name_their_files_and_keep_their_keys(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.py").write_bytes(b"b = 1\n")
+    documents = {"two/b.py": b"b = 2\n", "one/pets/dog.py": SOURCE}
+    both = read(Folder(other, "two"), Folder(root, "one"), open_documents=documents)
+    assert [file.path for file in both.files] == ["one/a.txt", "one/pets/dog.py", "two/b.py"]
+    assert [file.data for file in both.files][2] == b"b = 2\n"
+    assert [file.key for file in both.files][:2] == [file.key for file in read(Folder(root)).files]
+
+
+def test_a_file_under_two_folders_counts_once_for_the_inner_one(root: Path) -> None:
+    nested = read(Folder(root, "outer"), Folder(root / "pets", "inner"))
+    assert [file.path for file in nested.files] == ["inner/dog.py", "outer/a.txt"]

@@ -11,7 +11,7 @@ def test_zscore_by_hand() -> None:
 def test_evidence_that_tells_nothing_apart_counts_nothing() -> None:
     flat = Evidence(np.full(4, 7, np.float32))
     assert zscore(flat).tolist() == [0, 0, 0, 0]
-    assert fuse([flat, Evidence(np.array([0, 0, 1, 0], np.float32))]).argmax() == 2
+    assert fuse({"a": flat, "b": Evidence(np.array([0, 0, 1, 0], np.float32))}).total.argmax() == 2
 
 
 @pytest.mark.parametrize("limit", [1.5, 6.0])
@@ -22,4 +22,4 @@ def test_one_outlier_is_cut_off_at_its_limit(limit: float) -> None:
 
 
 def test_fusing_nothing_over_no_units() -> None:
-    assert fuse([Evidence(np.empty(0, np.float32))]).shape == (0,)
+    assert fuse({"a": Evidence(np.empty(0, np.float32))}).total.shape == (0,)

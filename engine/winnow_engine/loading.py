@@ -1,0 +1,63 @@
+"""Something slow to open, opened in the background from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Thread
+from typing import Generic, TypeVar
+
+from winnow_engine.core import Cancellation
+
+T = TypeVar("T")
+
+_POLL_S = 0.05
+
+
+class Loading(Generic[T]):
+    """Opens a thing once, on a thread of its own.
+
+    Not a daemon: one that is inside llama.cpp when the interpreter goes down takes the process with it.
+    """
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._future: Future[T] = Future()
+        self._thread = Thread(target=self._run, args=(load,))
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether loading has ended, well or badly."""
+        return self._future.done()
+
+    @property
+    def error(self) -> BaseException | None:
+        """What loading raised; None while it runs and when it went well."""
+        return self._future.exception() if self._future.done() else None
+
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call once loading has ended, from its thread; at once if it has."""
+        self._future.add_done_callback(lambda _: call())
+
+    def wait_for(self, cancellation: Cancellation) -> T:
+        """The loaded thing, or what loading raised; CancelledError as soon as cancelled."""
+        while not self._future.done():
+            cancellation.check()
+            wait((self._future,), timeout=_POLL_S)
+        return self._future.result()
+
+    def raise_if_failed(self) -> None:
+        """Raise what loading raised, if it is over and did; a long wait for nothing is spared that way."""
+        if self._future.done():
+            self._future.result()
+
+    def settle(self) -> T | None:
+        """Wait until loading is over; the loaded thing if it worked."""
+        self._thread.join()
+        return None if self._future.exception() else self._future.result()
+
+    def _run(self, load: Callable[[], T]) -> None:
+        try:
+            self._future.set_result(load())
+        except BaseException as error:
+            self._future.set_exception(error)
