@@ -32,6 +32,7 @@ _COMMANDS = {
     "ask": "Answer a question about a repository.",
     "spans": "Show which code would be kept for a question, without asking the target.",
     "index": "Bring the index of a repository up to date, or explain why a file is left out.",
+    "serve": "Run the language server for editors.",
     "models": "List, pull and verify model files.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",
 }

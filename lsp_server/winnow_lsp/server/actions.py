@@ -1,0 +1,87 @@
+"""Code actions: what one may want explained about the code at the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from winnow_engine.questions import Topic
+from winnow_lsp.server.commands import EXPLAIN
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+KIND, PROBLEM_KIND = "winnow.explain", "quickfix.winnow"
+_TITLES = {
+    Topic.CODE: "Explain",
+    Topic.USAGE: "How is this used?",
+    Topic.IMPACT: "What would break if this changed?",
+}
+_LONGEST_TITLE = 60
+
+
+def register(server: WinnowServer) -> None:
+    """Offer code actions."""
+    options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND], resolve_provider=True)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        if server.folders.find(params.text_document.uri) is None:
+            return []
+        wanted = [action for action in _actions(params) if _is_wanted(action, params.context.only)]
+        return wanted if _resolves_commands(server) else [_resolved(action) for action in wanted]
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    def resolve(action: types.CodeAction) -> types.CodeAction:
+        return _resolved(action) if action.data is not None else action
+
+
+def _actions(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
+    for problem in params.context.diagnostics:
+        title = f"Explain this problem: {problem.message}"
+        data = _data(params.text_document, problem.range, Topic.DIAGNOSTIC) | {
+            "diagnostics": [{"message": problem.message}]
+        }
+        yield types.CodeAction(_cut(title), kind=PROBLEM_KIND, diagnostics=[problem], data=data)
+    for topic, title in _TITLES.items():
+        yield types.CodeAction(title, kind=KIND, data=_data(params.text_document, params.range, topic))
+
+
+def _data(document: types.TextDocumentIdentifier, at: types.Range, topic: Topic) -> dict[str, Any]:
+    """The argument of `winnow.explain`, which an action carries until it is resolved."""
+    return {"textDocument": {"uri": document.uri}, "range": _range_json(at), "about": topic.value}
+
+
+def _range_json(at: types.Range) -> dict[str, Any]:
+    return {
+        name: {"line": position.line, "character": position.character}
+        for name, position in (("start", at.start), ("end", at.end))
+    }
+
+
+def _resolved(action: types.CodeAction) -> types.CodeAction:
+    action.command = types.Command(action.title, EXPLAIN, arguments=[action.data])
+    return action
+
+
+def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    kind = str(action.kind)
+    return not only or any(kind == f"{wanted}" or kind.startswith(f"{wanted}.") for wanted in map(_value, only))
+
+
+def _value(kind: types.CodeActionKind | str) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
+
+
+def _resolves_commands(server: WinnowServer) -> bool:
+    documents = server.client_capabilities.text_document
+    action = documents.code_action if documents else None
+    support = action.resolve_support if action else None
+    return bool(action and action.data_support and support and "command" in support.properties)
+
+
+def _cut(title: str) -> str:
+    line = title.partition("\n")[0]
+    return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"

@@ -1,0 +1,130 @@
+"""`winnow/ask` and `winnow/spans`: from a request to an answer, one method each."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from winnow_engine.assistant import Answer, Selection
+from winnow_engine.core import Budget, Cancellation, Cursor, Question, Turn
+from winnow_lsp.server.deltas import Deltas
+from winnow_lsp.server.errors import protocol_errors, superseded
+from winnow_lsp.server.messages import ASK, SPANS, AskParams
+from winnow_lsp.server.queue import Work
+from winnow_lsp.server.results import answer_json, selection_json
+from winnow_lsp.server.work_done import WorkDone, work_done
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+MakeQuestion = Callable[[tuple[Turn, ...]], Question]
+"""Makes the question when its turn has come, with the turns before it."""
+
+
+def register(server: WinnowServer) -> None:
+    """Offer the two requests."""
+
+    @server.feature(ASK)
+    async def ask(params: AskParams) -> dict[str, Any]:
+        return await answer(server, params, lambda earlier: question_of(server, params, earlier))
+
+    @server.feature(SPANS)
+    async def spans(params: AskParams) -> dict[str, Any]:
+        return await select(server, params)
+
+
+async def answer(server: WinnowServer, params: AskParams, make_question: MakeQuestion) -> dict[str, Any]:
+    """Queue a question, stream its answer, and remember it as a turn of its conversation."""
+    conversation = params.conversation or str(uuid.uuid4())
+    turns = server.conversations[conversation]
+    with protocol_errors(), _unfinished(server, params.supersedes):
+        budget = _budget(server, params)
+        async with work_done(server, params.work_done_token, "Winnow") as shown:
+            shown.begin()
+            deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: shown.say("answering", 100))
+            seen, question = frozenset[str](), make_question(tuple(turns))
+
+            def prepare() -> Work[Answer]:
+                nonlocal seen, question
+                seen, question = frozenset(server.indexer.stale), make_question(tuple(turns))
+                sources, assistant, sampling = server.sources(), server.engine.assistant(), server.settings.sampling
+
+                def work(cancellation: Cancellation) -> Answer:
+                    return assistant.ask(sources, question, budget, sampling, deltas.add, shown.report, cancellation)
+
+                return work
+
+            answered = await server.engine.queue.question(prepare, _moved(server, shown))
+            deltas.close()
+        server.indexer.fresh(seen)
+        turns.append(Turn(question.text, answered.text))
+        return {"conversation": conversation, **answer_json(server.folders, answered)}
+
+
+async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
+    """Queue a question, and say what the target would see for it."""
+    with protocol_errors(), _unfinished(server, params.supersedes):
+        budget = _budget(server, params)
+        async with work_done(server, params.work_done_token, "Winnow") as shown:
+            shown.begin()
+            question_of(server, params)
+
+            def prepare() -> Work[Selection]:
+                sources, assistant = server.sources(), server.engine.assistant()
+                question = question_of(server, params)
+                return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
+
+            selected = await server.engine.queue.question(prepare, _moved(server, shown))
+        return selection_json(server.folders, selected)
+
+
+def question_of(server: WinnowServer, params: AskParams, earlier: tuple[Turn, ...] = ()) -> Question:
+    """The question of a request. PositionError for a document outside of the workspace, ValueError if it is empty."""
+    cursor: Cursor | None = None
+    if params.text_document is not None and params.range is not None:
+        cursor = server.folders.cursor(params.text_document.uri, params.range)
+    elif params.text_document is not None:
+        server.folders.path(params.text_document.uri)
+    return Question(params.question, cursor, earlier)
+
+
+def _budget(server: WinnowServer, params: AskParams) -> Budget:
+    budget = server.settings.budget
+    if params.budget_tokens is not None:
+        budget = replace(budget, keep_tokens=params.budget_tokens, keep_ratio=None)
+    if params.budget_ratio is not None:
+        budget = replace(budget, keep_ratio=params.budget_ratio)
+    return budget
+
+
+def _moved(server: WinnowServer, shown: WorkDone) -> Callable[[int], None]:
+    def moved(before: int) -> None:
+        shown.queued(before)
+        server.status.changed()
+
+    return moved
+
+
+@contextmanager
+def _unfinished(server: WinnowServer, supersedes: bool) -> Iterator[None]:
+    """Count this task among the client's questions; it may take the place of the older ones."""
+    task = asyncio.current_task()
+    assert task is not None
+    if supersedes:
+        server.superseded.update(server.questions)
+        server.cancel_questions()
+    server.questions.append(task)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if task in server.superseded:
+            raise superseded() from None
+        raise
+    finally:
+        server.questions.remove(task)
+        server.superseded.discard(task)
+        server.status.changed()

@@ -1,0 +1,103 @@
+"""Commands for clients that know no request of ours: they ask, and show what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from lsprotocol import types
+
+from winnow_engine.questions import ask_about
+from winnow_lsp.server.asking import answer, question_of, select
+from winnow_lsp.server.errors import protocol_errors
+from winnow_lsp.server.markdown import answer_page, spans_page
+from winnow_lsp.server.messages import AskParams, ExplainParams
+from winnow_lsp.server.symbols import symbol_at
+from winnow_lsp.server.work_done import new_token, work_done
+
+if TYPE_CHECKING:
+    from winnow_engine.core import Question, Turn
+    from winnow_lsp.server.server import WinnowServer
+
+ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
+REINDEX, CANCEL = "winnow.reindex", "winnow.cancel"
+
+Reply = Coroutine[None, None, Any]
+Handler = Callable[["WinnowServer", types.ExecuteCommandParams], Reply]
+
+
+def register(server: WinnowServer) -> None:
+    """Offer the commands."""
+    for name, handler in _HANDLERS.items():
+        server.command(name)(_bound(server, handler))
+
+
+def _bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCommandParams], Reply]:
+    async def run(params: types.ExecuteCommandParams) -> Any:
+        with protocol_errors():
+            return await handler(server, params)
+
+    return run
+
+
+async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    asked = await _with_token(server, params, AskParams.read(_argument(params)))
+    result = await answer(server, asked, lambda earlier: question_of(server, asked, earlier))
+    await server.pages.show(asked.question, answer_page(asked.question, result))
+    return result
+
+
+async def _explain(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    explain = ExplainParams.read(_argument(params))
+    cursor = server.folders.cursor(explain.text_document.uri, explain.range)
+    name = await symbol_at(server, explain.text_document.uri, explain.range)
+    question = ask_about(explain.about, cursor, name, explain.problems)
+
+    def make_question(_earlier: tuple[Turn, ...]) -> Question:
+        return question
+
+    asked = await _with_token(server, params, AskParams(question.text))
+    result = await answer(server, asked, make_question)
+    title = question.text.partition("\n")[0]
+    await server.pages.show(title, answer_page(title, result))
+    return result
+
+
+async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    asked = await _with_token(server, params, AskParams.read(_argument(params)))
+    result = await select(server, asked)
+    await server.pages.show(asked.question, spans_page(asked.question, result))
+    return result
+
+
+async def _reindex(server: WinnowServer, params: types.ExecuteCommandParams) -> None:
+    token = params.work_done_token or await new_token(server)
+    async with work_done(server, token, "Winnow") as shown:
+        shown.begin()
+        await server.indexer.run(shown)
+
+
+async def _cancel(server: WinnowServer, _params: types.ExecuteCommandParams) -> None:
+    server.cancel_questions()
+
+
+_HANDLERS: dict[str, Handler] = {
+    ASK: _ask,
+    EXPLAIN: _explain,
+    SHOW_SPANS: _show_spans,
+    REINDEX: _reindex,
+    CANCEL: _cancel,
+}
+
+
+def _argument(params: types.ExecuteCommandParams) -> object:
+    if not params.arguments or len(params.arguments) != 1:
+        raise ValueError(f"{params.command} takes one argument, an object")
+    return params.arguments[0]
+
+
+async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:
+    """The same question, with progress that the client shows."""
+    token = params.work_done_token or await new_token(server)
+    return attrs.evolve(asked, work_done_token=token, partial_result_token=None)

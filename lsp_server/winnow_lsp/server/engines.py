@@ -1,0 +1,128 @@
+"""The models in this process, each pair loaded once however many clients use it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.store import CACHE_BYTES, Store
+from winnow_engine.loading import Loading
+from winnow_engine.models.cache import locate
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import TargetOptions
+from winnow_lsp.server.queue import Queue
+from winnow_lsp.server.settings import Models
+
+Changed = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Whether a model can be used: `loading`, `ready`, or `failed` with what to do about it."""
+
+    name: str
+    state: str
+    error: str | None = None
+
+
+class Engine:
+    """One pair of models with its queue. Its methods belong to the event loop."""
+
+    def __init__(self, models: Models, store: Store) -> None:
+        self.models, self._store = models, store
+        self.queue = Queue()
+        self._loop = asyncio.get_running_loop()
+        self._watchers: list[Changed] = []
+        self._assistant = self._open()
+
+    def watch(self, changed: Changed) -> None:
+        """Call `changed` whenever a model's state does, once for each client that uses the engine."""
+        self._watchers.append(changed)
+
+    def unwatch(self, changed: Changed) -> None:
+        """Stop calling `changed`."""
+        self._watchers.remove(changed)
+
+    def assistant(self) -> Assistant:
+        """The assistant, with models opened again that failed: they may have been pulled in the meantime."""
+        if any(loading.error for loading in self._loadings()):
+            self._assistant = self._open(before=self._assistant)
+        return self._assistant
+
+    @property
+    def drafter(self) -> ModelState:
+        """The drafter's state."""
+        return _state(self.models.drafter, self._assistant.keys)
+
+    @property
+    def target(self) -> ModelState:
+        """The target's state."""
+        assert self._assistant.target is not None
+        return _state(self.models.target, self._assistant.target)
+
+    def close(self) -> None:
+        """Free the models; waits for what still runs, so not on the event loop."""
+        self.queue.close()
+        self._assistant.close()
+        self._store.trim(CACHE_BYTES)
+
+    def _loadings(self) -> tuple[Loading[Any], ...]:
+        assert self._assistant.target is not None
+        return self._assistant.keys, self._assistant.target
+
+    def _open(self, before: Assistant | None = None) -> Assistant:
+        """A new assistant, in place of one whose models did not both load."""
+
+        def drafter() -> Drafter:
+            if before is not None:
+                before.close()
+            return Drafter(locate(self.models.drafter))
+
+        def target() -> LlamaTarget:
+            return LlamaTarget.open(locate(self.models.target), TargetOptions(kv_type=self.models.kv_type))
+
+        opened = Assistant(self._store, drafter, target)
+        for loading in (opened.keys, opened.target):
+            assert loading is not None
+            loading.when_over(self._loaded)
+        return opened
+
+    def _loaded(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        for changed in self._watchers:
+            changed()
+
+
+def _state(name: str, loading: Loading[Any]) -> ModelState:
+    if not loading.over:
+        return ModelState(name, "loading")
+    return ModelState(name, "failed", str(loading.error)) if loading.error else ModelState(name, "ready")
+
+
+class Engines:
+    """Engines by their models, for as long as a client uses them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._used: dict[Models, tuple[Engine, int]] = {}
+
+    def acquire(self, models: Models) -> Engine:
+        """The engine for these models; release it once for each time it was acquired."""
+        engine, users = self._used.get(models) or (Engine(models, self._store), 0)
+        self._used[models] = engine, users + 1
+        return engine
+
+    async def release(self, engine: Engine) -> None:
+        """Give an engine back; the last one to do so frees its memory."""
+        _, users = self._used.pop(engine.models)
+        if users > 1:
+            self._used[engine.models] = engine, users - 1
+        else:
+            await asyncio.to_thread(engine.close)

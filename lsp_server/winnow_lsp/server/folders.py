@@ -1,0 +1,122 @@
+"""Between editors' URIs and positions, and the workspace paths and lines of the engine.
+
+Editors count lines from 0 and end ranges before a character; the engine counts from 1 and includes the last line.
+Characters never matter here, so neither does the position encoding that was agreed on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+
+from winnow_engine.core import Citation, Cursor, Span
+from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.index.files import FileRules
+from winnow_engine.index.workspace import Folder, Sources
+
+
+class Folders:
+    """The workspace folders of one client, by URI, in the order they were added."""
+
+    def __init__(self) -> None:
+        self._by_uri: dict[str, Folder] = {}
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The folders' URIs."""
+        return tuple(self._by_uri)
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders' directories."""
+        return tuple(folder.root for folder in self._by_uri.values())
+
+    def change(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
+        """Add and remove folders. PositionError, with nothing changed, if one is not a `file:` URI."""
+        named = {uri: (folder.root, folder.root.name) for uri, folder in self._by_uri.items()}
+        for uri in removed:
+            named.pop(uri, None)
+        for folder in added:
+            root = file_path(folder.uri)
+            named[folder.uri] = root, folder.name or root.name
+        self._by_uri = _distinct(named)
+
+    def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
+        """What the engine shall read; `documents` are open ones, text by URI. WorkspaceError if there is no folder."""
+        if not self._by_uri:
+            raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
+        opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}
+        return Sources(tuple(self._by_uri.values()), rules, opened)
+
+    def path(self, uri: str) -> str:
+        """A document's workspace path. PositionError if it is outside of every folder."""
+        found = self.find(uri)
+        if found is None:
+            raise PositionError(f"{uri} is outside the workspace: open its folder to ask about it")
+        return found
+
+    def find(self, uri: str) -> str | None:
+        """A document's workspace path, or None if it is outside of every folder."""
+        try:
+            file = file_path(uri)
+        except PositionError:
+            return None
+        inside = [(f, place) for f in self._by_uri.values() if (place := _within(file, f.root)) is not None]
+        if not inside:
+            return None
+        folder, relative = min(inside, key=lambda found: len(found[1].parts))
+        return folder.workspace_path(relative.as_posix())
+
+    def uri(self, path: str) -> str:
+        """The URI of a workspace path."""
+        for folder in self._by_uri.values():
+            relative = folder.relative(path)
+            if relative is not None:
+                return (folder.root / relative).as_uri()
+        raise PositionError(f"{path} is in none of the workspace's folders any more: ask again")
+
+    def cursor(self, uri: str, at: types.Range) -> Cursor:
+        """The lines of a range. A selection that ends at a line's very beginning leaves that line out."""
+        ends_before = at.end.character == 0 and at.end.line > at.start.line
+        return Cursor(self.path(uri), at.start.line + 1, at.end.line + (0 if ends_before else 1))
+
+    def location(self, place: Citation | Span) -> types.Location:
+        """Whole lines as editors want them."""
+        lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
+        return types.Location(self.uri(place.path), lines)
+
+
+def file_path(uri: str) -> Path:
+    """The path of a `file:` URI. PositionError for any other."""
+    parts = urlsplit(uri)
+    path = unquote(parts.path)
+    if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
+        raise PositionError(f"{uri} is not a file: save it inside the workspace first")
+    return Path(os.path.normpath(path))
+
+
+def _within(file: Path, root: Path) -> Path | None:
+    """The file relative to the root, by name or else as links resolve; None if it is not below it."""
+    for path, base in ((file, root), (file.resolve(), root.resolve())):
+        if path.is_relative_to(base) and path != base:
+            return path.relative_to(base)
+    return None
+
+
+def _distinct(named: Mapping[str, tuple[Path, str]]) -> dict[str, Folder]:
+    """Folders by URI: one has no name, several have names that differ."""
+    if len(named) == 1:
+        return {uri: Folder(root) for uri, (root, _) in named.items()}
+    folders: dict[str, Folder] = {}
+    taken: set[str] = set()
+    for uri, (root, name) in named.items():
+        name = name.replace("/", "-")
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        folders[uri] = Folder(root, name)
+    return folders

@@ -1,0 +1,121 @@
+"""From `initialize` to `shutdown`: settings, folders, and what changes in them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from winnow_engine.errors import PositionError
+from winnow_lsp.server.settings import SECTION, Settings
+from winnow_lsp.server.showing import SCHEME
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+_ANSWER_TIMEOUT_S = 10
+
+
+def register(server: WinnowServer) -> None:
+    """Follow the client's session."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.configured = (params.initialization_options,)
+        server.settings, _ = Settings.read(*server.configured)
+        _change_folders(server, _folders(params))
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_params: types.InitializedParams) -> None:
+        await _configure(server, None)
+        await _register_content(server)
+        await server.watcher.start()
+        server.status.changed()
+        server.indexer.start()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration(params: types.DidChangeConfigurationParams) -> None:
+        await _configure(server, params.settings)
+        server.indexer.start()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        _change_folders(server, params.event.added, [folder.uri for folder in params.event.removed])
+        await server.watcher.start()
+        server.indexer.start()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files(params: types.DidChangeWatchedFilesParams) -> None:
+        server.watcher.changed(change.uri for change in params.changes)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        """Its text counts from now on; whether it differs from the disk shows when it is next read."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        server.watcher.changed([params.text_document.uri])
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.watcher.changed([params.text_document.uri])
+
+    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
+    def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
+        return types.TextDocumentContentResult(server.pages.text(params.uri))
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        stop = server.cancel_by_token.get(params.token)
+        if stop is not None:
+            stop()
+
+
+def _folders(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
+    if params.workspace_folders:
+        return list(params.workspace_folders)
+    uri = params.root_uri or (Path(params.root_path).absolute().as_uri() if params.root_path else None)
+    return [types.WorkspaceFolder(uri, "")] if uri else []
+
+
+def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
+    try:
+        server.folders.change(added, removed)
+    except PositionError as error:
+        server.tell(types.MessageType.Error, f"Winnow: {error}")
+
+
+async def _configure(server: WinnowServer, pushed: object) -> None:
+    """Take the settings the client has now, and say what is wrong with them."""
+    workspace = server.client_capabilities.workspace
+    if workspace and workspace.configuration:
+        pushed = await _pulled(server)
+    settings, problems = Settings.read(*server.configured, pushed)
+    for problem in problems:
+        server.tell(types.MessageType.Warning, f"Winnow: {problem}")
+    await server.use(settings)
+
+
+async def _pulled(server: WinnowServer) -> object:
+    items = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
+    asking = server.workspace_configuration_async(items)
+    try:
+        answers = await asyncio.wait_for(asking, _ANSWER_TIMEOUT_S)
+    except TimeoutError:
+        server.tell(types.MessageType.Warning, "Winnow: the editor did not send its settings; using the defaults")
+        return None
+    return answers[0] if answers else None
+
+
+async def _register_content(server: WinnowServer) -> None:
+    """pygls does not advertise `workspace/textDocumentContent`; clients that know it take a registration."""
+    workspace = server.client_capabilities.workspace
+    content = workspace.text_document_content if workspace else None
+    if content is None or not content.dynamic_registration:
+        return
+    options = types.TextDocumentContentRegistrationOptions(schemes=[SCHEME])
+    registration = types.Registration("winnow-content", types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options)
+    await server.client_register_capability_async(types.RegistrationParams([registration]))

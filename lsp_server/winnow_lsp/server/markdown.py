@@ -1,0 +1,47 @@
+"""What a plain client shows of a result: Markdown, with places as links that open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+
+
+def answer_page(title: str, result: Mapping[str, Any]) -> str:
+    """An answer with what it cites and what the user should know."""
+    lines = [f"# {title}", "", result["answer"].strip(), ""]
+    if result["finish"] == "length":
+        lines += ["*Cut off here: raise `winnow.answer.maxTokens` for longer answers.*", ""]
+    lines += _section("Cited", map(_link, result["citations"]))
+    lines += _section("Notes", result["notices"])
+    return "\n".join(lines)
+
+
+def spans_page(title: str, result: Mapping[str, Any]) -> str:
+    """The spans that would be kept, highest score first, and why."""
+    spans = sorted(result["spans"], key=lambda span: -span["score"])
+    stats = result["stats"]
+    kept = f"{stats['keptTokens']:,} of {stats['workspaceTokens']:,} tokens kept."
+    lines = [f"# {title}", "", kept, "", *_section("Kept", map(_span, spans)), *_section("Notes", result["notices"])]
+    return "\n".join(lines)
+
+
+def _section(title: str, items: Iterable[str]) -> list[str]:
+    lines = [f"- {item}" for item in items]
+    return [f"## {title}", "", *lines, ""] if lines else []
+
+
+def _span(span: Mapping[str, Any]) -> str:
+    evidence = ", ".join(f"{kind} {value:+.1f}" for kind, value in span["evidence"].items() if value)
+    what = f"{span['kind']} `{span['name']}`" if span["name"] else span["kind"]
+    return f"{_link(span['location'])} · {what} · {span['tokens']} tokens · score {span['score']:+.2f} ({evidence})"
+
+
+def _link(location: types.Location) -> str:
+    first, last = location.range.start.line + 1, location.range.end.line
+    lines = f"{first}" if first == last else f"{first}-{last}"
+    name = PurePosixPath(unquote(urlsplit(location.uri).path)).name
+    return f"[{name}:{lines}]({location.uri}#L{first})"

@@ -1,0 +1,153 @@
+"""Winnow's own requests, from JSON to types. docs/protocol.md describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+from lsprotocol import types
+
+from winnow_engine.questions import Topic
+
+T = TypeVar("T")
+
+ASK, SPANS, STATUS = "winnow/ask", "winnow/spans", "winnow/status"
+
+
+@attrs.frozen
+class AskParams:
+    """A question, where from, and how it wants to be answered."""
+
+    question: str
+    text_document: types.TextDocumentIdentifier | None = None
+    range: types.Range | None = None
+    conversation: str | None = None
+    supersedes: bool = False
+    budget_tokens: int | None = None
+    budget_ratio: float | None = None
+    partial_result_token: types.ProgressToken | None = None
+    work_done_token: types.ProgressToken | None = None
+
+    @classmethod
+    def read(cls, value: object) -> AskParams:
+        """From JSON. ValueError, with the name of the field, if something has the wrong type."""
+        fields = _mapping(value, "params")
+        budget = _optional(fields, "budget", _mapping) or {}
+        at = _optional(fields, "range", _range)
+        position = _optional(fields, "position", _position)
+        return cls(
+            question=_text(fields.get("question"), "question"),
+            text_document=_optional(fields, "textDocument", _document),
+            range=at or (types.Range(position, position) if position else None),
+            conversation=_optional(fields, "conversation", _text),
+            supersedes=_optional(fields, "supersedes", _flag) or False,
+            budget_tokens=_optional(budget, "tokens", _whole),
+            budget_ratio=_optional(budget, "ratio", _number),
+            partial_result_token=_optional(fields, "partialResultToken", _token),
+            work_done_token=_optional(fields, "workDoneToken", _token),
+        )
+
+
+@attrs.frozen
+class ExplainParams:
+    """What to explain: a topic about a range of a document, with the problems an editor shows there."""
+
+    text_document: types.TextDocumentIdentifier
+    range: types.Range
+    about: Topic = Topic.CODE
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, value: object) -> ExplainParams:
+        """From JSON. ValueError, with the name of the field, if something has the wrong type."""
+        fields = _mapping(value, "arguments")
+        problems = _optional(fields, "diagnostics", _list) or []
+        return cls(
+            text_document=_document(fields.get("textDocument"), "textDocument"),
+            range=_range(fields.get("range"), "range"),
+            about=Topic(_optional(fields, "about", _text) or Topic.CODE),
+            problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "message") for p in problems),
+        )
+
+
+@attrs.define
+class AskRequest:
+    """`winnow/ask`."""
+
+    id: int | str
+    params: AskParams
+    method: str = ASK
+    jsonrpc: str = "2.0"
+
+
+@attrs.define
+class SpansRequest:
+    """`winnow/spans`."""
+
+    id: int | str
+    params: AskParams
+    method: str = SPANS
+    jsonrpc: str = "2.0"
+
+
+REQUESTS: Mapping[str, type] = {ASK: AskRequest, SPANS: SpansRequest}
+
+
+def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
+    value = fields.get(name)
+    return None if value is None else read(value, name)
+
+
+def _expect(kind: type[T], value: object, name: str, what: str) -> T:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{name} must be {what}")
+    return value
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    return _expect(dict, value, name, "an object")
+
+
+def _list(value: object, name: str) -> list[Any]:
+    return _expect(list, value, name, "a list")
+
+
+def _text(value: object, name: str) -> str:
+    return _expect(str, value, name, "a string")
+
+
+def _flag(value: object, name: str) -> bool:
+    return _expect(bool, value, name, "true or false")
+
+
+def _whole(value: object, name: str) -> int:
+    return _expect(int, value, name, "a whole number")
+
+
+def _number(value: object, name: str) -> float:
+    return float(_expect((int, float), value, name, "a number"))  # type: ignore[arg-type]
+
+
+def _token(value: object, name: str) -> types.ProgressToken:
+    return value if isinstance(value, str) else _whole(value, name)
+
+
+def _document(value: object, name: str) -> types.TextDocumentIdentifier:
+    return types.TextDocumentIdentifier(_text(_mapping(value, name).get("uri"), f"{name}.uri"))
+
+
+def _position(value: object, name: str) -> types.Position:
+    fields = _mapping(value, name)
+    line, character = (_whole(fields.get(part), f"{name}.{part}") for part in ("line", "character"))
+    if line < 0 or character < 0:
+        raise ValueError(f"{name} must not be negative")
+    return types.Position(line, character)
+
+
+def _range(value: object, name: str) -> types.Range:
+    fields = _mapping(value, name)
+    start, end = (_position(fields.get(part), f"{name}.{part}") for part in ("start", "end"))
+    if (end.line, end.character) < (start.line, start.character):
+        raise ValueError(f"{name} ends before it starts")
+    return types.Range(start, end)

@@ -1,0 +1,144 @@
+"""JSON-RPC as pygls does it, made strict where it is lenient and lenient where it gives up.
+
+pygls drops a malformed request without an answer, ends the process on `exit`, and cannot cancel a running command.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import cattrs.v
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+from winnow_lsp.server.messages import REQUESTS, AskParams
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def converter() -> cattrs.Converter:
+    """Between JSON and types. One for all clients: it grows to megabytes as it meets types."""
+    made: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
+    made.register_structure_hook(AskParams, lambda value, _: AskParams.read(value))
+    return made
+
+
+class Protocol(LanguageServerProtocol):
+    """One client's conversation."""
+
+    _server: WinnowServer
+
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """The type of a request or notification; not cached by `self`, which would keep every client alive."""
+        return REQUESTS.get(method) or types.METHOD_TO_TYPES.get(method, (None,))[0]
+
+    def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """The type of a response."""
+        return types.METHOD_TO_TYPES.get(method, (None, None))[1]
+
+    def receive(self, body: bytes) -> None:
+        """Act on one message. Whatever it is, this returns; a request that makes no sense gets an error."""
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, JsonRpcParseError())
+            return
+        if not isinstance(data, dict) or not self._is_message(data):
+            self._refuse(None, JsonRpcInvalidRequest())
+            return
+        try:
+            self._check_order(data)
+            self.handle_message(self.structure_message(data))
+        except JsonRpcException as error:
+            self._refuse(data, error)
+        except Exception as error:
+            _log.debug("malformed message", exc_info=True)
+            self._refuse(data, JsonRpcInvalidParams(_explanation(error)))
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message as its type; cattrs' own errors say what is wrong with it."""
+        known = self.get_message_type(data["method"]) if "method" in data else None
+        if known is not None:
+            return self._converter.structure(data, known)
+        return super().structure_message(data)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:  # type: ignore[override]
+        """Run a command as a task of its own, which `$/cancelRequest` cancels; it gets the whole of `params`."""
+        handler = self.fm.commands.get(params.command)
+        if handler is None:
+            raise JsonRpcInvalidParams(f"there is no command {params.command!r}")
+        return await handler(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Any:
+        """Apply edits, to open documents only: pygls would read any other from wherever its URI points."""
+        if self._server.document(params.text_document.uri) is None:
+            _log.warning("change of a document that is not open: %s", params.text_document.uri)
+            return
+        yield from super().lsp_text_document__did_change(params)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
+        """End this client's conversation; the process may have others."""
+        self._server.left = True
+
+    @property
+    def orderly(self) -> bool:
+        """Whether the client asked to shut down before it left."""
+        return bool(self._shutdown)
+
+    def _is_message(self, data: dict[str, Any]) -> bool:
+        identity = data.get("id", 0)
+        sound_id = isinstance(identity, int | str) and not isinstance(identity, bool)
+        is_call = isinstance(data.get("method"), str)
+        is_response = "method" not in data and "id" in data and ("result" in data or "error" in data)
+        return data.get("jsonrpc") == self.VERSION and sound_id and (is_call or is_response)
+
+    def _check_order(self, data: dict[str, Any]) -> None:
+        method = data.get("method")
+        if method is None or method == types.EXIT:
+            return
+        started = self._workspace is not None
+        if not started and method != types.INITIALIZE:
+            raise JsonRpcServerNotInitialized("the first request must be `initialize`")
+        if started and method == types.INITIALIZE:
+            raise JsonRpcInvalidRequest("`initialize` came before")
+        if self._shutdown:
+            raise JsonRpcInvalidRequest("the server is shutting down")
+
+    def _refuse(self, data: dict[str, Any] | None, error: JsonRpcException) -> None:
+        """Answer what was a request; only log what was not."""
+        if data is None:
+            self._send_data(types.ResponseErrorMessage(id=None, error=error.to_response_error()))
+        elif "method" in data and "id" in data:
+            self._send_response(data["id"], error=error.to_response_error())
+        else:
+            _log.warning("ignored %s: %s", data.get("method", "a response"), error)
+
+
+def _explanation(error: Exception) -> str:
+    """What is wrong with parameters, in one line."""
+    if isinstance(error, cattrs.BaseValidationError):
+        return "; ".join(cattrs.transform_error(error, format_exception=_reason))
+    return f"Invalid Params: {error}"
+
+
+def _reason(error: BaseException, expected: type | None) -> str:
+    """One thing that is wrong: in the words of our own checks, or in those of cattrs."""
+    own = type(error) is ValueError and expected is AskParams
+    return str(error) if own else cattrs.v.format_exception(error, expected)

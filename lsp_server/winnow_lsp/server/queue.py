@@ -1,0 +1,113 @@
+"""Who may use the models: one at a time, questions in the order they came, background work when nobody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
+
+T = TypeVar("T")
+
+Work = Callable[[Cancellation], T]
+"""Runs on the queue's thread, polls the flag, and raises the engine's CancelledError once it is set."""
+
+Prepare = Callable[[], Work[T]]
+"""Makes the work on the event loop when its turn has come, from documents and settings as they are then."""
+
+Moved = Callable[[int], None]
+"""Told how many questions come before this one, at once and whenever that changes; 0 means that it runs."""
+
+
+@dataclass(eq=False)
+class _Ticket:
+    moved: Moved
+    first: asyncio.Event = field(default_factory=asyncio.Event)
+    before: int = -1
+
+
+class Queue:
+    """One thread that does all work with one pair of models. Its methods belong to the event loop."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-engine")
+        self._tickets: list[_Ticket] = []
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._background_turn = asyncio.Lock()
+        self._background = Cancellation()
+
+    @property
+    def running(self) -> int:
+        """How many questions are being worked on: 0 or 1."""
+        return min(len(self._tickets), 1)
+
+    @property
+    def waiting(self) -> int:
+        """How many questions wait for that one to end."""
+        return len(self._tickets) - self.running
+
+    async def question(self, prepare: Prepare[T], moved: Moved) -> T:
+        """Do what `prepare` makes when its turn comes; background work stops for it at once.
+
+        Cancelling the calling task sets the flag that `work` polls, and waits until it has really ended.
+        """
+        ticket = _Ticket(moved)
+        self._tickets.append(ticket)
+        self._quiet.clear()
+        self._background.cancel()
+        self._advance()
+        try:
+            await ticket.first.wait()
+            return await self._run(prepare(), Cancellation())
+        finally:
+            self._tickets.remove(ticket)
+            self._advance()
+
+    async def background(self, prepare: Prepare[T]) -> T:
+        """Do what `prepare` makes while nobody asks; a question stops it, and it is made anew afterwards."""
+        async with self._background_turn:
+            while True:
+                await self._quiet.wait()
+                self._background = Cancellation()
+                try:
+                    return await self._run(prepare(), self._background)
+                except CancelledError:
+                    continue
+
+    def close(self) -> None:
+        """End the thread once it is idle; nothing may be asked any more."""
+        self._thread.shutdown(wait=False)
+
+    def _advance(self) -> None:
+        for before, ticket in enumerate(self._tickets):
+            if before != ticket.before:
+                ticket.before = before
+                ticket.moved(before)
+        if self._tickets:
+            self._tickets[0].first.set()
+        else:
+            self._quiet.set()
+
+    async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
+        doing = asyncio.get_running_loop().run_in_executor(self._thread, work, cancellation)
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            await _ended(doing)
+            raise
+
+
+async def _ended(doing: asyncio.Future[T]) -> None:
+    """Wait until it has ended, however often this task is cancelled meanwhile."""
+    while not doing.done():
+        try:
+            await asyncio.wait((doing,))
+        except asyncio.CancelledError:
+            continue
+    doing.exception()  # seen: it is the engine's CancelledError, or came too late to matter

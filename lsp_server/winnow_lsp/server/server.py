@@ -1,0 +1,108 @@
+"""One client: its folders, settings and conversations, and the work it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
+
+from winnow_engine.core import Turn
+from winnow_engine.index.workspace import Sources
+from winnow_lsp.server import actions, asking, commands, lenses, lifecycle
+from winnow_lsp.server.engines import Engine, Engines
+from winnow_lsp.server.folders import Folders
+from winnow_lsp.server.indexing import Indexer
+from winnow_lsp.server.protocol import Protocol, converter
+from winnow_lsp.server.settings import Settings
+from winnow_lsp.server.showing import Pages
+from winnow_lsp.server.status import Status
+from winnow_lsp.server.watching import Watcher
+
+_log = logging.getLogger(__name__)
+
+
+class WinnowServer(LanguageServer):
+    """What the server knows of one client. All of it belongs to the event loop."""
+
+    protocol: Protocol
+
+    def __init__(self, engines: Engines) -> None:
+        super().__init__("winnow", version("winnow-lsp"), protocol_cls=Protocol, converter_factory=converter)
+        self.loop = asyncio.get_running_loop()
+        self.left = False
+        self.folders = Folders()
+        self.configured: tuple[object, ...] = ()
+        self.settings, _ = Settings.read()
+        self.conversations: defaultdict[str, list[Turn]] = defaultdict(list)
+        self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
+        self.questions: list[asyncio.Task[Any]] = []
+        self.superseded: set[asyncio.Task[Any]] = set()
+        self.status = Status(self)
+        self.indexer = Indexer(self)
+        self.pages = Pages(self)
+        self.watcher = Watcher(self)
+        self._engines = engines
+        self._engine: Engine | None = None
+        for feature in (lifecycle, asking, actions, lenses, commands):
+            feature.register(self)
+
+    @property
+    def engine(self) -> Engine:
+        """The models the settings name, loading from the first use on."""
+        if self._engine is None:
+            self._engine = self._engines.acquire(self.settings.models)
+            self._engine.watch(self.status.changed)
+        return self._engine
+
+    async def use(self, settings: Settings) -> None:
+        """Take new settings; other models replace the ones before, once these have finished their work."""
+        before, self.settings = self._engine, settings
+        if before is not None and before.models != settings.models:
+            self._engine = None
+            await self._release(before)
+
+    def document(self, uri: str) -> TextDocument | None:
+        """An open document."""
+        return next((d for d in self.workspace.text_documents.values() if d.uri == uri), None)
+
+    def sources(self) -> Sources:
+        """The workspace as it is now, open documents as they are in the editor. WorkspaceError without a folder."""
+        documents = {document.uri: document.source for document in self.workspace.text_documents.values()}
+        return self.folders.sources(self.settings.rules, documents)
+
+    def tell(self, kind: types.MessageType, message: str) -> None:
+        """Show a message to the user."""
+        self.window_show_message(types.ShowMessageParams(kind, message))
+
+    def cancel_questions(self) -> None:
+        """Cancel every question of this client."""
+        for task in self.questions:
+            task.cancel()
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log what no response can carry; a pop-up would only puzzle the user."""
+        _log.error("%s", error)
+
+    async def leave(self) -> None:
+        """Stop all work for this client and give its models back. Returns when that is done."""
+        self.left = True
+        self.cancel_questions()
+        self.watcher.stop()
+        await self.indexer.stop()
+        if self.questions:
+            await asyncio.wait(self.questions)
+        self.status.close()
+        self.pages.close()
+        if self._engine is not None:
+            await self._release(self._engine)
+
+    async def _release(self, engine: Engine) -> None:
+        engine.unwatch(self.status.changed)
+        await self._engines.release(engine)

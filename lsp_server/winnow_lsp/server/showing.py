@@ -1,0 +1,67 @@
+"""Markdown for clients that only run commands: a virtual document, else a temporary file, else a message."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+SCHEME = "winnow"
+_MOST_PAGES = 50
+
+
+class Pages:
+    """What was shown to one client, by URI; the latest ones stay readable."""
+
+    def __init__(self, server: WinnowServer) -> None:
+        self._server = server
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._folder: TemporaryDirectory[str] | None = None
+        self._count = 0
+
+    async def show(self, title: str, text: str) -> None:
+        """Show Markdown to the user, as well as the client can."""
+        self._count += 1
+        name = f"{self._count}-{_slug(title)}.md"
+        window, workspace = self._server.client_capabilities.window, self._server.client_capabilities.workspace
+        if not (window and window.show_document and window.show_document.support):
+            self._server.tell(types.MessageType.Info, text)
+            return
+        virtual = workspace is not None and workspace.text_document_content is not None
+        uri = self._remember(name, text) if virtual else self._write(name, text)
+        shown = await self._server.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
+        if not shown.success:
+            self._server.tell(types.MessageType.Info, text)
+
+    def text(self, uri: str) -> str:
+        """What `workspace/textDocumentContent` answers."""
+        return self._texts.get(uri, "This answer is gone; ask again.\n")
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _remember(self, name: str, text: str) -> str:
+        uri = f"{SCHEME}:/{name}"
+        self._texts[uri] = text
+        if len(self._texts) > _MOST_PAGES:
+            self._texts.popitem(last=False)
+        return uri
+
+    def _write(self, name: str, text: str) -> str:
+        self._folder = self._folder or TemporaryDirectory(prefix="winnow-")
+        path = Path(self._folder.name) / name
+        path.write_text(text, encoding="utf-8")
+        return path.as_uri()
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "answer"

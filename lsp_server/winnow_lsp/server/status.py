@@ -1,0 +1,75 @@
+"""What a status bar shows: `winnow/status`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from winnow_lsp.server.engines import ModelState
+from winnow_lsp.server.messages import STATUS
+from winnow_lsp.server.throttle import Throttle
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+_INTERVAL_S = 0.1
+
+
+class Status:
+    """Tells one client when something it may want to show has changed."""
+
+    def __init__(self, server: WinnowServer) -> None:
+        self._server = server
+        self._last: dict[str, Any] = {}
+        self._throttle = Throttle(self._send, _INTERVAL_S)
+
+    def changed(self) -> None:
+        """Something did change."""
+        if not self._server.left:
+            self._throttle.want()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._throttle.flush()
+
+    def _send(self) -> None:
+        document = self._document()
+        if document != self._last and not self._server.left:
+            self._last = document
+            self._server.protocol.notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
+
+    def _document(self) -> dict[str, Any]:
+        server = self._server
+        drafter, target = server.engine.drafter, server.engine.target
+        state, message = self._summary(drafter, target)
+        return {
+            "state": state,
+            "message": message,
+            "index": server.indexer.progress,
+            "models": {"drafter": _json(drafter), "target": _json(target)},
+            "questions": {"running": server.engine.queue.running, "waiting": server.engine.queue.waiting},
+        }
+
+    def _summary(self, drafter: ModelState, target: ModelState) -> tuple[str, str]:
+        """The state in a word and in a line; what the user must act on comes first."""
+        indexer, queue = self._server.indexer, self._server.engine.queue
+        if failed := drafter.error or target.error:
+            return "error", failed
+        if queue.running:
+            waiting = f", {queue.waiting} waiting" if queue.waiting else ""
+            return "answering", f"answering{waiting}"
+        if indexer.error:
+            return "error", indexer.error
+        if indexer.running:
+            return "indexing", f"indexing {indexer.progress['done']:,} of {indexer.progress['total']:,} files"
+        if "loading" in (drafter.state, target.state):
+            return "loading", "loading models"
+        if indexer.stale:
+            return "stale", f"{len(indexer.stale):,} files changed"
+        return "ready", "ready"
+
+
+def _json(model: ModelState) -> dict[str, str]:
+    document = {"name": model.name, "state": model.state}
+    return document | ({"error": model.error} if model.error else {})

@@ -1,0 +1,100 @@
+"""Notices files that change outside of the editor: through the client where it can watch, else through the system.
+
+Never both: every change would count twice. Either way it only makes the index follow sooner, for each question
+looks at the files anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from watchdog.events import (
+    EVENT_TYPE_CREATED,
+    EVENT_TYPE_DELETED,
+    EVENT_TYPE_MODIFIED,
+    EVENT_TYPE_MOVED,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+
+from winnow_engine.index.name_rules import reason_against
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+_CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_DELETED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED}
+_log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Watches one client's folders."""
+
+    def __init__(self, server: WinnowServer) -> None:
+        self._server = server
+        self._observer: BaseObserver | None = None
+
+    async def start(self) -> None:
+        """Watch the folders as they are now; call it again when they change."""
+        if self._by_client:
+            watcher = types.FileSystemWatcher(glob_pattern="**/*")
+            options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
+            method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+            registration = types.Registration("winnow-files", method, options)
+            await self._server.client_register_capability_async(types.RegistrationParams([registration]))
+        else:
+            self.stop()
+            self._observer = await asyncio.to_thread(self._observe, self._server.folders.roots)
+
+    def changed(self, uris: Iterable[str]) -> None:
+        """Tell the indexer of what may count."""
+        found = (uri for uri in uris if (path := self._server.folders.find(uri)) and _may_count(path))
+        self._server.indexer.changed(found)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer = None
+
+    @property
+    def _by_client(self) -> bool:
+        workspace = self._server.client_capabilities.workspace
+        watched = workspace.did_change_watched_files if workspace else None
+        return bool(watched and watched.dynamic_registration)
+
+    def _observe(self, roots: Iterable[Path]) -> BaseObserver:
+        observer = Observer()
+        handler = _Handler(self._server)
+        for root in roots:
+            try:
+                observer.schedule(handler, str(root), recursive=True)
+            except OSError as error:  # the system's limit of watches, for example
+                _log.warning("changes in %s are noticed at the next question only: %s", root, error)
+        observer.start()
+        return observer
+
+
+class _Handler(FileSystemEventHandler):
+    """Brings changes from watchdog's thread to the event loop."""
+
+    def __init__(self, server: WinnowServer) -> None:
+        self._server = server
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        if event.event_type in _CHANGES and not event.is_directory:
+            paths = [str(path) for path in (event.src_path, event.dest_path) if path]
+            uris = [Path(path).as_uri() for path in paths]
+            self._server.loop.call_soon_threadsafe(self._server.watcher.changed, uris)
+
+
+def _may_count(path: str) -> bool:
+    *directories, name = PurePosixPath(path).parts
+    left_out = (reason_against(part, True) for part in directories)
+    return not any(left_out) and reason_against(name, False) is None
