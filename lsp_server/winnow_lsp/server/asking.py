@@ -19,6 +19,7 @@ from winnow_lsp.server.results import answer_json, selection_json
 from winnow_lsp.server.work_done import WorkDone, work_done
 
 if TYPE_CHECKING:
+    from winnow_lsp.server.engines import Engine
     from winnow_lsp.server.server import WinnowServer
 
 MakeQuestion = Callable[[tuple[Turn, ...]], Question]
@@ -42,7 +43,7 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
     conversation = params.conversation or str(uuid.uuid4())
     turns = server.conversations[conversation]
     with protocol_errors(), _unfinished(server, params.supersedes):
-        budget = _budget(server, params)
+        budget, engine = _budget(server, params), server.engine
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
             deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: shown.say("answering", 100))
@@ -51,14 +52,14 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
                 seen, question = frozenset(server.indexer.stale), make_question(tuple(turns))
-                sources, assistant, sampling = server.sources(), server.engine.assistant(), server.settings.sampling
+                sources, assistant, sampling = server.sources(), engine.assistant(), server.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(sources, question, budget, sampling, deltas.add, shown.report, cancellation)
 
                 return work
 
-            answered = await server.engine.queue.question(prepare, _moved(server, shown))
+            answered = await engine.queue.question(prepare, _moved(server, engine, shown))
             deltas.close()
         server.indexer.fresh(seen)
         turns.append(Turn(question.text, answered.text))
@@ -68,17 +69,17 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and say what the target would see for it."""
     with protocol_errors(), _unfinished(server, params.supersedes):
-        budget = _budget(server, params)
+        budget, engine = _budget(server, params), server.engine
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
             question_of(server, params)
 
             def prepare() -> Work[Selection]:
-                sources, assistant = server.sources(), server.engine.assistant()
+                sources, assistant = server.sources(), engine.assistant()
                 question = question_of(server, params)
                 return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
 
-            selected = await server.engine.queue.question(prepare, _moved(server, shown))
+            selected = await engine.queue.question(prepare, _moved(server, engine, shown))
         return selection_json(server.folders, selected)
 
 
@@ -101,9 +102,12 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     return budget
 
 
-def _moved(server: WinnowServer, shown: WorkDone) -> Callable[[int], None]:
+def _moved(server: WinnowServer, engine: Engine, shown: WorkDone) -> Callable[[int], None]:
     def moved(before: int) -> None:
-        shown.queued(before)
+        if before:
+            shown.say(f"waiting, {before} before this one")
+        else:
+            shown.say("searching" if engine.drafter.state == "ready" else "loading models")
         server.status.changed()
 
     return moved

@@ -48,12 +48,12 @@ class Indexer:
 
     async def run(self, shown: WorkDone) -> None:
         """Index now, when no question runs. Raises what the engine raises."""
-        seen: frozenset[str] = frozenset()
+        engine, seen = self._server.engine, frozenset[str]()
 
         def prepare() -> Work[Workspace]:
             nonlocal seen
             seen = frozenset(self.stale)
-            sources, assistant = self._server.sources(), self._server.engine.assistant()
+            sources, assistant = self._server.sources(), engine.assistant()
 
             def work(cancellation: Cancellation) -> Workspace:
                 return assistant.index(sources, report, cancellation)
@@ -66,7 +66,7 @@ class Indexer:
 
         self.running, self.error = True, None
         try:
-            await self._server.engine.queue.background(prepare)
+            await engine.queue.background(prepare)
             self.fresh(seen)
         except WinnowError as error:
             self.error = str(error)

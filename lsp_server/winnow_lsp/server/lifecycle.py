@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from winnow_engine.errors import PositionError
 from winnow_lsp.server.settings import SECTION, Settings
@@ -31,10 +32,10 @@ def register(server: WinnowServer) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await _configure(server, None)
-        await _register_content(server)
-        await server.watcher.start()
         server.status.changed()
         server.indexer.start()
+        _register_content(server)
+        await server.watcher.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -104,13 +105,14 @@ async def _pulled(server: WinnowServer) -> object:
     asking = server.workspace_configuration_async(items)
     try:
         answers = await asyncio.wait_for(asking, _ANSWER_TIMEOUT_S)
-    except TimeoutError:
-        server.tell(types.MessageType.Warning, "Winnow: the editor did not send its settings; using the defaults")
+    except (TimeoutError, JsonRpcException) as error:
+        reason = f": {error}" if str(error) else ""
+        server.tell(types.MessageType.Warning, f"Winnow: the editor did not send its settings{reason}")
         return None
     return answers[0] if answers else None
 
 
-async def _register_content(server: WinnowServer) -> None:
+def _register_content(server: WinnowServer) -> None:
     """pygls does not advertise `workspace/textDocumentContent`; clients that know it take a registration."""
     workspace = server.client_capabilities.workspace
     content = workspace.text_document_content if workspace else None
@@ -118,4 +120,4 @@ async def _register_content(server: WinnowServer) -> None:
         return
     options = types.TextDocumentContentRegistrationOptions(schemes=[SCHEME])
     registration = types.Registration("winnow-content", types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options)
-    await server.client_register_capability_async(types.RegistrationParams([registration]))
+    server.client_register_capability(types.RegistrationParams([registration]))

@@ -62,11 +62,15 @@ class WinnowServer(LanguageServer):
         return self._engine
 
     async def use(self, settings: Settings) -> None:
-        """Take new settings; other models replace the ones before, once these have finished their work."""
+        """Take new settings; other models replace the ones before, once these have answered what was asked."""
         before, self.settings = self._engine, settings
-        if before is not None and before.models != settings.models:
-            self._engine = None
-            await self._release(before)
+        if before is None or before.models == settings.models:
+            return
+        self._engine = None
+        await self.indexer.stop()
+        if self.questions:
+            await asyncio.wait(self.questions)
+        await self._release(before)
 
     def document(self, uri: str) -> TextDocument | None:
         """An open document."""

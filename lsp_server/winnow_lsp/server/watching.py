@@ -47,7 +47,7 @@ class Watcher:
             options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
             method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
             registration = types.Registration("winnow-files", method, options)
-            await self._server.client_register_capability_async(types.RegistrationParams([registration]))
+            self._server.client_register_capability(types.RegistrationParams([registration]))
         else:
             self.stop()
             self._observer = await asyncio.to_thread(self._observe, self._server.folders.roots)

@@ -48,11 +48,6 @@ class WorkDone:
         """Show how far the engine is; from any thread."""
         self._loop.call_soon_threadsafe(self._reported, progress)
 
-    def queued(self, before: int) -> None:
-        """Show how many questions come first."""
-        if before:
-            self.say(f"waiting, {before} before this one")
-
     def end(self) -> None:
         """Take the progress away."""
         self._throttle.flush()
