@@ -68,7 +68,7 @@ def _resolved(action: types.CodeAction) -> types.CodeAction:
 
 def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     kind = str(action.kind)
-    return not only or any(kind == f"{wanted}" or kind.startswith(f"{wanted}.") for wanted in map(_value, only))
+    return not only or any(not w or kind == w or kind.startswith(f"{w}.") for w in map(_value, only))
 
 
 def _value(kind: types.CodeActionKind | str) -> str:

@@ -7,7 +7,7 @@ Characters never matter here, so neither does the position encoding that was agr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,37 +20,30 @@ from winnow_engine.index.workspace import Folder, Sources
 
 
 class Folders:
-    """The workspace folders of one client, by URI, in the order they were added."""
+    """The workspace folders of one client, in the order they were added."""
 
     def __init__(self) -> None:
-        self._by_uri: dict[str, Folder] = {}
-
-    @property
-    def uris(self) -> tuple[str, ...]:
-        """The folders' URIs."""
-        return tuple(self._by_uri)
+        self._names: dict[Path, str] = {}
+        self._folders: tuple[Folder, ...] = ()
 
     @property
     def roots(self) -> tuple[Path, ...]:
         """The folders' directories."""
-        return tuple(folder.root for folder in self._by_uri.values())
+        return tuple(self._names)
 
     def change(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
         """Add and remove folders. PositionError, with nothing changed, if one is not a `file:` URI."""
-        named = {uri: (folder.root, folder.root.name) for uri, folder in self._by_uri.items()}
-        for uri in removed:
-            named.pop(uri, None)
-        for folder in added:
-            root = file_path(folder.uri)
-            named[folder.uri] = root, folder.name or root.name
-        self._by_uri = _distinct(named)
+        gone = set(map(file_path, removed))
+        new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
+        self._names = {root: name for root, name in self._names.items() if root not in gone} | new
+        self._folders = tuple(_named(self._names))
 
     def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
         """What the engine shall read; `documents` are open ones, text by URI. WorkspaceError if there is no folder."""
-        if not self._by_uri:
+        if not self._folders:
             raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
         opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}
-        return Sources(tuple(self._by_uri.values()), rules, opened)
+        return Sources(self._folders, rules, opened)
 
     def path(self, uri: str) -> str:
         """A document's workspace path. PositionError if it is outside of every folder."""
@@ -65,7 +58,7 @@ class Folders:
             file = file_path(uri)
         except PositionError:
             return None
-        inside = [(f, place) for f in self._by_uri.values() if (place := _within(file, f.root)) is not None]
+        inside = [(f, place) for f in self._folders if (place := _within(file, f.root)) is not None]
         if not inside:
             return None
         folder, relative = min(inside, key=lambda found: len(found[1].parts))
@@ -73,7 +66,7 @@ class Folders:
 
     def uri(self, path: str) -> str:
         """The URI of a workspace path."""
-        for folder in self._by_uri.values():
+        for folder in self._folders:
             relative = folder.relative(path)
             if relative is not None:
                 return (folder.root / relative).as_uri()
@@ -107,16 +100,12 @@ def _within(file: Path, root: Path) -> Path | None:
     return None
 
 
-def _distinct(named: Mapping[str, tuple[Path, str]]) -> dict[str, Folder]:
-    """Folders by URI: one has no name, several have names that differ."""
-    if len(named) == 1:
-        return {uri: Folder(root) for uri, (root, _) in named.items()}
-    folders: dict[str, Folder] = {}
-    taken: set[str] = set()
-    for uri, (root, name) in named.items():
-        name = name.replace("/", "-")
-        while name in taken:
+def _named(names: Mapping[Path, str]) -> Iterator[Folder]:
+    """Folders by name: a single one has none, several have names that differ."""
+    taken = {""}
+    for root, name in names.items():
+        name = name.replace("/", "-") if len(names) > 1 else ""
+        while name in taken and len(names) > 1:
             name += "'"
         taken.add(name)
-        folders[uri] = Folder(root, name)
-    return folders
+        yield Folder(root, name)

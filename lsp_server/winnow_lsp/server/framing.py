@@ -6,7 +6,8 @@ import asyncio
 import re
 from typing import Protocol
 
-_LENGTH = re.compile(rb"content-length:\s*(\d{1,18})\s*", re.IGNORECASE)
+_HEADER = re.compile(rb"[A-Za-z-]+:.*")
+_LENGTH = re.compile(rb"content-length:\s*(\d{1,18})", re.IGNORECASE)
 
 LONGEST_BODY = 256 << 20
 """Bytes. No editor sends more; a stream that claims to is out of step and cannot be read on."""
@@ -20,16 +21,21 @@ class FramingError(Exception):
 
 
 async def read_body(reader: asyncio.StreamReader) -> bytes | None:
-    """The next message's body; None at the end of the stream. Lines that are no header are skipped.
+    """The next message's body; None at the end of the stream.
 
-    Raises FramingError for a body longer than LONGEST_BODY, or a line without an end.
+    Raises FramingError for a line that is no header, as in a web page's attempt at HTTP, and for a body longer than
+    LONGEST_BODY.
     """
     length: int | None = None
     try:
         while line := await reader.readline():
-            if found := _LENGTH.fullmatch(line.strip()):
+            header = line.strip()
+            if found := _LENGTH.fullmatch(header):
                 length = int(found[1])
-            elif not line.strip() and length is not None:
+            elif header:
+                if not _HEADER.fullmatch(header):
+                    raise FramingError(f"not a header: {header[:60]!r}")
+            elif length is not None:
                 if length > LONGEST_BODY:
                     raise FramingError(f"a message of {length:,} bytes is announced")
                 return await reader.readexactly(length)

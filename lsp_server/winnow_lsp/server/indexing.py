@@ -88,7 +88,7 @@ class Indexer:
 
     async def _after(self, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
-        if not self._server.folders.uris:
+        if not self._server.folders.roots:
             return
         token = await new_token(self._server)
         async with work_done(self._server, token, "Winnow") as shown:

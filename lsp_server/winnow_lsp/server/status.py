@@ -62,7 +62,8 @@ class Status:
         if indexer.error:
             return "error", indexer.error
         if indexer.running:
-            return "indexing", f"indexing {indexer.progress['done']:,} of {indexer.progress['total']:,} files"
+            done, total = indexer.progress["done"], indexer.progress["total"]
+            return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
         if "loading" in (drafter.state, target.state):
             return "loading", "loading models"
         if indexer.stale:
