@@ -15,7 +15,6 @@ from pygls.workspace import TextDocument
 
 from winnow_engine.core import Turn
 from winnow_engine.index.workspace import Sources
-from winnow_lsp.server import actions, asking, commands, lenses, lifecycle
 from winnow_lsp.server.engines import Engine, Engines
 from winnow_lsp.server.folders import Folders
 from winnow_lsp.server.indexing import Indexer
@@ -50,8 +49,6 @@ class WinnowServer(LanguageServer):
         self.watcher = Watcher(self)
         self._engines = engines
         self._engine: Engine | None = None
-        for feature in (lifecycle, asking, actions, lenses, commands):
-            feature.register(self)
 
     @property
     def engine(self) -> Engine:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from winnow_engine.index.store import Store
 from winnow_lsp.server.engines import Engines
+from winnow_lsp.server.features import register_all
 from winnow_lsp.server.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.server import WinnowServer
 
@@ -47,6 +48,7 @@ async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, in
 async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, engines: Engines) -> WinnowServer:
     """Serve one client until it leaves, in order or not; all its work has stopped when this returns."""
     server = WinnowServer(engines)
+    register_all(server)
     server.protocol.set_writer(Outbox(writer))
     try:
         while not server.left and (body := await read_body(reader)) is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from winnow_engine.questions import Topic
-from winnow_lsp.server.commands import EXPLAIN
+from winnow_lsp.server.features.commands import EXPLAIN
 
 if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer

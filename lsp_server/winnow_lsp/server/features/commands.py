@@ -9,8 +9,8 @@ import attrs
 from lsprotocol import types
 
 from winnow_engine.questions import ask_about
-from winnow_lsp.server.asking import answer, question_of, select
 from winnow_lsp.server.errors import protocol_errors
+from winnow_lsp.server.features.asking import answer, question_of, select
 from winnow_lsp.server.markdown import answer_page, spans_page
 from winnow_lsp.server.messages import AskParams, ExplainParams
 from winnow_lsp.server.symbols import symbol_at

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from winnow_engine.core import UnitKind
 from winnow_engine.questions import Topic
-from winnow_lsp.server.commands import EXPLAIN
+from winnow_lsp.server.features.commands import EXPLAIN
 from winnow_lsp.server.symbols import units_of
 
 if TYPE_CHECKING:

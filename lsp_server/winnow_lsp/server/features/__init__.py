@@ -1,0 +1,16 @@
+"""What the server offers, a feature a file. Each has `register`, which adds its handlers to one client's server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from winnow_lsp.server.features import actions, asking, commands, lenses, lifecycle
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+
+def register_all(server: WinnowServer) -> None:
+    """Add every handler."""
+    for feature in (lifecycle, asking, actions, lenses, commands):
+        feature.register(server)
