@@ -7,14 +7,21 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
+_SPINS = "300"
 _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
 
 
 def prepare(environment: MutableMapping[str, str] = os.environ, cpuinfo: Path = _CPUINFO) -> None:
+    """Settle how OpenBLAS and OpenMP run in this process; what the environment says already stays."""
+    _use_avx512(environment, cpuinfo)
+    _wait_politely(environment)
+
+
+def _use_avx512(environment: MutableMapping[str, str], cpuinfo: Path) -> None:
     """Let OpenBLAS use AVX-512 on AMD processors, most of which it takes for older ones without it.
 
     Measured on an EPYC of family 26, 2 cores, float32: 231 GFLOP/s as detected, 455 as SkylakeX. Intel processors
-    are detected right and left alone, as is a choice of the user's own.
+    are detected right and left alone.
     """
     if "OPENBLAS_CORETYPE" in environment or not cpuinfo.is_file():
         return
@@ -22,3 +29,13 @@ def prepare(environment: MutableMapping[str, str] = os.environ, cpuinfo: Path = 
     flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
     if "AuthenticAMD" in text and _NEEDED.issubset(flags):
         environment["OPENBLAS_CORETYPE"] = "SkylakeX"
+
+
+def _wait_politely(environment: MutableMapping[str, str]) -> None:
+    """Let llama.cpp's threads sleep soon where they wait for each other, instead of spinning for milliseconds.
+
+    A spinning thread burns the time slice that the thread it waits for needs, so beside a compiler decoding
+    collapses. Measured by tests/bench/contention.py: docs/performance.md.
+    """
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & environment.keys():
+        environment["GOMP_SPINCOUNT"] = _SPINS

@@ -6,6 +6,9 @@ import pytest
 
 from winnow_engine.errors import ModelError
 from winnow_engine.models import cache
+from winnow_lsp.process import prepare
+
+prepare()  # as the command does, before llama.cpp starts its threads
 
 
 @pytest.fixture(scope="session")

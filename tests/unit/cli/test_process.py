@@ -32,4 +32,11 @@ def test_avx512_is_chosen_only_where_openblas_misses_it(
 def test_system_without_cpuinfo_is_left_alone(tmp_path: Path) -> None:
     environment: dict[str, str] = {}
     prepare(environment, tmp_path / "missing")
-    assert environment == {}
+    assert "OPENBLAS_CORETYPE" not in environment
+
+
+@pytest.mark.parametrize("own", [{}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "active"}])
+def test_threads_sleep_soon_unless_the_user_says_how_they_wait(tmp_path: Path, own: dict[str, str]) -> None:
+    environment = dict(own)
+    prepare(environment, tmp_path / "missing")
+    assert environment == (own or {"GOMP_SPINCOUNT": "300"})
