@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ class Protocol(LanguageServerProtocol):
     def receive(self, body: bytes) -> None:
         """Act on one message. Whatever it is, this returns; a request that makes no sense gets an error."""
         try:
-            data = json.loads(body)
+            data = json.loads(body, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError):
             self._refuse(None, JsonRpcParseError())
             return
@@ -61,6 +62,7 @@ class Protocol(LanguageServerProtocol):
             self._refuse(None, JsonRpcInvalidRequest())
             return
         try:
+            self._check_kind(data)
             self._check_order(data)
             self.handle_message(self.structure_message(data))
         except JsonRpcException as error:
@@ -109,6 +111,12 @@ class Protocol(LanguageServerProtocol):
         is_response = "method" not in data and "id" in data and ("result" in data or "error" in data)
         return data.get("jsonrpc") == self.VERSION and sound_id and (is_call or is_response)
 
+    def _check_kind(self, data: dict[str, Any]) -> None:
+        """Whoever sends an id waits for a response, which no handler of a notification gives."""
+        method = data.get("method")
+        if "id" in data and method in types.METHOD_TO_TYPES and self.get_result_type(method) is None:
+            raise JsonRpcInvalidRequest(f"`{method}` is a notification: it takes no id")
+
     def _check_order(self, data: dict[str, Any]) -> None:
         method = data.get("method")
         if method is None or method == types.EXIT:
@@ -124,11 +132,20 @@ class Protocol(LanguageServerProtocol):
     def _refuse(self, data: dict[str, Any] | None, error: JsonRpcException) -> None:
         """Answer what was a request; only log what was not."""
         if data is None:
-            self._send_data(types.ResponseErrorMessage(id=None, error=error.to_response_error()))
+            # as a dict, because lsprotocol leaves out an `id` of null, which JSON-RPC asks for
+            self._send_data({"jsonrpc": self.VERSION, "id": None, "error": error.to_response_error()})
         elif "method" in data and "id" in data:
             self._send_response(data["id"], error=error.to_response_error())
         else:
             _log.warning("ignored %s: %s", data.get("method", "a response"), error)
+
+
+def _finite(number: str) -> float:
+    """A number that can be sent back: JSON has neither NaN nor infinity, and 1e999 would become one."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a number that JSON can carry")
+    return value
 
 
 def _explanation(error: Exception) -> str:

@@ -28,7 +28,10 @@ _log = logging.getLogger(__name__)
 
 
 class WinnowServer(LanguageServer):
-    """What the server knows of one client. All of it belongs to the event loop."""
+    """What the server knows of one client. All of it belongs to the event loop.
+
+    Questions wait for `configured`: the client's settings arrive after its first request may have.
+    """
 
     protocol: Protocol
 
@@ -36,8 +39,9 @@ class WinnowServer(LanguageServer):
         super().__init__("winnow", version("winnow-lsp"), protocol_cls=Protocol, converter_factory=converter)
         self.loop = asyncio.get_running_loop()
         self.left = False
+        self.configured = asyncio.Event()
         self.folders = Folders()
-        self.configured: tuple[object, ...] = ()
+        self.initial_options: object = None
         self.settings, _ = Settings.read()
         self.conversations: defaultdict[str, list[Turn]] = defaultdict(list)
         self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}

@@ -43,6 +43,7 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
     conversation = params.conversation or str(uuid.uuid4())
     turns = server.conversations[conversation]
     with protocol_errors(), _unfinished(server, params.supersedes):
+        await server.configured.wait()
         budget, engine = _budget(server, params), server.engine
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
@@ -69,6 +70,7 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and say what the target would see for it."""
     with protocol_errors(), _unfinished(server, params.supersedes):
+        await server.configured.wait()
         budget, engine = _budget(server, params), server.engine
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()

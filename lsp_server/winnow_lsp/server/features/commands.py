@@ -72,6 +72,7 @@ async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) 
 
 
 async def _reindex(server: WinnowServer, params: types.ExecuteCommandParams) -> None:
+    await server.configured.wait()
     token = params.work_done_token or await new_token(server)
     async with work_done(server, token, "Winnow") as shown:
         shown.begin()

@@ -25,13 +25,14 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
-        server.configured = (params.initialization_options,)
-        server.settings, _ = Settings.read(*server.configured)
+        server.initial_options = params.initialization_options
+        server.settings, _ = Settings.read(server.initial_options)
         _change_folders(server, _folders(params))
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await _configure(server, None)
+        server.configured.set()
         server.status.changed()
         server.indexer.start()
         _register_content(server)
@@ -94,7 +95,7 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
     workspace = server.client_capabilities.workspace
     if workspace and workspace.configuration:
         pushed = await _pulled(server)
-    settings, problems = Settings.read(*server.configured, pushed)
+    settings, problems = Settings.read(server.initial_options, pushed)
     for problem in problems:
         server.tell(types.MessageType.Warning, f"Winnow: {problem}")
     await server.use(settings)

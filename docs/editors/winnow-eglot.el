@@ -1,0 +1,299 @@
+;;; winnow-eglot.el --- Ask your repository, with Eglot  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: Apache-2.0
+;; Package-Requires: ((emacs "28.1") (eglot "1.9"))
+
+;;; Commentary:
+
+;; Answers of the Winnow language server, streamed into the buffer *winnow*; emacs.md tells how to set it up.
+;;
+;; Eglot connects a buffer to one server.  Where `eglot-server-programs' names Winnow, Eglot sends it the buffers.
+;; Elsewhere the commands below start a second connection, under a major mode that no buffer has: the buffers stay with
+;; their own server, and `winnow--sync' sends Winnow the unsaved ones before each question.
+
+;;; Code:
+
+(require 'eglot)
+(require 'pulse)
+(require 'subr-x)
+
+(defgroup winnow nil "Ask your repository." :group 'tools)
+
+(defcustom winnow-command '("winnow" "serve")
+  "Program and arguments that start the server; `:initializationOptions' and a property list may follow."
+  :type '(repeat sexp))
+
+(defclass winnow-server (eglot-lsp-server)
+  ((status :initform nil :accessor winnow--status :documentation "Parameters of the last `winnow/status'.")
+   (texts :initform (make-hash-table :test #'equal) :accessor winnow--texts
+          :documentation "URI to `buffer-chars-modified-tick' of the unsaved buffers that `winnow--sync' sent."))
+  :documentation "A connection to `winnow serve'.")
+
+(defvar winnow--servers nil "Alist from project root to its `winnow-server', connected ones only.")
+(defvar winnow--count 0 "How many requests there were; their tokens are made from it.")
+(defvar-local winnow--conversation nil "The conversation that the buffer shows.")
+(defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
+
+;;; The connection
+
+(cl-defmethod eglot-client-capabilities ((_server winnow-server))
+  "Eglot's own, with UTF-16 as the only encoding of positions, because `winnow--position' knows no other."
+  (let ((capabilities (cl-call-next-method)))
+    (setq capabilities (plist-put capabilities :general '(:positionEncodings ["utf-16"])))
+    (plist-put capabilities :window '(:workDoneProgress t :showDocument (:support t)))))
+
+(defun winnow--register (server)
+  "Remember SERVER by its project's root, for `eglot-connect-hook'."
+  (when (cl-typep server 'winnow-server)
+    (setq winnow--servers (cl-remove-if-not #'jsonrpc-running-p winnow--servers :key #'cdr))
+    (push (cons (expand-file-name (project-root (eglot--project server))) server) winnow--servers)))
+
+(add-hook 'eglot-connect-hook #'winnow--register)
+
+(defun winnow--find ()
+  "The connected server whose project `default-directory' is in, or nil."
+  (cl-loop for (root . server) in winnow--servers
+           when (and (jsonrpc-running-p server) (string-prefix-p root (expand-file-name default-directory)))
+           return server))
+
+(defun winnow--connect ()
+  "Start a server for the current project beside the one that Eglot uses for its buffers."
+  (let ((project (or (project-current) (cons 'transient (expand-file-name default-directory))))
+        (eglot-sync-connect t))
+    (with-temp-buffer ; has no server that `eglot' would shut down first
+      (eglot '(winnow--beside) project 'winnow-server winnow-command '("plaintext")))))
+
+;;; Text and positions
+
+(defalias 'winnow--path (if (fboundp 'eglot-uri-to-path) 'eglot-uri-to-path 'eglot--uri-to-path))
+(defalias 'winnow--uri (if (fboundp 'eglot-path-to-uri) 'eglot-path-to-uri 'eglot--path-to-uri))
+
+(defun winnow--position (point)
+  "POINT as an LSP position in UTF-16 code units."
+  (save-excursion
+    (goto-char point)
+    (let ((before (encode-coding-region (line-beginning-position) point 'utf-16le t)))
+      (list :line (1- (line-number-at-pos nil t)) :character (/ (length before) 2)))))
+
+(defun winnow--scope (&optional beg end)
+  "Parameters for the code from BEG to END, else for the region or point; nil in a buffer without a file."
+  (when buffer-file-name
+    (when (and (not beg) (use-region-p))
+      (setq beg (region-beginning) end (region-end)))
+    (append (list :textDocument (list :uri (winnow--uri buffer-file-name)))
+            (if beg
+                (list :range (list :start (winnow--position beg) :end (winnow--position end)))
+              (list :position (winnow--position (point)))))))
+
+(defun winnow--sync (server)
+  "Give SERVER the project's buffers as they are now; what was saved, reverted or killed counts as on disk."
+  (let ((sent (winnow--texts server)) unsaved)
+    (dolist (buffer (buffer-list))
+      (with-current-buffer buffer
+        (cond ((not (and buffer-file-name (eq server (winnow--find)))))
+              ((and (eglot-managed-p) (eq server (eglot-current-server))) (eglot--signal-textDocument/didChange))
+              ((buffer-modified-p) (push (winnow--send-text server) unsaved)))))
+    (dolist (uri (hash-table-keys sent))
+      (unless (member uri unsaved)
+        (jsonrpc-notify server :textDocument/didClose `(:textDocument (:uri ,uri)))
+        (remhash uri sent)))))
+
+(defun winnow--send-text (server)
+  "Open the current buffer at SERVER, or bring it up to date there; return its URI."
+  (let* ((uri (winnow--uri buffer-file-name))
+         (tick (buffer-chars-modified-tick))
+         (before (gethash uri (winnow--texts server)))
+         (text (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max)))))
+    (cond ((null before)
+           (jsonrpc-notify server :textDocument/didOpen
+                           `(:textDocument (:uri ,uri :version ,tick :languageId "plaintext" :text ,text))))
+          ((/= tick before)
+           (jsonrpc-notify server :textDocument/didChange
+                           `(:textDocument (:uri ,uri :version ,tick) :contentChanges [(:text ,text)]))))
+    (puthash uri tick (winnow--texts server))
+    uri))
+
+;;; The buffer *winnow*
+
+(define-minor-mode winnow-answer-mode
+  "Keys for the buffer *winnow*.
+\\{winnow-answer-mode-map}"
+  :keymap `((,(kbd "f") . winnow-follow-up) (,(kbd "c") . winnow-cancel) (,(kbd "C-c C-c") . winnow-cancel)
+            (,(kbd "TAB") . forward-button) (,(kbd "<backtab>") . backward-button) (,(kbd "q") . quit-window))
+  (add-hook 'kill-buffer-hook #'winnow-cancel nil t))
+
+(defun winnow--buffer ()
+  "The buffer *winnow*, shown as Markdown where markdown-mode is installed."
+  (with-current-buffer (get-buffer-create "*winnow*")
+    (unless winnow-answer-mode
+      (if (fboundp 'gfm-view-mode) (gfm-view-mode) (special-mode))
+      (visual-line-mode)
+      (winnow-answer-mode))
+    (current-buffer)))
+
+(defmacro winnow--writing (token &rest body)
+  "Run BODY at the end of *winnow* if the request of TOKEN writes there; point stays where it is."
+  (declare (indent 1))
+  `(when-let ((buffer (get-buffer "*winnow*")))
+     (with-current-buffer buffer
+       (when (equal ,token winnow--token)
+         (let ((inhibit-read-only t))
+           (save-excursion (goto-char (point-max)) ,@body))))))
+
+(defun winnow--begin (server token heading conversation)
+  "Show *winnow* with HEADING for the request of TOKEN to SERVER, below what there is if CONVERSATION goes on."
+  (with-current-buffer (winnow--buffer)
+    (let ((inhibit-read-only t) start window)
+      (unless conversation
+        (erase-buffer)
+        (delete-all-overlays))
+      (setq default-directory (car (rassq server winnow--servers))
+            winnow--conversation conversation
+            winnow--token token
+            start (goto-char (point-max))
+            window (display-buffer (current-buffer)))
+      (insert (if (bobp) "" "\n") "## " heading "\n\n")
+      (set-window-start window start)
+      (set-window-point window start))))
+
+(defun winnow--insert-citation (location)
+  "Insert a button that visits LOCATION."
+  (let ((path (winnow--path (plist-get location :uri)))
+        (first (1+ (plist-get (plist-get (plist-get location :range) :start) :line))))
+    (insert "\n- ")
+    (insert-button (format "%s:%d" (file-relative-name path) first)
+                   'winnow-location location 'action #'winnow--visit)))
+
+(defun winnow--visit (button)
+  "Visit the location of BUTTON."
+  (let* ((location (button-get button 'winnow-location))
+         (range (plist-get location :range))
+         (first (plist-get (plist-get range :start) :line))
+         (last (plist-get (plist-get range :end) :line)))
+    (pop-to-buffer (find-file-noselect (winnow--path (plist-get location :uri))))
+    (widen)
+    (goto-char (point-min))
+    (forward-line first)
+    (pulse-momentary-highlight-region (point) (line-end-position (1+ (- last first))))))
+
+(defun winnow--end (error)
+  "Leave the buffer as it is: the request is over, with ERROR or without."
+  (setq winnow--token nil header-line-format nil)
+  (insert (if error (concat "\n\n" (plist-get error :message)) "") "\n"))
+
+(defun winnow--finish (token result)
+  "Put what RESULT says beyond its answer under the answer of TOKEN."
+  (winnow--writing token
+    (setq winnow--conversation (plist-get result :conversation))
+    (insert "\n")
+    (mapc #'winnow--insert-citation (plist-get result :citations))
+    (when (equal (plist-get result :finish) "length")
+      (insert "\n\nThe answer was cut off at winnow.answer.maxTokens."))
+    (mapc (lambda (notice) (insert "\n\n" notice)) (plist-get result :notices))
+    (winnow--end nil)))
+
+(defun winnow--fail (token error)
+  "Put ERROR, an LSP ResponseError, under the answer of TOKEN."
+  (winnow--writing token (winnow--end error)))
+
+;;; Requests and notifications
+
+(defun winnow--request (server method params heading &optional conversation)
+  "Send METHOD with PARAMS to SERVER; its answer goes to *winnow* under HEADING, as part of CONVERSATION.
+A question that still runs is cancelled: there is one buffer for answers."
+  (let* ((token (format "winnow-%d" (cl-incf winnow--count)))
+         (stream (when (eq method :winnow/ask) (list :partialResultToken (concat token "/answer")))))
+    (winnow-cancel)
+    (winnow--sync server)
+    (winnow--begin server token heading conversation)
+    (jsonrpc-async-request
+     server method (append params stream (list :workDoneToken token))
+     :timeout nil
+     :success-fn (lambda (result)
+                   (unless stream (winnow--writing token (insert (plist-get result :answer))))
+                   (winnow--finish token result))
+     :error-fn (lambda (error) (winnow--fail token error)))))
+
+(cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql '$/progress)) &key token value)
+  "Insert the delta in VALUE, or show the stage that the request of TOKEN has reached."
+  (let ((kind (plist-get value :kind)))
+    (when (member kind '("begin" "report"))
+      (winnow--writing token (setq header-line-format (plist-get value :message))))
+    (if (equal kind "delta")
+        (winnow--writing (string-remove-suffix "/answer" token) (insert (plist-get value :text)))
+      (cl-call-next-method))))
+
+(cl-defmethod eglot-handle-notification ((server winnow-server) (_method (eql 'winnow/status)) &rest status)
+  "Keep STATUS of SERVER for the mode line."
+  (setf (winnow--status server) status)
+  (force-mode-line-update t))
+
+(cl-defmethod eglot-handle-request ((_server winnow-server) (_method (eql 'window/showDocument)) &rest _)
+  "Accept the answer of a command as shown: *winnow* has it, with the reply to the command."
+  '(:success t))
+
+(cl-defmethod eglot-execute-command ((server winnow-server) command arguments)
+  "Execute COMMAND of a code action with ARGUMENTS at SERVER, without waiting for it (Eglot up to 1.16)."
+  (winnow--request server :workspace/executeCommand
+                   (list :command (format "%s" command) :arguments arguments)
+                   (format "Explain (%s)" (or (plist-get (elt arguments 0) :about) "code"))))
+
+(cl-defmethod eglot-execute ((server winnow-server) action)
+  "Execute ACTION at SERVER, without waiting for it where it is a command (Eglot from 1.17 on)."
+  (let ((command (plist-get action :command)))
+    (if (stringp command)
+        (winnow--request server :workspace/executeCommand
+                         (list :command command :arguments (plist-get action :arguments))
+                         (or (plist-get action :title) command))
+      (cl-call-next-method))))
+
+(defun winnow--mode-line ()
+  "What the server of the current project does, from its last `winnow/status'."
+  (when-let ((server (winnow--find)) (status (winnow--status server)))
+    (format " [winnow: %s]" (string-replace "%" "%%" (plist-get status :message)))))
+
+(add-to-list 'mode-line-misc-info '(:eval (winnow--mode-line)) t)
+
+;;; Commands
+
+(defun winnow--ask (question scope &optional conversation)
+  "Ask QUESTION with the parameters SCOPE, as the next turn of CONVERSATION or in a new one."
+  (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
+                   (append (list :question question) (and conversation (list :conversation conversation)) scope)
+                   question conversation))
+
+(defun winnow-ask (question)
+  "Ask QUESTION about the project; the region or point says what \"this\" is."
+  (interactive "sAsk Winnow: ")
+  (winnow--ask question (winnow--scope)))
+
+(defun winnow-follow-up (question)
+  "Ask QUESTION as the next turn of the conversation in *winnow*."
+  (interactive "sFollow up: ")
+  (winnow--ask question (winnow--scope) (buffer-local-value 'winnow--conversation (winnow--buffer))))
+
+(defun winnow-explain-region (beg end)
+  "Explain the code from BEG to END: the region, or the definition around point."
+  (interactive (if (use-region-p)
+                   (list (region-beginning) (region-end))
+                 (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
+                   (list (car bounds) (cdr bounds)))))
+  (winnow--ask "Explain this code." (winnow--scope beg end)))
+
+(defun winnow-explain-problem ()
+  "Explain the Flymake diagnostic at point, of whichever server or checker it is."
+  (interactive)
+  (let ((problem (or (car (flymake-diagnostics (point))) (user-error "No problem here"))))
+    (winnow--ask (format "Explain this problem and how to fix it: %s" (flymake-diagnostic-text problem))
+                 (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
+
+(defun winnow-cancel ()
+  "Stop the answer that is being written to *winnow*."
+  (interactive)
+  (when-let ((buffer (get-buffer "*winnow*")))
+    (with-current-buffer buffer
+      (when-let ((server (and winnow--token (winnow--find))))
+        (jsonrpc-notify server :window/workDoneProgress/cancel (list :token winnow--token))))))
+
+(provide 'winnow-eglot)
+;;; winnow-eglot.el ends here

@@ -1,0 +1,66 @@
+"""The Emacs recipe, docs/editors/winnow-eglot.el, in a real Emacs with Eglot and the real server."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent / "emacs" / "e2e.el"
+RECIPE = Path(__file__).parents[2] / "docs" / "editors" / "winnow-eglot.el"
+LONGEST_S = 1800
+CHECKS = re.findall(r'\(e2e-(?:check|unsaved) "([^"]+)"', SCRIPT.read_text(encoding="utf-8"))
+
+pytestmark = pytest.mark.real_weights
+
+
+@pytest.fixture(scope="module")
+def emacs() -> str:
+    """Emacs with Eglot. It need not be on a developer's machine; where CI is set it must be there."""
+    program = shutil.which("emacs")
+    if program and _has_eglot(program):
+        return program
+    reason = "Emacs with Eglot 1.9 or later is not installed (Debian: emacs-nox, and before Emacs 29 elpa-eglot)"
+    if "CI" in os.environ:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def _has_eglot(program: str) -> bool:
+    load = ["--batch", "-q", "--eval", "(when (< emacs-major-version 29) (package-initialize))", "--eval"]
+    return subprocess.run([program, *load, "(require 'eglot)"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def lines(
+    emacs: str,
+    workspace: Path,
+    server_command: list[str],
+    server_environment: dict[str, str],
+    settings: dict[str, object],
+) -> dict[str, str]:
+    """The line that e2e.el printed for each check, by its name; what else it had to say is under ""."""
+    given = {
+        "recipe": str(RECIPE),
+        "workspace": str(workspace),
+        "command": server_command,
+        "settings": settings,
+    }
+    result = subprocess.run(
+        [emacs, "--batch", "-q", "-l", str(SCRIPT)],
+        env={**server_environment, "WINNOW_E2E": json.dumps(given)},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    checks = {line.split()[1]: line for line in result.stdout.splitlines() if line.startswith(("ok ", "FAIL "))}
+    return {**checks, "": result.stderr[-5000:]}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_in_emacs(check: str, lines: dict[str, str]) -> None:
+    assert lines.get(check, f"not reached: {lines['']}") == f"ok {check}"
