@@ -1,0 +1,108 @@
+--- Questions that build on each other, in one answer buffer.
+local citations = require("winnow.citations")
+local requests = require("winnow.requests")
+local View = require("winnow.view")
+
+local M = {}
+
+--- A name that no other Neovim on the same server uses.
+---@return string
+local function new_id()
+  return ("nvim-%d-%d"):format(vim.uv.os_getpid(), vim.uv.hrtime())
+end
+
+--- Ask in the conversation of this window, or in an idle one of this tab page, or in a new one.
+---@param question string
+---@param place winnow.Place
+function M.continue(question, place)
+  local here = View.of(place.bufnr)
+  if here and here.request then
+    local message = "winnow: this answer is still on its way; <C-c> cancels it, :WinnowNew starts another conversation"
+    return vim.notify(message, vim.log.levels.WARN)
+  end
+  local idle = vim.iter(View.visible()):find(function(view)
+    return view.conversation and not view.request and view.client == place.client
+  end)
+  local view = here and here.conversation and here or idle
+  if view then
+    M._ask(view, question, place)
+  else
+    M.start(question, place)
+  end
+end
+
+--- Ask in a new conversation.
+---@param question string
+---@param place winnow.Place
+function M.start(question, place)
+  local view = View.new("answer", place.client)
+  view.conversation = new_id()
+  M._ask(view, question, place)
+end
+
+---@private
+---@param view winnow.View
+---@param question string
+---@param place winnow.Place
+function M._ask(view, question, place)
+  if view.client ~= place.client then
+    view.client, view.conversation = place.client, new_id()
+    view:note("The server was started anew; it has forgotten the earlier turns.")
+  end
+  view:show(place.mods)
+  view:heading(question, place)
+  local turn = { view = view, start = { view:last() }, pieces = {} }
+  view:stage("asking")
+  local params = vim.tbl_extend("error", place.params, { question = question, conversation = view.conversation })
+  view.request = requests.send(place.client, "winnow/ask", params, place.bufnr, M._listener(turn))
+end
+
+---@class winnow.Turn
+---@field view winnow.View
+---@field start [integer, integer] row and column where the answer starts
+---@field pieces string[] the deltas so far
+
+---@private
+---@param turn winnow.Turn
+---@return winnow.Listener
+function M._listener(turn)
+  return {
+    on_delta = function(text)
+      table.insert(turn.pieces, text)
+      turn.view:append(text)
+    end,
+    on_stage = function(message)
+      turn.view:stage(message)
+    end,
+    on_end = function(outcome)
+      turn.view:settle(outcome, function(result)
+        M._complete(turn, result)
+      end)
+    end,
+  }
+end
+
+--- Complete what was streamed with what only the result has.
+---@private
+---@param turn winnow.Turn
+---@param result table `AskResult`
+function M._complete(turn, result)
+  local view = turn.view
+  if table.concat(turn.pieces) ~= result.answer then
+    view:replace_from(turn.start[1], turn.start[2], result.answer)
+  end
+  if result.finish == "length" then
+    view:note("The answer was cut off; the setting winnow.answer.maxTokens allows a longer one.")
+  end
+  for _, notice in ipairs(result.notices) do
+    view:note(notice)
+  end
+  if #result.citations > 0 then
+    view:paragraph("Sources:\n")
+    view:list(vim.tbl_map(function(location)
+      return { text = ("- `%s`"):format(citations.label(location, view.client)), location = location }
+    end, result.citations))
+  end
+end
+
+return M

@@ -1,0 +1,101 @@
+--- :checkhealth winnow
+local health = vim.health
+
+local M = {}
+
+--- What stands before `serve` in the command line of the server; nil where a function starts it.
+---@return string[]?
+local function winnow()
+  local config = vim.lsp.config.winnow
+  local cmd = config and config.cmd
+  if type(cmd) ~= "table" then
+    return
+  end
+  local serve = vim.fn.index(cmd, "serve")
+  return vim.list_slice(cmd, 1, serve == -1 and #cmd or serve)
+end
+
+---@param arguments string[]
+---@return string? output nil after an error was reported
+local function run(arguments)
+  local command = vim.list_extend(winnow() or {}, arguments)
+  local done = vim.system(command, { text = true, timeout = 60000 }):wait()
+  if done.code == 0 then
+    return done.stdout
+  end
+  health.error(("`%s` failed: %s"):format(table.concat(command, " "), vim.trim(done.stderr)))
+end
+
+local function check_neovim()
+  if vim.fn.has("nvim-0.11") == 1 then
+    health.ok("Neovim " .. tostring(vim.version()))
+  else
+    health.error("Neovim 0.11 or newer is needed", "Upgrade Neovim")
+  end
+end
+
+---@return boolean found
+local function check_executable()
+  local command = winnow()
+  if not command then
+    health.warn("the server's cmd is not a list, so that its version and models were not looked at")
+  elseif vim.fn.executable(command[1]) == 0 then
+    health.error(("`%s` is not executable"):format(command[1]), {
+      "Install it, for example with `uv tool install winnow-lsp` or `pipx install winnow-lsp`",
+      'Or name it: vim.lsp.config("winnow", { cmd = { "/path/to/winnow", "serve" } })',
+    })
+  else
+    local version = run({ "--version" })
+    health.info(("`%s`"):format(vim.fn.exepath(command[1])))
+    if version then
+      health.ok(vim.trim(version))
+    end
+    return version ~= nil
+  end
+  return false
+end
+
+local function check_models()
+  local output = run({ "models", "list", "--json" })
+  local missing = { drafter = true, target = true }
+  for _, model in ipairs(output and vim.json.decode(output) or {}) do
+    health.info(("model %s: %s"):format(model.name, model.state))
+    for _, role in ipairs(model.state == "ok" and model.roles or {}) do
+      missing[role] = nil
+    end
+  end
+  for role in pairs(missing) do
+    health.error(("no model that can be the %s is here"):format(role), "Run `winnow models pull`")
+  end
+  if not next(missing) then
+    health.ok("there is a drafter and a target; `winnow doctor` also tries them")
+  end
+end
+
+local function check_servers()
+  if not vim.lsp.is_enabled("winnow") then
+    health.warn("the server is not enabled", 'Put vim.lsp.enable("winnow") in your configuration')
+  end
+  local clients = vim.lsp.get_clients({ name = "winnow" })
+  if #clients == 0 then
+    health.info("no server runs; opening a file of a project starts one")
+  end
+  for _, client in ipairs(clients) do
+    local status = require("winnow.status").of(client)
+    local state = status and status.message or "it has not told its state yet"
+    local report = status and status.state == "error" and health.error or health.ok
+    report(("server of %s: %s"):format(client.root_dir, state))
+  end
+end
+
+--- Report on Neovim, the command, the models and the servers that run.
+function M.check()
+  health.start("winnow")
+  check_neovim()
+  if check_executable() then
+    check_models()
+  end
+  check_servers()
+end
+
+return M

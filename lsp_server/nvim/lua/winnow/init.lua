@@ -1,0 +1,78 @@
+--- What the commands do, for mappings and scripts of one's own. See |winnow-lua|.
+local M = {}
+
+--- Calls `go` with the question and the place it is asked from; the place is settled before the user types.
+---@param question? string
+---@param prompt string
+---@param where? winnow.Where
+---@param go fun(question: string, place: winnow.Place)
+local function with_question(question, prompt, where, go)
+  local place = require("winnow.place").find(where or {})
+  if not place then
+    return
+  end
+  if vim.trim(question or "") ~= "" then
+    return go(question --[[@as string]], place)
+  end
+  vim.ui.input({ prompt = prompt }, function(typed)
+    if vim.trim(typed or "") ~= "" then
+      go(typed --[[@as string]], place)
+    end
+  end)
+end
+
+--- Ask about the project. Continues the conversation of this window, or one shown in this tab page.
+---@param question? string asked for when empty
+---@param where? winnow.Where
+function M.ask(question, where)
+  with_question(question, "Ask Winnow: ", where, function(text, place)
+    require("winnow.conversation").continue(text, place)
+  end)
+end
+
+--- Start a new conversation.
+---@param question? string asked for when empty
+---@param where? winnow.Where
+function M.new(question, where)
+  with_question(question, "Ask Winnow anew: ", where, function(text, place)
+    require("winnow.conversation").start(text, place)
+  end)
+end
+
+--- Explain what is at the cursor or in the lines given.
+---@param about? ""|"code"|"diagnostic"|"usage"|"impact" "code" when empty
+---@param where? winnow.Where
+function M.explain(about, where)
+  local place = require("winnow.place").find(where or {})
+  if place then
+    require("winnow.explain").explain((about or "") == "" and "code" or about, place)
+  end
+end
+
+--- Show which code would be kept for a question, and why; the target is not asked.
+---@param question? string asked for when empty
+---@param where? winnow.Where
+function M.spans(question, where)
+  with_question(question, "Show the code kept for: ", where, function(text, place)
+    require("winnow.spans").show(text, place)
+  end)
+end
+
+--- In an answer: cancel its question. Elsewhere: cancel every question asked from this Neovim.
+function M.cancel()
+  local view = require("winnow.view").of(vim.api.nvim_get_current_buf())
+  if view then
+    view:cancel()
+  else
+    require("winnow.requests").cancel_all()
+  end
+end
+
+--- One line for a status line, such as "ready"; empty where no server is attached.
+---@param bufnr? integer the current buffer by default
+---@return string
+function M.status(bufnr)
+  return require("winnow.status").line(bufnr or vim.api.nvim_get_current_buf())
+end
+
+return M

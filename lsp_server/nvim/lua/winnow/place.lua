@@ -1,0 +1,76 @@
+--- Where a question is asked from: which server, which document, which lines.
+local M = {}
+
+---@class winnow.Where
+---@field lines? [integer, integer] first and last line, 1-based; without them the cursor's line counts
+---@field mods? vim.api.keyset.cmd.mods where the answer's window opens: |:command-modifiers|
+
+---@class winnow.Place
+---@field client vim.lsp.Client
+---@field bufnr integer the buffer asked from
+---@field lines [integer, integer] first and last line, 1-based
+---@field params table `textDocument` with `position` or `range`; empty in a buffer the server does not know
+---@field mods vim.api.keyset.cmd.mods
+
+local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
+  .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
+  .. "marker); :checkhealth winnow says more."
+
+--- The server to ask from a buffer: the attached one, that of the answer shown there, or the only one there is.
+---@param bufnr integer
+---@return vim.lsp.Client?
+function M.client(bufnr)
+  local attached = vim.lsp.get_clients({ name = "winnow", bufnr = bufnr })[1]
+  if attached then
+    return attached
+  end
+  local view = require("winnow.view").of(bufnr)
+  if view and not view.client:is_stopped() then
+    return view.client
+  end
+  local all = vim.lsp.get_clients({ name = "winnow" })
+  return #all == 1 and all[1] or nil
+end
+
+--- A range that holds whole lines.
+---@param bufnr integer
+---@param lines [integer, integer]
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@return lsp.Range
+function M.range(bufnr, lines, encoding)
+  local last = vim.api.nvim_buf_get_lines(bufnr, lines[2] - 1, lines[2], true)[1]
+  return {
+    start = { line = lines[1] - 1, character = 0 },
+    ["end"] = { line = lines[2] - 1, character = vim.str_utfindex(last, encoding) },
+  }
+end
+
+--- The place of the current window; where no server can be asked the user is told why and gets nothing.
+---@param where winnow.Where
+---@return winnow.Place?
+function M.find(where)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = M.client(bufnr)
+  if not client then
+    vim.notify(UNATTACHED, vim.log.levels.ERROR)
+    return
+  end
+  local cursor = vim.api.nvim_win_get_cursor(0)[1]
+  local place = { client = client, bufnr = bufnr, lines = where.lines or { cursor, cursor }, mods = where.mods or {} }
+  place.params = client.attached_buffers[bufnr] and M._params(place, where.lines ~= nil) or {}
+  return place
+end
+
+---@private
+---@param place winnow.Place
+---@param selected boolean
+function M._params(place, selected)
+  local encoding = place.client.offset_encoding
+  if selected then
+    local document = vim.lsp.util.make_text_document_params(place.bufnr)
+    return { textDocument = document, range = M.range(place.bufnr, place.lines, encoding) }
+  end
+  return vim.lsp.util.make_position_params(0, encoding)
+end
+
+return M

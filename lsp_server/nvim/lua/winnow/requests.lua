@@ -1,0 +1,137 @@
+--- Requests on their way, and who hears of them.
+---
+--- Neovim calls no handler for a request that was cancelled or whose server died. A request therefore keeps a state of
+--- its own here, and ends exactly once: answered, failed or cancelled.
+local M = {}
+
+---@class winnow.Outcome
+---@field result? table the server's answer
+---@field error? string what went wrong and what to do, with the error's name in front
+---@field cancelled? boolean
+
+---@class winnow.Listener
+---@field on_delta? fun(text: string) the next piece of the answer, in order
+---@field on_stage fun(message: string) what the server does now
+---@field on_end fun(outcome: winnow.Outcome) called once
+
+---@class winnow.Request
+---@field client vim.lsp.Client
+---@field listener winnow.Listener
+---@field id? integer
+---@field work_token string
+---@field delta_token string
+---@field early table<integer, string> deltas whose turn has not come
+---@field next integer the sequence number awaited
+local Request = {}
+Request.__index = Request
+
+local WORK, DELTA = "winnow-work-", "winnow-delta-"
+
+local running = {} ---@type table<string, winnow.Request> by either token
+local count = 0
+
+--- Send a request whose progress and end `listener` hears of.
+---@param client vim.lsp.Client
+---@param method "winnow/ask"|"winnow/spans"
+---@param params table
+---@param bufnr integer whose latest edits the server must know of
+---@param listener winnow.Listener
+---@return winnow.Request
+function M.send(client, method, params, bufnr, listener)
+  count = count + 1
+  local request = setmetatable({ client = client, listener = listener, early = {}, next = 0 }, Request)
+  request.work_token, request.delta_token = WORK .. count, DELTA .. count
+  running[request.work_token], running[request.delta_token] = request, request
+  params = vim.tbl_extend("error", params, { workDoneToken = request.work_token })
+  if listener.on_delta then
+    params.partialResultToken = request.delta_token
+  end
+  local sent, id = client:request(method, params, function(err, result)
+    request:_finish(err and { error = M._describe(err) } or { result = result })
+  end, bufnr)
+  request.id = id
+  if not sent then
+    M.on_exit(0, 0, client.id)
+  end
+  return request
+end
+
+--- Cancel every request on its way.
+function M.cancel_all()
+  for token, request in pairs(running) do
+    if token == request.work_token then
+      request:cancel()
+    end
+  end
+end
+
+--- Stop the work. The listener hears of the end at once, because Neovim drops the server's reply.
+function Request:cancel()
+  if self:_finish({ cancelled = true }) then
+    self.client:cancel_request(self.id)
+  end
+end
+
+--- Handler of `$/progress`: answers in pieces are ours alone, everything else goes to Neovim's handler too.
+---@type lsp.Handler
+function M.on_progress(err, params, ctx)
+  local token, value = params.token, params.value
+  local request = running[token]
+  if request and token == request.delta_token then
+    request:_delta(value)
+  elseif request and value.message then
+    request.listener.on_stage(value.message)
+  end
+  if not vim.startswith(tostring(token), DELTA) then
+    return vim.lsp.handlers["$/progress"](err, params, ctx)
+  end
+end
+
+--- Handler of the server's end: its requests fail.
+---@param code integer
+---@param signal integer
+---@param client_id integer
+function M.on_exit(code, signal, client_id)
+  local cause = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
+  local message = "ServerGoneError: the server stopped (%s); :edit in a file of the project starts it again. "
+    .. "vim.lsp.log.get_filename() names the log that may say why."
+  vim.schedule(function()
+    for _, request in pairs(running) do
+      if request.client.id == client_id then
+        request:_finish({ error = message:format(cause) })
+      end
+    end
+  end)
+end
+
+---@private
+---@param value { sequence: integer, text: string }
+function Request:_delta(value)
+  self.early[value.sequence] = value.text
+  while self.early[self.next] do
+    self.listener.on_delta(self.early[self.next])
+    self.early[self.next] = nil
+    self.next = self.next + 1
+  end
+end
+
+---@private
+---@param outcome winnow.Outcome
+---@return boolean first whether the request had not ended before
+function Request:_finish(outcome)
+  if not running[self.work_token] then
+    return false
+  end
+  running[self.work_token], running[self.delta_token] = nil, nil
+  self.listener.on_end(outcome)
+  return true
+end
+
+---@private
+---@param err lsp.ResponseError
+function M._describe(err)
+  local kind = type(err.data) == "table" and err.data.kind
+  return kind and ("%s: %s"):format(kind, err.message) or err.message
+end
+
+return M

@@ -1,0 +1,74 @@
+--- Which code a question would keep, and why, as a list one can jump from, the best first.
+local citations = require("winnow.citations")
+local requests = require("winnow.requests")
+local View = require("winnow.view")
+
+local M = {}
+
+--- Show the spans for a question in a view of their own.
+---@param question string
+---@param place winnow.Place
+function M.show(question, place)
+  local view = View.new("spans", place.client)
+  view:show(place.mods)
+  view:heading(question, place)
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  view:stage("asking")
+  local params = vim.tbl_extend("error", place.params, { question = question })
+  view.request = requests.send(place.client, "winnow/spans", params, place.bufnr, {
+    on_stage = function(message)
+      view:stage(message)
+    end,
+    on_end = function(outcome)
+      view:settle(outcome, function(result)
+        M._list(view, result)
+      end)
+    end,
+  })
+end
+
+---@private
+---@param view winnow.View
+---@param result { spans: table[], stats: table, notices: string[] }
+function M._list(view, result)
+  local stats = result.stats
+  view:append(("%d of %d tokens of the workspace kept.\n"):format(stats.keptTokens, stats.workspaceTokens))
+  table.sort(result.spans, function(a, b)
+    return a.score > b.score
+  end)
+  view:list(vim.tbl_map(function(span)
+    return { text = M._line(span, view.client), location = span.location }
+  end, result.spans))
+  vim.iter(result.notices):each(function(notice)
+    view:note(notice)
+  end)
+end
+
+---@private
+---@param span table `SpanInfo`
+---@param client vim.lsp.Client
+---@return string
+function M._line(span, client)
+  local what = span.name == "" and span.kind or ("%s `%s`"):format(span.kind, span.name)
+  local label = citations.label(span.location, client)
+  return ("- `%s` %s, %d tokens, score %.2f%s"):format(label, what, span.tokens, span.score, M._why(span.evidence))
+end
+
+--- The evidence by kind, the strongest first; kinds that say nothing are left out.
+---@private
+---@param evidence table<string, number>
+---@return string
+function M._why(evidence)
+  local kinds = vim.tbl_filter(function(kind)
+    return math.abs(evidence[kind]) >= 0.005
+  end, vim.tbl_keys(evidence))
+  table.sort(kinds, function(a, b)
+    return evidence[a] > evidence[b] or (evidence[a] == evidence[b] and a < b)
+  end)
+  local parts = vim.tbl_map(function(kind)
+    return ("%s %+.2f"):format(kind, evidence[kind])
+  end, kinds)
+  return #parts == 0 and "" or (" (%s)"):format(table.concat(parts, ", "))
+end
+
+return M

@@ -1,0 +1,299 @@
+-- The plugin against a server that does as the script says: what it sends, shows and keeps.
+package.path = vim.env.WINNOW_SCRIPTS .. "/?.lua;" .. package.path
+local harness, server = require("harness"), require("fake_server")
+local check, eventually, press = harness.check, harness.eventually, harness.press
+local text, stage = harness.text, harness.stage
+local api = vim.api
+
+local workspace = vim.env.WINNOW_WORKSPACE
+local messages = harness.record_messages()
+
+local function open(path)
+  vim.cmd.edit(vim.fs.joinpath(workspace, path))
+end
+
+local function attach()
+  eventually(function()
+    return #vim.lsp.get_clients({ name = "winnow", bufnr = 0 }) == 1
+  end)
+end
+
+local function location(path, first, character, last)
+  local range = { start = { line = first - 1, character = character }, ["end"] = { line = last, character = 0 } }
+  return { uri = vim.uri_from_fname(vim.fs.joinpath(workspace, path)), range = range }
+end
+
+local function result(answer, citations)
+  return { answer = answer, finish = "stop", citations = citations or {}, notices = {}, spans = {}, stats = {} }
+end
+
+local function stage_is(message, bufnr)
+  return eventually(function()
+    return stage(bufnr) == message
+  end)
+end
+
+local function shown(words, bufnr)
+  return eventually(function()
+    return text(bufnr):find(words, 1, true)
+  end)
+end
+
+local function unattached()
+  check("nothing is loaded before a command runs", package.loaded["winnow"] == nil)
+  vim.cmd("WinnowAsk why?")
+  check(
+    "without a server the user is told what to do",
+    (messages[1] or ""):find("NotAttachedError.*vim.lsp.enable"),
+    messages
+  )
+  check("the status is empty without a server", require("winnow").status() == "")
+end
+
+local function streaming()
+  open("names.py")
+  attach()
+  local options = server.initialized.initializationOptions
+  check("the settings come with the first message", options.winnow.target == "some-model", options)
+  vim.cmd("1,2WinnowAsk what is this?")
+  local asked = server.last()
+  local range = { start = { line = 0, character = 0 }, ["end"] = { line = 1, character = 14 } }
+  check(
+    "a range is sent as whole lines in the server's encoding",
+    vim.deep_equal(asked.params.range, range),
+    asked.params
+  )
+  check("the answer's window is entered", api.nvim_buf_get_name(0):find("winnow://answer", 1, true))
+  asked.stage("reading 512 of 2,900 tokens")
+  check("the stage is shown", stage_is("⋯ reading 512 of 2,900 tokens"), stage())
+  asked.delta(0, "one ")
+  asked.delta(2, "three\nfour")
+  asked.delta(1, "two ")
+  check("deltas are put in order", shown("one two three\nfour"), text())
+  check("the cursor at the end follows", api.nvim_win_get_cursor(0)[1] == api.nvim_buf_line_count(0))
+  press("gg")
+  asked.delta(3, "\nfive")
+  check("a cursor above the end stays", shown("four\nfive") and api.nvim_win_get_cursor(0)[1] == 1)
+  check("the user can not edit the answer", not vim.bo.modifiable and not vim.bo.modified)
+  check("the answer leaves no undo history", vim.fn.undotree().seq_last == 0, vim.fn.undotree())
+  asked.answer(
+    result(
+      "one two three\nfour\nfive, see `names.py:3`",
+      { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
+    )
+  )
+  check("the result completes what was streamed", shown("four\nfive, see `names.py:3`\n"), text())
+  check("citations are listed", shown("- `names.py:2`\n- `sub/far.py:1-4`"), text())
+  check("the stage goes with the end", stage() == "")
+end
+
+local function jumping()
+  local answer = api.nvim_get_current_win()
+  vim.fn.search("^- `names.py:2`")
+  press("<CR>")
+  local cursor = api.nvim_win_get_cursor(0)
+  check("a listed citation leads to its line and column", vim.deep_equal(cursor, { 2, 4 }), cursor)
+  check("the answer stays in sight", api.nvim_win_is_valid(answer) and api.nvim_get_current_win() ~= answer)
+  api.nvim_set_current_win(answer)
+  vim.fn.search("names.py:3")
+  press("gf")
+  check(
+    "path:line in the text leads to its line",
+    api.nvim_win_get_cursor(0)[1] == 3 and vim.fn.expand("%:t") == "names.py"
+  )
+  api.nvim_set_current_win(answer)
+  press("gg")
+  press("<CR>")
+  check("where nothing is cited the user is told", messages[#messages]:find("path:line", 1, true), messages)
+end
+
+local function conversations()
+  local first = server.last().params.conversation
+  vim.cmd("WinnowAsk and then?")
+  local followed = server.last()
+  check("a follow-up repeats the conversation", followed.params.conversation == first)
+  check("a follow-up is asked in the same buffer", shown("## what is this?") and shown("## and then?"), text())
+  local answer = api.nvim_get_current_buf()
+  vim.cmd("WinnowAsk once more?")
+  check(
+    "an unanswered conversation takes no question",
+    server.last() == followed and messages[#messages]:find("on its way")
+  )
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowAsk something else?")
+  local other = server.last()
+  check("a question from elsewhere meanwhile starts a conversation", other.params.conversation ~= first)
+  check("a question without a range carries the cursor", other.params.position and not other.params.range, other.params)
+  other.stage("waiting, 1 before this one")
+  check("the position in the queue is shown", stage_is("⋯ waiting, 1 before this one"), stage())
+  followed.delta(0, "first")
+  other.delta(0, "second")
+  check("each answer comes in its own buffer", shown("first", answer) and shown("second") and not text():find("first"))
+  followed.answer(result("first"))
+  other.answer(result("second"))
+  vim.cmd("WinnowNew afresh?")
+  check("WinnowNew starts a conversation", server.last().params.conversation ~= other.params.conversation)
+end
+
+local function cancelling()
+  local asked = server.last()
+  local buffer = api.nvim_get_current_buf()
+  press("<C-c>")
+  check("<C-c> cancels", server.cancelled[#server.cancelled] == asked.id, server.cancelled)
+  check("a cancelled answer says so", text():find("> Cancelled.", 1, true) and stage() == "", text())
+  asked.delta(0, "late")
+  asked.answer(result("late"))
+  vim.cmd("WinnowAsk after all?")
+  local again = server.last()
+  again.answer(result("timely"))
+  check("what comes late is dropped", shown("timely") and not text():find("late"), text())
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowAsk one?")
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowNew two?")
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowCancel")
+  check("WinnowCancel cancels every question", #server.cancelled == 3, server.cancelled)
+  vim.cmd("WinnowNew gone?")
+  vim.cmd.bdelete()
+  check("a question ends with its buffer", server.cancelled[#server.cancelled] == server.last().id)
+  vim.cmd.sbuffer(buffer)
+end
+
+local function failing()
+  vim.cmd("WinnowAsk will it work?")
+  server.last().fail({ code = -32803, message = "no such model;\npull it", data = { kind = "ModelNotFoundError" } })
+  check("a failure is shown with its name", shown("> ModelNotFoundError: no such model;\n> pull it"), text())
+end
+
+local function progress()
+  local seen = {}
+  api.nvim_create_autocmd("LspProgress", {
+    callback = function(event)
+      table.insert(seen, event.data.params.value)
+    end,
+  })
+  vim.cmd("WinnowAsk progress?")
+  local asked = server.last()
+  asked.delta(0, "text")
+  asked.stage("answering")
+  server.notification("$/progress", { token = 7, value = { kind = "report", message = "indexing" } })
+  eventually(function()
+    return #seen == 2
+  end)
+  local heard = { seen[1].message, seen[2].message, #seen }
+  check("progress reaches Neovim, deltas do not", vim.deep_equal(heard, { "answering", "indexing", 2 }), seen)
+  asked.answer(result("text"))
+end
+
+local function status()
+  local events = 0
+  api.nvim_create_autocmd("User", {
+    pattern = "WinnowStatus",
+    callback = function()
+      events = events + 1
+    end,
+  })
+  server.notification("winnow/status", { state = "ready", message = "ready, 12 files" })
+  check(
+    "the status line has the server's message",
+    eventually(function()
+      return require("winnow").status() == "ready, 12 files"
+    end),
+    require("winnow").status()
+  )
+  check("WinnowStatus is announced", events == 1, events)
+end
+
+local function explaining()
+  vim.cmd.wincmd("p")
+  local asked = #server.asked
+  vim.cmd("WinnowExplain everything")
+  check("what can not be explained is refused", #server.asked == asked and messages[#messages]:find("usage"), messages)
+  vim.cmd("1WinnowExplain diagnostic")
+  check("no diagnostic, no question", #server.asked == asked and messages[#messages]:find("no diagnostic"), messages)
+  local problem = { lnum = 2, col = 0, message = "undefined: x", source = "ruff", code = "F821" }
+  vim.diagnostic.set(api.nvim_create_namespace("linter"), 0, { problem })
+  vim.cmd("3WinnowExplain diagnostic")
+  check("a diagnostic is part of the question", server.last().params.question:find("undefined: x (ruff F821)", 1, true))
+  server.last().answer(result("It is undefined."))
+  check("an explanation is shown", shown("It is undefined."), text())
+  local arguments = {
+    {
+      textDocument = { uri = vim.uri_from_fname(workspace .. "/names.py") },
+      range = location("names.py", 1, 0, 1).range,
+      about = "usage",
+    },
+  }
+  vim.lsp
+    .get_clients({ name = "winnow" })[1]
+    :exec_cmd({ title = "Uses", command = "winnow.explain", arguments = arguments })
+  check("winnow.explain streams like the command", server.last().params.question:find("How is this used?", 1, true))
+  server.last().answer(result("Everywhere."))
+end
+
+local function spans()
+  vim.cmd("WinnowSpans where?")
+  local asked = server.last()
+  check("spans are asked without a conversation", asked.method == "winnow/spans" and not asked.params.conversation)
+  local span = {
+    location = location("sub/far.py", 1, 0, 4),
+    score = 3.5,
+    evidence = { words = 0.5, heads = 3, names = 0 },
+    tokens = 40,
+    kind = "function",
+    name = "far",
+  }
+  asked.answer({
+    spans = { span },
+    stats = { keptTokens = 40, workspaceTokens = 900 },
+    notices = { "No target is needed." },
+  })
+  check(
+    "spans are listed with their reasons",
+    shown("- `sub/far.py:1-4` function `far`, 40 tokens, score 3.50 (heads +3.00, words +0.50)"),
+    text()
+  )
+  check("notices are shown", shown("> No target is needed."), text())
+  press("gg")
+  vim.fn.search("^- ")
+  press("gf")
+  check("a span leads to its code", vim.fn.expand("%:t") == "far.py")
+end
+
+local function dying()
+  vim.cmd("WinnowAsk are you there?")
+  server.last().delta(0, "I am")
+  shown("I am")
+  server.die(0, 9)
+  check("the end of the server is told", shown("> ServerGoneError: the server stopped (signal 9)"), text())
+  check("the status goes with the server", require("winnow").status() == "", require("winnow").status())
+  vim.cmd.wincmd("p")
+  vim.cmd.edit()
+  attach()
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowAsk again?")
+  check("a follow-up to a new server says what is lost", shown("> The server was started anew"), text())
+  server.last().answer(result("Here I am."))
+  check("a new server answers", shown("Here I am."), text())
+end
+
+harness.run(function()
+  vim.lsp.config("winnow", { cmd = server.start, settings = { winnow = { target = "some-model" } } })
+  unattached()
+  vim.lsp.enable("winnow")
+  for _, part in ipairs({
+    streaming,
+    jumping,
+    conversations,
+    cancelling,
+    failing,
+    progress,
+    status,
+    explaining,
+    spans,
+    dying,
+  }) do
+    part()
+  end
+end)

