@@ -256,21 +256,21 @@ A question that still runs is cancelled: there is one buffer for answers."
 
 ;;; Commands
 
-(defun winnow--ask (question scope &optional conversation)
-  "Ask QUESTION with the parameters SCOPE, as the next turn of CONVERSATION or in a new one."
+(defun winnow--ask (title asked scope &optional conversation)
+  "Ask what ASKED says with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE."
   (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
-                   (append (list :question question) (and conversation (list :conversation conversation)) scope)
-                   question conversation))
+                   (append asked (and conversation (list :conversation conversation)) scope)
+                   title conversation))
 
 (defun winnow-ask (question)
   "Ask QUESTION about the project; the region or point says what \"this\" is."
   (interactive "sAsk Winnow: ")
-  (winnow--ask question (winnow--scope)))
+  (winnow--ask question (list :question question) (winnow--scope)))
 
 (defun winnow-follow-up (question)
   "Ask QUESTION as the next turn of the conversation in *winnow*."
   (interactive "sFollow up: ")
-  (winnow--ask question (winnow--scope) (buffer-local-value 'winnow--conversation (winnow--buffer))))
+  (winnow--ask question (list :question question) (winnow--scope) (buffer-local-value 'winnow--conversation (winnow--buffer))))
 
 (defun winnow-explain-region (beg end)
   "Explain the code from BEG to END: the region, or the definition around point."
@@ -278,13 +278,14 @@ A question that still runs is cancelled: there is one buffer for answers."
                    (list (region-beginning) (region-end))
                  (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
                    (list (car bounds) (cdr bounds)))))
-  (winnow--ask "Explain this code." (winnow--scope beg end)))
+  (winnow--ask "Explain this code" '(:about "code") (winnow--scope beg end)))
 
 (defun winnow-explain-problem ()
   "Explain the Flymake diagnostic at point, of whichever server or checker it is."
   (interactive)
   (let ((problem (or (car (flymake-diagnostics (point))) (user-error "No problem here"))))
-    (winnow--ask (format "Explain this problem and how to fix it: %s" (flymake-diagnostic-text problem))
+    (winnow--ask (format "Explain this problem: %s" (flymake-diagnostic-text problem))
+                 (list :about "diagnostic" :diagnostics (vector (list :message (flymake-diagnostic-text problem))))
                  (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
 
 (defun winnow-cancel ()

@@ -68,6 +68,7 @@ class Engine:
         """Free the models; waits for what still runs, so not on the event loop."""
         self.queue.close()
         self._assistant.close()
+        del self._assistant  # its models call back to this engine: that circle would keep their weights for long
         self._store.trim(CACHE_BYTES)
 
     def _loadings(self) -> tuple[Loading[Any], ...]:

@@ -17,9 +17,11 @@ ASK, SPANS, STATUS = "winnow/ask", "winnow/spans", "winnow/status"
 
 @attrs.frozen
 class AskParams:
-    """A question, where from, and how it wants to be answered."""
+    """A question, or what is asked `about` the code at `range`; where from; and how it wants to be answered."""
 
-    question: str
+    question: str = ""
+    about: Topic | None = None
+    problems: tuple[str, ...] = ()
     text_document: types.TextDocumentIdentifier | None = None
     range: types.Range | None = None
     conversation: str | None = None
@@ -31,13 +33,16 @@ class AskParams:
 
     @classmethod
     def read(cls, value: object) -> AskParams:
-        """From JSON. ValueError, with the name of the field, if something has the wrong type."""
+        """From JSON. ValueError, with the name of the field, if something is missing or has the wrong type."""
         fields = _mapping(value, "params")
         budget = _optional(fields, "budget", _mapping) or {}
         at = _optional(fields, "range", _range)
         position = _optional(fields, "position", _position)
+        problems = _optional(fields, "diagnostics", _list) or []
         return cls(
-            question=_text(fields.get("question"), "question"),
+            question=_optional(fields, "question", _text) or "",
+            about=_optional(fields, "about", _topic),
+            problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems),
             text_document=_optional(fields, "textDocument", _document),
             range=at or (types.Range(position, position) if position else None),
             conversation=_optional(fields, "conversation", _text),
@@ -48,27 +53,11 @@ class AskParams:
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
 
-
-@attrs.frozen
-class ExplainParams:
-    """What to explain: a topic about a range of a document, with the problems an editor shows there."""
-
-    text_document: types.TextDocumentIdentifier
-    range: types.Range
-    about: Topic = Topic.CODE
-    problems: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, value: object) -> ExplainParams:
-        """From JSON. ValueError, with the name of the field, if something has the wrong type."""
-        fields = _mapping(value, "arguments")
-        problems = _optional(fields, "diagnostics", _list) or []
-        return cls(
-            text_document=_document(fields.get("textDocument"), "textDocument"),
-            range=_range(fields.get("range"), "range"),
-            about=Topic(_optional(fields, "about", _text) or Topic.CODE),
-            problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "message") for p in problems),
-        )
+    def __attrs_post_init__(self) -> None:
+        if bool(self.question.strip()) == (self.about is not None):
+            raise ValueError("give a question, or say by `about` what to explain: one of the two")
+        if self.about and not (self.text_document and self.range):
+            raise ValueError("`about` needs a textDocument, and a range or position in it")
 
 
 @attrs.define
@@ -119,6 +108,13 @@ def _text(value: object, name: str) -> str:
 
 def _flag(value: object, name: str) -> bool:
     return _expect(bool, value, name, "true or false")
+
+
+def _topic(value: object, name: str) -> Topic:
+    text = _text(value, name)
+    if text not in set(Topic):
+        raise ValueError(f"{name} must be one of {', '.join(Topic)}")
+    return Topic(text)
 
 
 def _whole(value: object, name: str) -> int:

@@ -25,35 +25,40 @@ function M.continue(question, place)
   end)
   local view = here and here.conversation and here or idle
   if view then
-    M._ask(view, question, place)
+    M._ask(view, { question = question }, place)
   else
-    M.start(question, place)
+    M.start({ question = question }, place)
   end
 end
 
+---@class winnow.Asked what `AskParams` of the protocol need beside a place: a question, or what to explain
+---@field question? string
+---@field about? string
+---@field diagnostics? { message: string }[]
+
 --- Ask in a new conversation.
----@param question string
+---@param asked winnow.Asked
 ---@param place winnow.Place
-function M.start(question, place)
+function M.start(asked, place)
   local view = View.new("answer", place.client)
   view.conversation = new_id()
-  M._ask(view, question, place)
+  M._ask(view, asked, place)
 end
 
 ---@private
 ---@param view winnow.View
----@param question string
+---@param asked winnow.Asked
 ---@param place winnow.Place
-function M._ask(view, question, place)
+function M._ask(view, asked, place)
   if view.client ~= place.client then
     view.client, view.conversation = place.client, new_id()
     view:note("The server was started anew; it has forgotten the earlier turns.")
   end
   view:show(place.mods)
-  view:heading(question, place)
+  view:heading(asked.question or require("winnow.explain").title(asked), place)
   local turn = { view = view, start = { view:last() }, pieces = {} }
   view:stage("asking")
-  local params = vim.tbl_extend("error", place.params, { question = question, conversation = view.conversation })
+  local params = vim.tbl_extend("error", place.params, asked, { conversation = view.conversation })
   view.request = requests.send(place.client, "winnow/ask", params, place.bufnr, M._listener(turn))
 end
 

@@ -1,12 +1,23 @@
 --- Explanations: questions that need no typing.
 local M = {}
 
-local QUESTIONS = {
-  code = "Explain this code: what it does, and what it is for here.",
-  usage = "How is this used? Name the callers and what they rely on.",
-  impact = "What would break if this changed? Name the code that depends on it.",
-  diagnostic = "Explain this problem, and how to fix it:",
+local TITLES = {
+  code = "Explain this code",
+  usage = "How is this used?",
+  impact = "What would break if this changed?",
+  diagnostic = "Explain this problem",
 }
+
+--- What to show above an explanation.
+---@param asked winnow.Asked
+---@return string
+function M.title(asked)
+  local parts = { TITLES[asked.about] }
+  for _, problem in ipairs(asked.diagnostics or {}) do
+    table.insert(parts, problem.message)
+  end
+  return table.concat(parts, "\n")
+end
 
 --- The words that :WinnowExplain takes.
 ---@param lead string
@@ -14,7 +25,7 @@ local QUESTIONS = {
 function M.complete(lead)
   local abouts = vim.tbl_filter(function(about)
     return vim.startswith(about, lead)
-  end, vim.tbl_keys(QUESTIONS))
+  end, vim.tbl_keys(TITLES))
   table.sort(abouts)
   return abouts
 end
@@ -23,7 +34,7 @@ end
 ---@param about string one of `M.complete("")`; the user is told where it is not
 ---@param place winnow.Place
 function M.explain(about, place)
-  if not QUESTIONS[about] then
+  if not TITLES[about] then
     local known = table.concat(M.complete(""), ", ")
     return vim.notify(("winnow: %q can not be explained; what can: %s"):format(about, known), vim.log.levels.ERROR)
   end
@@ -34,7 +45,7 @@ function M.explain(about, place)
   if about == "diagnostic" and #problems == 0 then
     return vim.notify("winnow: there is no diagnostic in these lines", vim.log.levels.WARN)
   end
-  require("winnow.conversation").start(M._question(about, problems), place)
+  require("winnow.conversation").start({ about = about, diagnostics = problems }, place)
 end
 
 --- Run `winnow.explain`, the command behind code actions and lenses.
@@ -45,30 +56,23 @@ function M.on_command(command, ctx)
   local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
   local params = { textDocument = asked.textDocument, range = asked.range }
   local place = { client = client, bufnr = ctx.bufnr, params = params, mods = {} }
-  require("winnow.conversation").start(M._question(asked.about or "code", asked.diagnostics or {}), place)
+  require("winnow.conversation").start({ about = asked.about, diagnostics = asked.diagnostics }, place)
 end
 
---- The problems in the lines of a place, whichever server or linter found them.
+--- The problems in the lines of a place, whichever server or linter found them, with its name and code.
 ---@private
 ---@param place winnow.Place
----@return vim.Diagnostic[]
+---@return { message: string }[]
 function M._problems(place)
-  return vim.tbl_filter(function(problem)
-    return problem.lnum < place.lines[2] and place.lines[1] <= (problem.end_lnum or problem.lnum) + 1
-  end, vim.diagnostic.get(place.bufnr))
-end
-
----@private
----@param about string
----@param problems { message: string, source?: string, code?: string|integer }[]
----@return string
-function M._question(about, problems)
-  local parts = { QUESTIONS[about] }
-  for _, problem in ipairs(problems) do
-    local origin = vim.trim(("%s %s"):format(problem.source or "", problem.code or ""))
-    table.insert(parts, origin == "" and problem.message or ("%s (%s)"):format(problem.message, origin))
+  local problems = {}
+  for _, problem in ipairs(vim.diagnostic.get(place.bufnr)) do
+    if problem.lnum < place.lines[2] and place.lines[1] <= (problem.end_lnum or problem.lnum) + 1 then
+      local origin = vim.trim(("%s %s"):format(problem.source or "", problem.code or ""))
+      local message = origin == "" and problem.message or ("%s (%s)"):format(problem.message, origin)
+      table.insert(problems, { message = message })
+    end
   end
-  return table.concat(parts, "\n")
+  return problems
 end
 
 return M

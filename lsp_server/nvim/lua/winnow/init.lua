@@ -35,7 +35,7 @@ end
 ---@param where? winnow.Where
 function M.new(question, where)
   with_question(question, "Ask Winnow anew: ", where, function(text, place)
-    require("winnow.conversation").start(text, place)
+    require("winnow.conversation").start({ question = text }, place)
   end)
 end
 

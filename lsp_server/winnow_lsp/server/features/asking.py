@@ -10,20 +10,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from winnow_engine.assistant import Answer, Selection
-from winnow_engine.core import Budget, Cancellation, Cursor, Question, Turn
+from winnow_engine.core import Budget, Cancellation, Question, Turn
+from winnow_engine.questions import ask_about
 from winnow_lsp.server.deltas import Deltas
 from winnow_lsp.server.errors import protocol_errors, superseded
 from winnow_lsp.server.messages import ASK, SPANS, AskParams
 from winnow_lsp.server.queue import Work
 from winnow_lsp.server.results import answer_json, selection_json
+from winnow_lsp.server.symbols import symbol_at
 from winnow_lsp.server.work_done import WorkDone, work_done
 
 if TYPE_CHECKING:
     from winnow_lsp.server.engines import Engine
     from winnow_lsp.server.server import WinnowServer
-
-MakeQuestion = Callable[[tuple[Turn, ...]], Question]
-"""Makes the question when its turn has come, with the turns before it."""
 
 
 def register(server: WinnowServer) -> None:
@@ -31,14 +30,14 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(ASK)
     async def ask(params: AskParams) -> dict[str, Any]:
-        return await answer(server, params, lambda earlier: question_of(server, params, earlier))
+        return await answer(server, params)
 
     @server.feature(SPANS)
     async def spans(params: AskParams) -> dict[str, Any]:
         return await select(server, params)
 
 
-async def answer(server: WinnowServer, params: AskParams, make_question: MakeQuestion) -> dict[str, Any]:
+async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, stream its answer, and remember it as a turn of its conversation."""
     conversation = params.conversation or str(uuid.uuid4())
     turns = server.conversations[conversation]
@@ -48,11 +47,11 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
             deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: shown.say("answering", 100))
-            seen, question = frozenset[str](), make_question(tuple(turns))
+            seen, question = frozenset[str](), await _question(server, params)
 
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
-                seen, question = frozenset(server.indexer.stale), make_question(tuple(turns))
+                seen, question = frozenset(server.indexer.stale), replace(question, earlier=tuple(turns))
                 sources, assistant, sampling = server.sources(), engine.assistant(), server.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
@@ -64,7 +63,7 @@ async def answer(server: WinnowServer, params: AskParams, make_question: MakeQue
             deltas.close()
         server.indexer.fresh(seen)
         turns.append(Turn(question.text, answered.text))
-        return {"conversation": conversation, **answer_json(server.folders, answered)}
+        return {"conversation": conversation, "question": question.text, **answer_json(server.folders, answered)}
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
@@ -74,25 +73,28 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
         budget, engine = _budget(server, params), server.engine
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
-            question_of(server, params)
+            question = await _question(server, params)
 
             def prepare() -> Work[Selection]:
                 sources, assistant = server.sources(), engine.assistant()
-                question = question_of(server, params)
                 return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
 
             selected = await engine.queue.question(prepare, _moved(server, engine, shown))
-        return selection_json(server.folders, selected)
+        return {"question": question.text, **selection_json(server.folders, selected)}
 
 
-def question_of(server: WinnowServer, params: AskParams, earlier: tuple[Turn, ...] = ()) -> Question:
-    """The question of a request. PositionError for a document outside of the workspace, ValueError if it is empty."""
-    cursor: Cursor | None = None
-    if params.text_document is not None and params.range is not None:
-        cursor = server.folders.cursor(params.text_document.uri, params.range)
-    elif params.text_document is not None:
-        server.folders.path(params.text_document.uri)
-    return Question(params.question, cursor, earlier)
+async def _question(server: WinnowServer, params: AskParams) -> Question:
+    """The question of a request. PositionError for a document outside of the workspace."""
+    if params.text_document is None:
+        return Question(params.question)
+    uri = params.text_document.uri
+    server.folders.path(uri)
+    if params.range is None:
+        return Question(params.question)
+    cursor = server.folders.cursor(uri, params.range)
+    if params.about is None:
+        return Question(params.question, cursor)
+    return ask_about(params.about, cursor, await symbol_at(server, uri, params.range), params.problems)
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:

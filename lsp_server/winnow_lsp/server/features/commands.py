@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from lsprotocol import types
 
-from winnow_engine.questions import ask_about
 from winnow_lsp.server.errors import protocol_errors
-from winnow_lsp.server.features.asking import answer, question_of, select
+from winnow_lsp.server.features.asking import answer, select
 from winnow_lsp.server.markdown import answer_page, spans_page
-from winnow_lsp.server.messages import AskParams, ExplainParams
-from winnow_lsp.server.symbols import symbol_at
+from winnow_lsp.server.messages import AskParams
 from winnow_lsp.server.work_done import new_token, work_done
 
 if TYPE_CHECKING:
-    from winnow_engine.core import Question, Turn
     from winnow_lsp.server.server import WinnowServer
 
 ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
@@ -43,23 +40,8 @@ def _bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCom
 
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = await _with_token(server, params, AskParams.read(_argument(params)))
-    result = await answer(server, asked, lambda earlier: question_of(server, asked, earlier))
-    await server.pages.show(asked.question, answer_page(asked.question, result))
-    return result
-
-
-async def _explain(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    explain = ExplainParams.read(_argument(params))
-    cursor = server.folders.cursor(explain.text_document.uri, explain.range)
-    name = await symbol_at(server, explain.text_document.uri, explain.range)
-    question = ask_about(explain.about, cursor, name, explain.problems)
-
-    def make_question(_earlier: tuple[Turn, ...]) -> Question:
-        return question
-
-    asked = await _with_token(server, params, AskParams(question.text))
-    result = await answer(server, asked, make_question)
-    title = question.text.partition("\n")[0]
+    result = await answer(server, asked)
+    title = result["question"].partition("\n")[0]
     await server.pages.show(title, answer_page(title, result))
     return result
 
@@ -67,7 +49,8 @@ async def _explain(server: WinnowServer, params: types.ExecuteCommandParams) -> 
 async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = await _with_token(server, params, AskParams.read(_argument(params)))
     result = await select(server, asked)
-    await server.pages.show(asked.question, spans_page(asked.question, result))
+    title = result["question"].partition("\n")[0]
+    await server.pages.show(title, spans_page(title, result))
     return result
 
 
@@ -85,7 +68,7 @@ async def _cancel(server: WinnowServer, _params: types.ExecuteCommandParams) -> 
 
 _HANDLERS: dict[str, Handler] = {
     ASK: _ask,
-    EXPLAIN: _explain,
+    EXPLAIN: _ask,
     SHOW_SPANS: _show_spans,
     REINDEX: _reindex,
     CANCEL: _cancel,
