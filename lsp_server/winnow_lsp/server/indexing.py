@@ -24,7 +24,7 @@ class Indexer:
     def __init__(self, server: WinnowServer) -> None:
         self._server = server
         self.stale: set[str] = set()
-        self.running = False
+        self.running = 0  # one works, more wait for their turn
         self.error: str | None = None
         self.progress = {"done": 0, "total": 0, "tokens": 0, "totalTokens": 0, "staleFiles": 0}
         self._task: asyncio.Task[None] | None = None
@@ -64,7 +64,7 @@ class Indexer:
             shown.report(progress)
             self._server.loop.call_soon_threadsafe(self._reported, progress)
 
-        self.running, self.error = True, None
+        self.running, self.error = self.running + 1, None
         try:
             await engine.queue.background(prepare)
             self.fresh(seen)
@@ -72,7 +72,7 @@ class Indexer:
             self.error = str(error)
             raise
         finally:
-            self.running = False
+            self.running -= 1
             self._server.status.changed()
 
     async def stop(self) -> None:

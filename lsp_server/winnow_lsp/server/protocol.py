@@ -9,6 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -125,6 +126,18 @@ class Protocol(LanguageServerProtocol):
     def orderly(self) -> bool:
         """Whether the client asked to shut down before it left."""
         return bool(self._shutdown)
+
+    def _check_handler_result(self, future: Future[Any]) -> None:
+        """Forget a notification's future, which pygls keeps for good: 2 KB for every edit."""
+        super()._check_handler_result(future)
+        self._request_futures = {name: kept for name, kept in self._request_futures.items() if kept is not future}
+
+    def _run_generator(self, future: Future[Any] | None, *, gen: Any, result_future: Future[Any]) -> None:
+        """Go on with a handler, unless it was cancelled because the client left; pygls would log a crash."""
+        if future is not None and future.cancelled():
+            result_future.cancel()
+        else:
+            super()._run_generator(future, gen=gen, result_future=result_future)
 
     def _is_message(self, data: dict[str, Any]) -> bool:
         identity = data.get("id", 0)

@@ -33,7 +33,9 @@ class _Ticket:
 class Queue:
     """One thread that does all work with one pair of models. Its methods belong to the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """`changed` is called whenever a question has come or gone."""
+        self._changed = changed
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-engine")
         self._tickets: list[_Ticket] = []
         self._quiet = asyncio.Event()
@@ -92,6 +94,7 @@ class Queue:
             self._tickets[0].first.set()
         else:
             self._quiet.set()
+        self._changed()
 
     async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
         doing = asyncio.get_running_loop().run_in_executor(self._thread, work, cancellation)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -92,8 +93,9 @@ class WinnowServer(LanguageServer):
             task.cancel()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log what no response can carry; a pop-up would only puzzle the user."""
-        _log.error("%s", error)
+        """Log what no response can carry, and our own bugs; a pop-up would only puzzle the user."""
+        answered = isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError)
+        _log.log(logging.INFO if answered else logging.ERROR, "%s", error)
 
     async def leave(self) -> None:
         """Stop all work for this client and give its models back. Returns when that is done."""

@@ -6,6 +6,7 @@ out of range is reported, and the default holds in its place.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -171,4 +172,4 @@ def _problem(name: str, value: Any) -> str | None:
         return f"there is no setting {SECTION}.{name}" if name else "the settings are not an object"
     if setting.rule.allows(value):
         return None
-    return f"{SECTION}.{name} must be {setting.rule.words}, not {value!r}; using {setting.default!r}"
+    return f"{SECTION}.{name} must be {setting.rule.words}, not {reprlib.repr(value)}; using {setting.default!r}"

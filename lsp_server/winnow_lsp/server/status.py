@@ -46,7 +46,7 @@ class Status:
         return {
             "state": state,
             "message": message,
-            "index": server.indexer.progress,
+            "index": dict(server.indexer.progress),
             "models": {"drafter": _json(drafter), "target": _json(target)},
             "questions": {"running": server.engine.queue.running, "waiting": server.engine.queue.waiting},
         }

@@ -39,18 +39,19 @@ class Watcher:
     def __init__(self, server: WinnowServer) -> None:
         self._server = server
         self._observer: BaseObserver | None = None
+        self._registered = False
 
     async def start(self) -> None:
         """Watch the folders as they are now; call it again when they change."""
-        if self._by_client:
-            watcher = types.FileSystemWatcher(glob_pattern="**/*")
-            options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
-            method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
-            registration = types.Registration("winnow-files", method, options)
-            self._server.client_register_capability(types.RegistrationParams([registration]))
-        else:
+        if not self._by_client:
+            observer = await asyncio.to_thread(self._observe, self._server.folders.roots)
             self.stop()
-            self._observer = await asyncio.to_thread(self._observe, self._server.folders.roots)
+            self._observer = observer
+            if self._server.left:  # meanwhile
+                self.stop()
+        elif not self._registered:  # one pattern stands for all folders, those to come too
+            self._registered = True
+            self._register()
 
     def changed(self, uris: Iterable[str]) -> None:
         """Tell the indexer of what may count."""
@@ -69,15 +70,22 @@ class Watcher:
         watched = workspace.did_change_watched_files if workspace else None
         return bool(watched and watched.dynamic_registration)
 
+    def _register(self) -> None:
+        watcher = types.FileSystemWatcher(glob_pattern="**/*")
+        options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = types.Registration("winnow-files", method, options)
+        self._server.client_register_capability(types.RegistrationParams([registration]))
+
     def _observe(self, roots: Iterable[Path]) -> BaseObserver:
         observer = Observer()
+        observer.start()  # before the folders are scheduled, so that each fails for itself
         handler = _Handler(self._server)
         for root in roots:
             try:
                 observer.schedule(handler, str(root), recursive=True)
             except OSError as error:  # the system's limit of watches, for example
                 _log.warning("changes in %s are noticed at the next question only: %s", root, error)
-        observer.start()
         return observer
 
 

@@ -59,8 +59,10 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
                 return work
 
-            answered = await engine.queue.question(prepare, _moved(server, engine, shown))
-            deltas.close()
+            try:
+                answered = await engine.queue.question(prepare, _moved(engine, shown))
+            finally:
+                deltas.close()
         server.indexer.fresh(seen)
         turns.append(Turn(question.text, answered.text))
         return {"conversation": conversation, "question": question.text, **answer_json(server.folders, answered)}
@@ -79,7 +81,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 sources, assistant = server.sources(), engine.assistant()
                 return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
 
-            selected = await engine.queue.question(prepare, _moved(server, engine, shown))
+            selected = await engine.queue.question(prepare, _moved(engine, shown))
         return {"question": question.text, **selection_json(server.folders, selected)}
 
 
@@ -106,13 +108,12 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     return budget
 
 
-def _moved(server: WinnowServer, engine: Engine, shown: WorkDone) -> Callable[[int], None]:
+def _moved(engine: Engine, shown: WorkDone) -> Callable[[int], None]:
     def moved(before: int) -> None:
         if before:
             shown.say(f"waiting, {before} before this one")
         else:
             shown.say("searching" if engine.drafter.state == "ready" else "loading models")
-        server.status.changed()
 
     return moved
 
@@ -135,4 +136,3 @@ def _unfinished(server: WinnowServer, supersedes: bool) -> Iterator[None]:
     finally:
         server.questions.remove(task)
         server.superseded.discard(task)
-        server.status.changed()

@@ -1,0 +1,126 @@
+"""`textDocument/codeAction` and its resolve, over both transports and for each editor."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from .capabilities import EDITORS, PLAIN
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+INVALID_PARAMS = -32602
+PLACE = types.Range(types.Position(11, 4), types.Position(11, 4))
+PROBLEM = types.Diagnostic(
+    types.Range(types.Position(6, 0), types.Position(6, 10)), "`unit_price` is not accessed\nin this file"
+)
+
+
+async def offered(client, file: Path, *problems: types.Diagnostic, only: list[str] | None = None) -> Any:
+    params = types.CodeActionParams(
+        types.TextDocumentIdentifier(file.as_uri()), PLACE, types.CodeActionContext(problems, only)
+    )
+    return await client.text_document_code_action_async(params)
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "shop" / "pricing.py"
+
+
+async def test_three_things_are_offered_about_the_code_at_the_cursor(client, file: Path) -> None:
+    actions = await offered(client, file)
+    assert [action.title for action in actions] == [
+        "Explain",
+        "How is this used?",
+        "What would break if this changed?",
+    ]
+    assert {action.kind for action in actions} == {"winnow.explain"}
+    assert [action.command for action in actions] == [None] * 3
+
+
+async def test_each_problem_at_the_cursor_can_be_explained(client, file: Path) -> None:
+    long = types.Diagnostic(PLACE, "x" * 500)
+    first, second, *_ = await offered(client, file, PROBLEM, long)
+    assert first.title == "Explain this problem: `unit_price` is not accessed"
+    assert (first.kind, first.diagnostics) == ("quickfix.winnow", (PROBLEM,))
+    assert len(second.title) <= 60
+
+
+async def test_resolving_adds_the_command(client, file: Path) -> None:
+    for action, about in zip(
+        await offered(client, file, PROBLEM), ("diagnostic", "code", "usage", "impact"), strict=True
+    ):
+        resolved = await client.code_action_resolve_async(action)
+        (argument,) = resolved.command.arguments
+        assert (resolved.title, resolved.command.command) == (action.title, "winnow.explain")
+        assert (argument["textDocument"], argument["about"]) == ({"uri": file.as_uri()}, about)
+    assert argument["range"] == {"start": {"line": 11, "character": 4}, "end": {"line": 11, "character": 4}}
+
+
+async def test_a_problem_is_explained_where_it_is_in_its_own_words(client, file: Path) -> None:
+    action, *_ = await offered(client, file, PROBLEM)
+    (argument,) = (await client.code_action_resolve_async(action)).command.arguments
+    assert argument["diagnostics"] == [{"message": PROBLEM.message}]
+    assert argument["range"]["start"] == {"line": 6, "character": 0}
+
+
+@pytest.mark.parametrize(
+    ("only", "count"),
+    [
+        (["winnow"], 3),
+        (["winnow.explain"], 3),
+        (["winnow.exp"], 0),
+        (["quickfix"], 1),
+        (["quickfix.winnow"], 1),
+        (["refactor"], 0),
+        (["refactor", "quickfix", "winnow"], 4),
+        ([""], 4),
+        ([], 4),
+        (None, 4),
+    ],
+    ids=str,
+)
+async def test_only_the_kinds_asked_for_are_offered(client, file: Path, only: list[str] | None, count: int) -> None:
+    assert len(await offered(client, file, PROBLEM, only=only)) == count
+
+
+@pytest.mark.parametrize(("editor", "lazy"), [("neovim", True), ("vscode", True), ("eglot", False)])
+async def test_only_editors_that_resolve_commands_get_actions_without(connect, file: Path, editor: str, lazy) -> None:
+    client = await connect(capabilities=EDITORS[editor])
+    actions = await offered(client, file, PROBLEM)
+    assert [action.command is None for action in actions] == [lazy] * 4
+
+
+async def test_a_client_that_promises_nothing_gets_whole_actions(connect, file: Path) -> None:
+    client = await connect(capabilities=PLAIN)
+    assert [action.command.command for action in await offered(client, file)] == ["winnow.explain"] * 3
+
+
+@pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
+async def test_nothing_is_offered_outside_the_workspace(client, uri: str) -> None:
+    params = {"textDocument": {"uri": uri}, "range": PLACE, "context": {"diagnostics": []}}
+    assert await client.start(types.TEXT_DOCUMENT_CODE_ACTION, params)[1] == []
+
+
+async def test_an_action_that_is_not_ours_is_resolved_to_itself(client) -> None:
+    action = types.CodeAction("Rename", kind="refactor")
+    assert await client.code_action_resolve_async(action) == action
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("textDocument/codeAction", None),
+        ("textDocument/codeAction", {"textDocument": {"uri": "file:///a"}}),
+        ("textDocument/codeAction", {"textDocument": 5, "range": PLACE, "context": {"diagnostics": []}}),
+        ("textDocument/codeAction", {"textDocument": {"uri": "x"}, "range": [], "context": {"diagnostics": []}}),
+        ("textDocument/codeAction", {"textDocument": {"uri": "x"}, "range": PLACE, "context": {"diagnostics": 5}}),
+        ("codeAction/resolve", None),
+        ("codeAction/resolve", {"kind": "winnow.explain"}),
+    ],
+    ids=str,
+)
+async def test_malformed_parameters_are_refused(client, method: str, params: Any) -> None:
+    assert (await client.refusal(client.start(method, params)[1])).code == INVALID_PARAMS

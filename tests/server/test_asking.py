@@ -1,0 +1,226 @@
+"""`winnow/ask`, over both transports."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from winnow_engine.models import cache
+
+from .conftest import MODEL, SETTINGS
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+QUESTION = "What does delivery cost?"
+INVALID_PARAMS, REQUEST_FAILED, REQUEST_CANCELLED, SERVER_CANCELLED = -32602, -32803, -32800, -32802
+CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
+START = {"line": 0, "character": 0}
+OUTSIDE = {"textDocument": {"uri": "file:///etc/passwd"}, "position": START}
+
+MALFORMED: list[dict[str, Any]] = [
+    {"question": None},
+    {"question": ["?"]},
+    {"question": "  "},
+    {"about": "code"},
+    {"question": "", "about": "code"},
+    {"question": "", "about": "life", **OUTSIDE},
+    {"question": "", "about": "code", **OUTSIDE},
+    {"diagnostics": ["unused"]},
+    {"textDocument": "shop/pricing.py"},
+    {"position": {"line": -1, "character": 0}},
+    {"range": {"start": START}},
+    {"conversation": 5},
+    {"supersedes": "yes"},
+    {"budget": {"tokens": 0}},
+    {"budget": {"tokens": "many"}},
+    {"budget": {"ratio": 1.5}},
+    {"partialResultToken": []},
+    {"workDoneToken": True},
+    OUTSIDE,
+    {"textDocument": {"uri": "untitled:Untitled-1"}, "position": START},
+    {"textDocument": {"uri": "file://[half"}},
+]
+
+
+def long_document(folder: Path) -> tuple[Path, str]:
+    """A document that no question has seen: its prompt has no start in common with any before."""
+    lines = [f"def of_{uuid.uuid4().hex}(order):\n    return order.{uuid.uuid4().hex}\n" for _ in range(20)]
+    return folder / "a.py", "\n".join(lines)
+
+
+async def test_the_answer_streams_whole_and_in_order(client) -> None:
+    result = await client.ask(QUESTION, partialResultToken="text", workDoneToken=7)
+    deltas = client.deltas("text")
+    assert [delta["sequence"] for delta in deltas] == list(range(len(deltas)))
+    assert "".join(delta["text"] for delta in deltas) == result["answer"] != ""
+    kinds = [value["kind"] for value in client.values[7]]
+    assert (kinds[0], set(kinds[1:-1]), kinds[-1]) == ("begin", {"report"}, "end")
+    assert client.values[7][0]["cancellable"]
+    assert client.said(7, "reading")
+    assert client.said(7, "answering")
+
+
+async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Path) -> None:
+    result = await client.ask(QUESTION)
+    assert set(result) == {"conversation", "question", "answer", "finish", "citations", "spans", "stats", "notices"}
+    assert (result["question"], result["notices"]) == (QUESTION, [])
+    assert result["finish"] in {"eos", "stop", "length"}
+    stats = result["stats"]
+    assert 0 < stats["keptTokens"] <= 80 < stats["workspaceTokens"]
+    assert stats["ttft"] == pytest.approx(sum(stats["stages"].values()), abs=0.1)
+    assert 1 <= stats["decodeTokens"] <= 16
+    assert sum(span["tokens"] for span in result["spans"]) == stats["keptTokens"]
+    for span in result["spans"]:
+        assert set(span) == {"location", "score", "evidence", "tokens", "kind", "name"}
+    for location in [*result["citations"], *(span["location"] for span in result["spans"])]:
+        lines = (folder / location["uri"].removeprefix(folder.as_uri() + "/")).read_text().splitlines()
+        assert 0 <= location["range"]["start"]["line"] < location["range"]["end"]["line"] <= len(lines)
+
+
+@pytest.mark.parametrize("where", ["position", "range"])
+async def test_the_code_at_the_cursor_is_seen(client, folder: Path, where: str) -> None:
+    file = folder / "shop" / "checkout.py"
+    line = file.read_text().splitlines().index('    """Takes the money."""')
+    here = {"line": line, "character": 4}
+    place = here if where == "position" else {"start": here, "end": {"line": line, "character": 9}}
+    result = await client.ask("Explain this.", textDocument={"uri": file.as_uri()}, **{where: place})
+    assert "Till" in [span["name"] for span in result["spans"]]
+
+
+@pytest.mark.parametrize(
+    ("about", "asked"),
+    [
+        ("code", "Explain `delivery`:"),
+        ("usage", "How is `delivery` used?"),
+        ("impact", "What would break if `delivery` changed?"),
+        ("diagnostic", "Explain this problem in `delivery`"),
+    ],
+)
+async def test_what_editors_ask_about_code_is_worded_here(on_tcp, folder: Path, about: str, asked: str) -> None:
+    file = folder / "shop" / "pricing.py"
+    line = next(n for n, text in enumerate(file.read_text().splitlines()) if "def delivery" in text)
+    place = {"textDocument": {"uri": file.as_uri()}, "position": {"line": line, "character": 8}}
+    params = {"about": about, "diagnostics": [{"message": "unused"}], **place}
+    result = await on_tcp.start("winnow/ask", params)[1]
+    assert result["question"].startswith(asked)
+    assert ("- unused" in result["question"]) == (about == "diagnostic")
+    assert "delivery" in [span["name"] for span in result["spans"]]
+
+
+async def test_a_follow_up_sees_the_turns_before_it(client) -> None:
+    first = await client.ask(QUESTION)
+    second = await client.ask(QUESTION, conversation=first["conversation"])
+    alone = await client.ask(QUESTION, conversation=str(uuid.uuid4()))
+    assert second["conversation"] == first["conversation"] != alone["conversation"]
+    assert second["stats"]["promptTokens"] > first["stats"]["promptTokens"] == alone["stats"]["promptTokens"]
+
+
+async def test_turns_that_do_not_fit_are_left_out_and_that_is_said(connect) -> None:
+    client = await connect(options=SETTINGS | {"budget": {"tokens": 80, "earlierTokens": 5}})
+    first = await client.ask(QUESTION, conversation="c")
+    second = await client.ask(QUESTION, conversation="c")
+    third = await client.ask(QUESTION, conversation="c")
+    assert (first["notices"], second["stats"]["promptTokens"]) == ([], first["stats"]["promptTokens"])
+    assert second["notices"] == ["1 earlier turn was left out to fit 5 tokens of them"]
+    assert third["notices"] == ["2 earlier turns were left out to fit 5 tokens of them"]
+
+
+async def test_conversations_of_two_clients_are_apart_even_by_one_name(connect) -> None:
+    one, other = await connect(), await connect()
+    first = await one.ask(QUESTION, conversation="c")
+    second = await other.ask(QUESTION, conversation="c")
+    assert second["stats"]["promptTokens"] == first["stats"]["promptTokens"]
+
+
+@pytest.mark.parametrize("how", CANCELS)
+@pytest.mark.parametrize("stage", ["reading", "answering"])
+async def test_cancelling_stops_the_work_and_says_so(client, folder: Path, how: str, stage: str) -> None:
+    uri = client.open(*long_document(folder))
+    token = str(uuid.uuid4())
+    tokens = {"partialResultToken": f"{token}-text", "workDoneToken": token}
+    place = {"textDocument": {"uri": uri}, "range": {"start": START, "end": {"line": 40, "character": 0}}}
+    asked = {"question": "Explain.", "budget": {"tokens": 3000}, **tokens, **place}
+    identity, answer = client.start("winnow/ask", asked)
+    await client.until(lambda: client.said(token, stage), answer)
+    client.cancel(how, identity, token)
+    assert (await client.refusal(answer)).code == REQUEST_CANCELLED
+    assert client.values[token][-1]["kind"] == "end"
+    assert bool(client.deltas(f"{token}-text")) == (stage == "answering")
+    client.shut(uri)
+    await client.until(lambda: client.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
+
+
+async def test_a_newer_question_that_supersedes_ends_the_older_ones(client) -> None:
+    _, older = client.start("winnow/ask", {"question": QUESTION, "workDoneToken": "older"})
+    _, queued = client.start("winnow/spans", {"question": QUESTION})
+    await client.until(lambda: client.said("older", "reading"), older)
+    _, newer = client.start("winnow/ask", {"question": QUESTION, "supersedes": True})
+    assert [(await client.refusal(task)).code for task in (older, queued)] == [SERVER_CANCELLED] * 2
+    assert (await newer)["answer"]
+
+
+@pytest.mark.parametrize("fields", MALFORMED, ids=str)
+async def test_parameters_that_make_no_sense_are_refused(client, fields: dict[str, Any]) -> None:
+    error = await client.refusal(client.ask(**{"question": QUESTION, **fields}))
+    assert error.code == INVALID_PARAMS
+    assert error.message
+
+
+async def test_lines_that_are_not_there_are_refused(client, folder: Path) -> None:
+    place = {"textDocument": {"uri": (folder / "shop/pricing.py").as_uri()}, "position": {"line": 999, "character": 0}}
+    error = await client.refusal(client.ask(QUESTION, **place))
+    assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
+    assert "there is no line 1000" in error.message
+
+
+async def test_a_question_may_hold_anything(client) -> None:
+    nested = {"jsonrpc": "2.0", "id": 1, "method": "shutdown"}
+    result = await client.ask('{"jsonrpc": "2.0", "method": "exit"} 𝒳\0 <|im_end|> \ud800', jsonrpc="2.0", extra=nested)
+    assert result["answer"]
+
+
+@pytest.mark.parametrize("role", ["drafter", "target"])
+@pytest.mark.parametrize("name", ["no-such-model", "/no/such/model.gguf"])
+async def test_a_model_that_is_not_there_is_named(connect, role: str, name: str) -> None:
+    client = await connect(options=SETTINGS | {role: name})
+    error = await client.refusal(client.ask(QUESTION))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
+    assert name in error.message
+    status = await client.until(lambda: next((s for s in client.statuses if s["state"] == "error"), None))
+    assert (status["models"][role]["state"], status["models"][role]["name"]) == ("failed", name)
+    assert name in status["models"][role]["error"]
+
+
+async def test_half_a_model_file_is_called_damaged(connect, tmp_path: Path) -> None:
+    whole, half = cache.path(MODEL), tmp_path / "half.gguf"
+    with whole.open("rb") as stream:
+        half.write_bytes(stream.read(whole.stat().st_size // 2))
+    client = await connect(options=SETTINGS | {"target": str(half)})
+    error = await client.refusal(client.ask(QUESTION))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelDamagedError"})
+    assert str(half) in error.message
+
+
+async def test_a_model_that_was_not_there_is_used_once_it_is(connect, tmp_path: Path) -> None:
+    late = tmp_path / "late.gguf"
+    client = await connect(options=SETTINGS | {"target": str(late)})
+    await client.refusal(client.ask(QUESTION))
+    late.symlink_to(cache.path(MODEL))
+    assert (await client.ask(QUESTION))["answer"]
+
+
+async def test_without_a_folder_it_is_said_what_to_open(connect, folder: Path) -> None:
+    client = await connect()
+    client.folders([], [folder])
+    error = await client.refusal(client.ask(QUESTION))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
+    assert "open the repository's folder" in error.message
+
+
+async def test_a_folder_without_files_is_named(connect, tmp_path: Path) -> None:
+    client = await connect(tmp_path)
+    error = await client.refusal(client.ask(QUESTION))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
+    assert str(tmp_path) in error.message

@@ -1,0 +1,211 @@
+"""`workspace/executeCommand`: what plain clients ask with, and how they are shown the answer."""
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from lsprotocol import types
+
+from .capabilities import EDITORS, EVERYTHING, PLAIN
+from .conftest import SETTINGS
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+QUESTION = "What does delivery cost?"
+INVALID_PARAMS, REQUEST_FAILED, REQUEST_CANCELLED = -32602, -32803, -32800
+CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
+COMMANDS = ["winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.reindex", "winnow.cancel"]
+START = {"line": 0, "character": 0}
+HERE = {"start": START, "end": START}
+
+
+async def page(client) -> str:
+    """The text of the virtual document that was shown last."""
+    uri = client.shown_documents[-1].uri
+    content = await client.workspace_text_document_content_async(types.TextDocumentContentParams(uri))
+    return content.text
+
+
+def function(file: Path, name: str) -> dict[str, Any]:
+    """The arguments of a command about a function, by a cursor on its name."""
+    line = next(n for n, text in enumerate(file.read_text().splitlines()) if f"def {name}" in text)
+    at = {"line": line, "character": 8}
+    return {"textDocument": {"uri": file.as_uri()}, "range": {"start": at, "end": at}}
+
+
+async def test_all_commands_are_announced(client) -> None:
+    assert list(client.started.capabilities.execute_command_provider.commands) == COMMANDS
+
+
+async def test_ask_returns_the_answer_and_shows_it(client) -> None:
+    result = await client.run("winnow.ask", {"question": QUESTION})
+    text = await page(client)
+    assert text.startswith(f"# {QUESTION}\n")
+    assert result["answer"].strip() in text
+
+
+async def test_explain_asks_about_the_symbol_at_the_cursor(client, folder: Path) -> None:
+    place = function(folder / "shop" / "pricing.py", "delivery")
+    result = await client.run("winnow.explain", place | {"about": "usage"})
+    assert result["answer"]
+    assert (await page(client)).startswith("# How is `delivery` used?")
+
+
+async def test_explain_asks_about_the_selection_where_there_is_one(client, folder: Path) -> None:
+    place = {"textDocument": {"uri": (folder / "shop" / "pricing.py").as_uri()}, "about": "code"}
+    result = await client.run("winnow.explain", place | {"range": {"start": START, "end": {"line": 6, "character": 3}}})
+    assert (await page(client)).startswith("# Explain the selected code:")
+    assert result["answer"]
+
+
+async def test_show_spans_shows_what_would_be_kept(client) -> None:
+    result = await client.run("winnow.showSpans", {"question": QUESTION})
+    assert set(result) == {"question", "spans", "stats", "notices"}
+    text = await page(client)
+    assert "tokens kept." in text
+    assert text.count("\n- [") == len(result["spans"])
+
+
+async def test_reindex_shows_progress_and_returns_nothing(client) -> None:
+    token = str(uuid.uuid4())
+    assert await client.run("winnow.reindex", workDoneToken=token) is None
+    kinds = [value["kind"] for value in client.values[token]]
+    assert (kinds[0], kinds[-1]) == ("begin", "end")
+
+
+async def test_cancel_ends_all_questions_of_this_client_and_no_others(on_tcp, connect) -> None:
+    other = await connect()
+    asked = [on_tcp.start("winnow/ask", {"question": QUESTION, "workDoneToken": "first"})[1]]
+    await on_tcp.until(lambda: on_tcp.values["first"])
+    command = {"command": "winnow.ask", "arguments": [{"question": QUESTION}], "workDoneToken": "second"}
+    asked += [on_tcp.start(types.WORKSPACE_EXECUTE_COMMAND, command)[1]]
+    asked += [on_tcp.start("winnow/spans", {"question": QUESTION})[1]]
+    await on_tcp.until(lambda: on_tcp.values["second"])
+    spared = asyncio.ensure_future(other.ask(QUESTION))
+    assert await on_tcp.run("winnow.cancel") is None
+    assert [(await on_tcp.refusal(task)).code for task in asked] == [REQUEST_CANCELLED] * 3
+    assert (await spared)["answer"]
+
+
+@pytest.mark.parametrize("how", CANCELS)
+@pytest.mark.parametrize("command", ["winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.reindex"])
+async def test_cancelling_a_command_stops_its_work(on_tcp, folder: Path, how: str, command: str) -> None:
+    lines = [f"def of_{uuid.uuid4().hex}():\n    return {number}\n" for number in range(100)]
+    uri, token = on_tcp.open(folder / "a.py", "\n".join(lines)), str(uuid.uuid4())
+    arguments = {
+        "winnow.explain": [{"about": "code", "textDocument": {"uri": uri}, "range": HERE}],
+        "winnow.reindex": [],
+    }.get(command, [{"question": QUESTION}])
+    params = {"command": command, "arguments": arguments, "workDoneToken": token}
+    shown = len(on_tcp.shown_documents)
+    identity, answer = on_tcp.start(types.WORKSPACE_EXECUTE_COMMAND, params)
+    await on_tcp.until(lambda: on_tcp.values[token], answer)
+    on_tcp.cancel(how, identity, token)
+    assert (await on_tcp.refusal(answer)).code == REQUEST_CANCELLED
+    assert on_tcp.values[token][-1]["kind"] == "end"
+    assert len(on_tcp.shown_documents) == shown
+    on_tcp.shut(uri)
+    await on_tcp.until(lambda: on_tcp.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
+
+
+async def test_the_server_shows_progress_of_its_own_whose_cancel_button_works(on_tcp, folder: Path) -> None:
+    lines = [f"def of_{uuid.uuid4().hex}():\n    return {number}\n" for number in range(100)]
+    uri, before = on_tcp.open(folder / "a.py", "\n".join(lines)), set(on_tcp.values)
+    params = {"command": "winnow.ask", "arguments": [{"question": QUESTION}]}
+    _, answer = on_tcp.start(types.WORKSPACE_EXECUTE_COMMAND, params)
+    token = await on_tcp.until(
+        lambda: next((t for t in set(on_tcp.values) - before if len(on_tcp.values[t]) > 1), None)
+    )
+    assert [value["kind"] for value in on_tcp.values[token][:2]] == ["created", "begin"]
+    on_tcp.cancel(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, "", token)
+    assert (await on_tcp.refusal(answer)).code == REQUEST_CANCELLED
+    on_tcp.shut(uri)
+
+
+async def test_pages_of_a_client_that_fetches_them_are_virtual(connect) -> None:
+    client = await connect(capabilities=EVERYTHING)
+    await client.run("winnow.showSpans", {"question": QUESTION})
+    (shown,) = client.shown_documents
+    assert (shown.uri, shown.take_focus) == ("winnow:/1-what-does-delivery-cost.md", True)
+    gone = types.TextDocumentContentParams("winnow:/99-never.md")
+    assert "ask again" in (await client.workspace_text_document_content_async(gone)).text
+    options = await client.until(lambda: next((r for r in client.registered if r.id == "winnow-content"), None))
+    assert options.register_options["schemes"] == ["winnow"]
+
+
+async def test_pages_of_a_client_that_only_shows_files_are_temporary_files(connect) -> None:
+    client = await connect(capabilities=EDITORS["neovim"])
+    await client.run("winnow.showSpans", {"question": QUESTION})
+    file = Path(unquote(urlsplit(client.shown_documents[0].uri).path))
+    assert file.suffix == ".md"
+    assert file.read_text(encoding="utf-8").startswith(f"# {QUESTION}\n")
+    await client.leave()
+    assert not file.parent.exists()
+
+
+@pytest.mark.parametrize("capabilities", [PLAIN, EDITORS["eglot"]], ids=["plain", "eglot"])
+async def test_pages_of_a_client_that_shows_nothing_are_messages(connect, capabilities) -> None:
+    client = await connect(capabilities=capabilities)
+    await client.run("winnow.showSpans", {"question": QUESTION})
+    shown = await client.until(lambda: client.messages[-1:])
+    assert (shown[0].type, shown[0].message.startswith(f"# {QUESTION}")) == (types.MessageType.Info, True)
+
+
+async def test_a_page_the_client_could_not_show_becomes_a_message(connect) -> None:
+    client = await connect(capabilities=EVERYTHING)
+    client.show_succeeds = False
+    await client.run("winnow.showSpans", {"question": QUESTION})
+    assert client.shown_documents
+    assert client.messages[-1].message.startswith(f"# {QUESTION}")
+
+
+@pytest.mark.parametrize("command", ["winnow.ask", "winnow.explain", "winnow.showSpans"])
+async def test_a_command_that_fails_says_why_and_shows_nothing(connect, command: str) -> None:
+    client = await connect(capabilities=EVERYTHING, options=SETTINGS | {"drafter": "no-such-model"})
+    error = await client.refusal(client.run(command, {"question": QUESTION}))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
+    assert client.shown_documents == []
+
+
+async def test_reindexing_without_the_drafter_fails_and_the_status_says_why(connect) -> None:
+    client = await connect(options=SETTINGS | {"drafter": "no-such-model"})
+    error = await client.refusal(client.run("winnow.reindex"))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
+    await client.until(lambda: client.statuses[-1:] and "no-such-model" in client.statuses[-1]["message"])
+
+
+OUTSIDE = {"textDocument": {"uri": "file:///etc/passwd"}, "range": HERE}
+MALFORMED: list[tuple[str, list[Any]]] = [
+    ("winnow.ask", []),
+    ("winnow.ask", ["why?"]),
+    ("winnow.ask", [{}]),
+    ("winnow.ask", [{"question": " "}]),
+    ("winnow.ask", [{"question": "?"}, {"question": "?"}]),
+    ("winnow.ask", [{"question": "?", **OUTSIDE}]),
+    ("winnow.showSpans", [None]),
+    ("winnow.showSpans", [{"question": "?", "budget": 5}]),
+    ("winnow.explain", []),
+    ("winnow.explain", [{"range": HERE}]),
+    ("winnow.explain", [{"textDocument": {"uri": "x"}, "range": 5}]),
+    ("winnow.explain", [OUTSIDE]),
+    ("winnow.explain", [OUTSIDE | {"about": "life"}]),
+    ("winnow.explain", [OUTSIDE | {"diagnostics": ["unused"]}]),
+    ("winnow.nothing", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("command", "arguments"), MALFORMED, ids=str)
+async def test_commands_that_make_no_sense_are_refused(client, command: str, arguments: list[Any]) -> None:
+    error = await client.refusal(client.run(command, *arguments))
+    assert error.code == INVALID_PARAMS
+    assert error.message
+
+
+@pytest.mark.parametrize("params", [None, {}, {"command": 5}, {"command": "winnow.ask", "arguments": "why?"}], ids=str)
+async def test_malformed_parameters_are_refused(client, params: Any) -> None:
+    error = await client.refusal(client.start(types.WORKSPACE_EXECUTE_COMMAND, params)[1])
+    assert error.code == INVALID_PARAMS

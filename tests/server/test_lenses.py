@@ -1,0 +1,81 @@
+"""`textDocument/codeLens`, over both transports: none, unless the setting asks for them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from .conftest import SETTINGS
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+INVALID_PARAMS = -32602
+
+
+async def lenses(client, uri: str) -> Any:
+    return await client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "shop" / "checkout.py"
+
+
+@pytest.fixture
+def with_lenses(connect):
+    """Makes clients with code lenses."""
+
+    async def made(*folders: Path):
+        return await connect(*folders, options=SETTINGS | {"codeLens": {"enabled": True}})
+
+    return made
+
+
+async def test_there_are_none_by_default(client, file: Path) -> None:
+    assert await lenses(client, file.as_uri()) == ()
+
+
+async def test_every_function_has_two_that_run_the_explain_command(with_lenses, file: Path) -> None:
+    client = await with_lenses()
+    line = next(n for n, text in enumerate(file.read_text().splitlines()) if "def pay" in text)
+    found = await lenses(client, file.as_uri())
+    assert [(lens.range.start.line, lens.command.title) for lens in found] == [(line, "Explain"), (line, "Uses")]
+    assert {lens.command.command for lens in found} == {"winnow.explain"}
+    (argument,) = found[1].command.arguments
+    assert (argument["textDocument"], argument["about"]) == ({"uri": file.as_uri()}, "usage")
+
+
+async def test_the_setting_takes_effect_when_it_changes(connect, file: Path) -> None:
+    client = await connect()
+    assert await lenses(client, file.as_uri()) == ()
+    settings = {"winnow": SETTINGS | {"codeLens": {"enabled": True}}}
+    client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+    assert len(await lenses(client, file.as_uri())) == 2
+
+
+async def test_functions_of_an_unsaved_buffer_have_them(with_lenses, folder: Path) -> None:
+    client = await with_lenses()
+    uri = client.open(folder / "new.py", "def a():\n    pass\n\n\ndef b():\n    pass\n")
+    assert [lens.range.start.line for lens in await lenses(client, uri)] == [0, 0, 4, 4]
+    client.replace(uri, "x = 1\n")
+    assert await lenses(client, uri) == ()
+
+
+async def test_files_that_cannot_be_read_have_none(with_lenses, own_folder: Path) -> None:
+    client = await with_lenses(own_folder)
+    (own_folder / "binary.py").write_bytes(b"\0\1\2")
+    (own_folder / "link.py").symlink_to("/etc/passwd")
+    for name in ("gone.py", "binary.py", "link.py", "shop"):
+        assert await lenses(client, (own_folder / name).as_uri()) == ()
+
+
+@pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
+async def test_documents_outside_the_workspace_have_none(with_lenses, uri: str) -> None:
+    assert await lenses(await with_lenses(), uri) == ()
+
+
+@pytest.mark.parametrize("params", [None, [], {}, {"textDocument": "x"}, {"textDocument": {}}], ids=str)
+async def test_malformed_parameters_are_refused(client, params: Any) -> None:
+    error = await client.refusal(client.start(types.TEXT_DOCUMENT_CODE_LENS, params)[1])
+    assert error.code == INVALID_PARAMS

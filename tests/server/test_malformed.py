@@ -1,0 +1,111 @@
+"""Bytes that no client would send: each gets its error, and the server lives on."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from .client import RawClient
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+NOT_INITIALIZED = -32002
+INITIALIZE = {"capabilities": {}, "initializationOptions": {"drafter": "no-such-model", "target": "no-such-model"}}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def started(raw: RawClient) -> RawClient:
+    """A connection after `initialize`."""
+    await raw.call("initialize", INITIALIZE)
+    return raw
+
+
+async def is_alive(client: RawClient) -> bool:
+    return (await client.call("no/such", identity="alive?"))["error"]["code"] == METHOD_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"", b"\xff\xfe", b"[" * 200_000, b'{"jsonrpc": "2.0", "id": 1, "method": "shutdown"'], ids=len
+)
+async def test_invalid_json_is_a_parse_error(started: RawClient, body: bytes) -> None:
+    started.send(body)
+    answer = await started.receive()
+    assert (answer["id"], answer["error"]["code"]) == (None, PARSE_ERROR)
+    assert await is_alive(started)
+
+
+@pytest.mark.parametrize(
+    "message", [5, [], "x", {}, {"id": 1, "method": "shutdown"}, {"jsonrpc": "2.0", "id": 1}], ids=str
+)
+async def test_what_is_no_message_is_an_invalid_request(started: RawClient, message: object) -> None:
+    started.send(message)
+    answer = await started.receive()
+    assert (answer["id"], answer["error"]["code"]) == (None, INVALID_REQUEST)
+    assert await is_alive(started)
+
+
+@pytest.mark.parametrize("method", ["winnow/ask", "winnow/spans", "textDocument/codeAction", "shutdown"])
+async def test_requests_before_initialize_are_refused(raw: RawClient, method: str) -> None:
+    assert (await raw.call(method, {"question": "?"}))["error"]["code"] == NOT_INITIALIZED
+    assert "result" in await raw.call("initialize", INITIALIZE)
+
+
+async def test_requests_after_shutdown_are_refused(started: RawClient) -> None:
+    assert (await started.call("shutdown"))["result"] is None
+    for method in ("winnow/ask", "shutdown", "initialize"):
+        assert (await started.call(method, {"question": "?"}))["error"]["code"] == INVALID_REQUEST
+    started.send({"jsonrpc": "2.0", "method": "exit"})
+    assert await started.receive() is None
+
+
+@pytest.mark.parametrize("params", [None, [], {"capabilities": 5}, {"capabilities": {}, "processId": "x"}], ids=str)
+async def test_initialize_that_makes_no_sense_is_refused_and_may_be_tried_again(raw: RawClient, params: object) -> None:
+    assert (await raw.call("initialize", params))["error"]["code"] == INVALID_PARAMS
+    assert "result" in await raw.call("initialize", INITIALIZE)
+
+
+async def test_folders_that_are_no_files_are_told_and_left_out(raw: RawClient) -> None:
+    folders = [{"uri": "vscode-remote://ssh/x", "name": "x"}]
+    assert "result" in await raw.call("initialize", INITIALIZE | {"workspaceFolders": folders})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'Content-Type: application/json\r\n\r\n{"jsonrpc": "2.0", "id": 1, "method": "shutdown"}\r\n',
+        b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}",
+        b"Content-Length: 999999999999\r\n\r\n",
+        b"x" * 100_000,
+    ],
+    ids=["no length", "http", "too long", "no header"],
+)
+async def test_a_stream_out_of_step_is_closed_and_others_live_on(started: RawClient, on_tcp, data: bytes) -> None:
+    started.writer.write(data)
+    assert await started.receive() is None
+    assert (await on_tcp.spans("Anything?"))["spans"]
+
+
+async def test_several_messages_may_come_at_once_and_one_in_pieces(started: RawClient) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": "x", "method": "no/such"}).encode()
+    framed = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    for piece in (framed * 2 + framed[:10], framed[10:-5], framed[-5:]):
+        started.writer.write(piece)
+        await started.writer.drain()
+    assert [(await started.receive())["id"] for _ in range(3)] == ["x"] * 3
+
+
+async def test_ids_may_be_texts_or_numbers(started: RawClient) -> None:
+    for identity in (0, -5, "", "a", 2**53):
+        assert (await started.call("no/such", identity=identity))["error"]["code"] == METHOD_NOT_FOUND
+
+
+async def test_a_client_that_never_reads_is_not_waited_for(address, on_tcp, folder: Path) -> None:
+    _, writer = await asyncio.open_connection(*address)
+    silent = RawClient(_, writer)
+    for number in range(1000):
+        silent.send({"jsonrpc": "2.0", "id": number, "method": "no/such"})
+    assert (await on_tcp.spans("Anything?"))["spans"]
+    await silent.close()

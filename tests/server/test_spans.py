@@ -1,0 +1,99 @@
+"""`winnow/spans`, over both transports: what would be kept, without asking the target."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from .conftest import SETTINGS
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+QUESTION = "What does delivery cost?"
+INVALID_PARAMS, REQUEST_FAILED, REQUEST_CANCELLED = -32602, -32803, -32800
+CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
+START = {"line": 0, "character": 0}
+
+
+async def test_the_best_spans_come_with_their_evidence_in_file_and_line_order(client, folder: Path) -> None:
+    result = await client.spans("What is the fee for delivery when something is heavy?")
+    assert set(result) == {"question", "spans", "stats", "notices"}
+    spans = result["spans"]
+    assert "delivery" in [span["name"] for span in spans]
+    for span in spans:
+        assert span["score"] == pytest.approx(sum(span["evidence"].values()), abs=0.05)  # they are rounded
+        assert span["location"]["uri"].startswith(folder.as_uri())
+    places = [(span["location"]["uri"], span["location"]["range"]["start"]["line"]) for span in spans]
+    assert places == sorted(places)
+
+
+async def test_the_target_is_not_asked(client) -> None:
+    stats = (await client.spans(QUESTION))["stats"]
+    assert (stats["promptTokens"], stats["decodeTokens"]) == (0, 0)
+    assert "ttft" not in stats
+    assert set(stats["stages"]) == {"read", "load_drafter", "index", "score", "select"}
+
+
+async def test_no_target_is_needed(connect) -> None:
+    client = await connect(options=SETTINGS | {"target": "/no/such/model.gguf"})
+    await client.until(lambda: any(s["models"]["target"]["state"] == "failed" for s in client.statuses))
+    assert (await client.spans(QUESTION))["spans"]
+
+
+@pytest.mark.parametrize("budget", [{"tokens": 40}, {"ratio": 0.2}, {"ratio": 1}, {"tokens": 10**12}], ids=str)
+async def test_the_budget_of_the_request_holds(client, budget: dict[str, float]) -> None:
+    result = await client.spans(QUESTION, budget=budget)
+    kept, whole = result["stats"]["keptTokens"], result["stats"]["workspaceTokens"]
+    allowed = budget.get("tokens", round(whole * budget.get("ratio", 1)))
+    assert 0 < kept <= allowed
+    assert (kept == whole) == (allowed >= whole)
+
+
+async def test_the_code_at_the_cursor_is_kept(client, folder: Path) -> None:
+    file = folder / "shop" / "checkout.py"
+    line = next(n for n, text in enumerate(file.read_text().splitlines()) if "def pay" in text)
+    place = {"textDocument": {"uri": file.as_uri()}, "position": {"line": line, "character": 8}}
+    result = await client.spans("Explain this.", budget={"tokens": 70}, **place)
+    assert "Till.pay" in [span["name"] for span in result["spans"]]
+
+
+@pytest.mark.parametrize("how", CANCELS)
+async def test_cancelling_stops_the_work_and_says_so(client, folder: Path, how: str) -> None:
+    lines = [f"def of_{uuid.uuid4().hex}():\n    return {number}\n" for number in range(300)]
+    uri, token = client.open(folder / "a.py", "\n".join(lines)), str(uuid.uuid4())
+    identity, answer = client.start("winnow/spans", {"question": QUESTION, "workDoneToken": token})
+    await client.until(lambda: client.said(token, "searching") or client.said(token, "loading"))
+    client.cancel(how, identity, token)
+    assert (await client.refusal(answer)).code == REQUEST_CANCELLED
+    assert client.values[token][-1]["kind"] == "end"
+    client.shut(uri)
+    await client.until(lambda: client.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
+
+
+async def test_a_drafter_that_is_not_there_is_named(connect) -> None:
+    client = await connect(options=SETTINGS | {"drafter": "no-such-model"})
+    error = await client.refusal(client.spans(QUESTION))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
+
+
+MALFORMED: list[dict[str, Any]] = [
+    {"question": 5},
+    {"question": ""},
+    {"about": 5},
+    {"textDocument": []},
+    {"position": "here"},
+    {"range": {"start": {"line": 5, "character": 0}, "end": START}},
+    {"budget": {"tokens": 0}},
+    {"budget": {"ratio": "all"}},
+    {"workDoneToken": {}},
+    {"textDocument": {"uri": "file:///etc/passwd"}, "position": START},
+]
+
+
+@pytest.mark.parametrize("fields", MALFORMED, ids=str)
+async def test_parameters_that_make_no_sense_are_refused(client, fields: dict[str, Any]) -> None:
+    error = await client.refusal(client.spans(**{"question": QUESTION, **fields}))
+    assert error.code == INVALID_PARAMS
+    assert error.message

@@ -1,0 +1,62 @@
+"""Deltas are numbered, whole and joined."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winnow_lsp.server import deltas as module
+from winnow_lsp.server.deltas import Deltas
+
+
+class Wire:
+    """What was sent, and how often `started` was called."""
+
+    def __init__(self) -> None:
+        self.values: list[dict[str, Any]] = []
+        self.starts = 0
+
+    def notify(self, method: str, params: Any) -> None:
+        assert (method, params.token) == ("$/progress", "text")
+        self.values.append(params.value)
+
+    def start(self) -> None:
+        self.starts += 1
+
+
+def add_all(deltas: Deltas, pieces: list[str]) -> None:
+    for piece in pieces:
+        deltas.add(piece)
+
+
+async def stream(pieces: list[str], token: str | None = "text") -> Wire:
+    wire = Wire()
+    deltas = Deltas(wire.notify, token, wire.start)
+    thread = threading.Thread(target=add_all, args=(deltas, pieces))
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    deltas.close()
+    return wire
+
+
+@settings(deadline=None)
+@given(pieces=st.lists(st.text(), max_size=50))
+def test_together_they_are_the_text_and_count_from_0(pieces: list[str]) -> None:
+    wire = asyncio.run(stream(pieces))
+    assert "".join(value["text"] for value in wire.values) == "".join(pieces)
+    assert [value["sequence"] for value in wire.values] == list(range(len(wire.values)))
+    assert {value["kind"] for value in wire.values} <= {"delta"}
+
+
+async def test_pieces_that_come_at_once_are_joined_behind_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_INTERVAL_S", 3600)
+    wire = await stream(["a", "b", "c"])
+    assert [value["text"] for value in wire.values] == ["a", "bc"]
+
+
+async def test_the_first_text_is_said_once_even_without_a_token() -> None:
+    wire = await stream(["a", "b"], token=None)
+    assert (wire.starts, wire.values) == (1, [])

@@ -1,0 +1,97 @@
+"""What the indexer says of itself, on a real queue with an index that ends when told."""
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from winnow_engine.core import Cancellation, Progress
+from winnow_engine.errors import WorkspaceError
+from winnow_lsp.server.indexing import Indexer
+from winnow_lsp.server.queue import Queue
+
+PATIENCE_S = 30
+
+
+class Slow:
+    """An assistant whose index ends when told, or fails."""
+
+    def __init__(self) -> None:
+        self.go, self.started = threading.Event(), threading.Event()
+        self.error: Exception | None = None
+
+    def index(self, _sources: object, report, cancellation: Cancellation) -> None:
+        report(Progress("index", 1, 2, 30, 60))
+        self.started.set()
+        while not self.go.wait(0.005):
+            cancellation.check()
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def assistant() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+async def indexer(assistant: Slow):
+    queue = Queue(lambda: None)
+    made = Indexer(
+        SimpleNamespace(
+            engine=SimpleNamespace(queue=queue, assistant=lambda: assistant),
+            sources=lambda: None,
+            status=SimpleNamespace(changed=lambda: None),
+            loop=asyncio.get_running_loop(),
+        )
+    )
+    yield made
+    queue.close()
+
+
+SILENT = SimpleNamespace(report=lambda _: None)
+
+
+async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -> None:
+    task = asyncio.create_task(indexer.run(SILENT))
+    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
+    assert indexer.running
+    assistant.go.set()
+    await task
+    assert not indexer.running
+    assert indexer.progress == {"done": 1, "total": 2, "tokens": 30, "totalTokens": 60, "staleFiles": 0}
+
+
+async def test_it_runs_until_the_last_of_several_runs_has_ended(indexer: Indexer, assistant: Slow) -> None:
+    first, second = (asyncio.create_task(indexer.run(SILENT)) for _ in range(2))
+    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
+    first.cancel()
+    await asyncio.wait([first])
+    assert indexer.running
+    assistant.go.set()
+    await second
+    assert not indexer.running
+
+
+async def test_what_changed_before_it_began_is_fresh_afterwards_and_what_changed_since_is_not(
+    indexer, assistant
+) -> None:
+    indexer.stale.update({"a", "b"})
+    task = asyncio.create_task(indexer.run(SILENT))
+    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
+    indexer.stale.add("c")
+    assistant.go.set()
+    await task
+    assert (indexer.stale, indexer.progress["staleFiles"]) == ({"c"}, 1)
+
+
+async def test_an_error_is_kept_until_the_next_run(indexer: Indexer, assistant: Slow) -> None:
+    assistant.error = WorkspaceError("no file counts")
+    assistant.go.set()
+    with pytest.raises(WorkspaceError, match="no file counts"):
+        await indexer.run(SILENT)
+    assert (indexer.error, bool(indexer.running)) == ("no file counts", False)
+    assistant.error = None
+    await indexer.run(SILENT)
+    assert indexer.error is None

@@ -1,0 +1,55 @@
+"""What plain clients show."""
+
+from typing import Any
+
+from lsprotocol import types
+
+from winnow_lsp.server.markdown import answer_page, spans_page
+
+
+def location(uri: str, first: int, last: int) -> types.Location:
+    return types.Location(uri, types.Range(types.Position(first - 1, 0), types.Position(last, 0)))
+
+
+def answered(**fields: Any) -> dict[str, Any]:
+    return {"answer": "It adds.", "finish": "eos", "citations": [], "notices": []} | fields
+
+
+def span(score: float, **fields: Any) -> dict[str, Any]:
+    return {
+        "location": location("file:///w/a.py", 3, 9),
+        "score": score,
+        "evidence": {"words": 1.25, "names": 0.0, "maxsim": -0.5},
+        "tokens": 40,
+        "kind": "function",
+        "name": "add",
+    } | fields
+
+
+def test_an_answer_alone_has_no_sections() -> None:
+    assert answer_page("What is add?", answered(answer="\nIt adds.\n")) == "# What is add?\n\nIt adds.\n"
+
+
+def test_citations_are_links_that_open_at_their_line() -> None:
+    cited = [location("file:///w/my%20file.py", 3, 9), location("file:///w/b.py", 4, 4)]
+    page = answer_page("Q", answered(citations=cited))
+    assert "- [my file.py:3-9](file:///w/my%20file.py#L3)\n" in page
+    assert "- [b.py:4](file:///w/b.py#L4)\n" in page
+
+
+def test_notices_and_an_early_end_are_told() -> None:
+    page = answer_page("Q", answered(finish="length", notices=["1 earlier turn was left out"]))
+    assert "winnow.answer.maxTokens" in page
+    assert page.endswith("## Notes\n\n- 1 earlier turn was left out\n")
+
+
+def test_spans_come_best_first_and_say_why() -> None:
+    worse = span(-0.5, kind="section", name="", location=location("file:///w/README.md", 1, 1))
+    stats = {"keptTokens": 1040, "workspaceTokens": 25000}
+    page = spans_page("Q", {"spans": [worse, span(2)], "stats": stats, "notices": ["odd"]})
+    assert "1,040 of 25,000 tokens kept." in page
+    best, other = (line for line in page.splitlines() if line.startswith("- ["))
+    link = "[a.py:3-9](file:///w/a.py#L3)"
+    assert best == f"- {link} · function `add` · 40 tokens · score +2.00 (words +1.2, maxsim -0.5)"
+    assert other.startswith("- [README.md:1](file:///w/README.md#L1) · section · 40 tokens · score -0.50")
+    assert "- odd" in page

@@ -1,0 +1,129 @@
+"""Winnow's own parameters, from JSON."""
+
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from winnow_engine.questions import Topic
+from winnow_lsp.server.messages import AskParams
+
+AT = {"line": 3, "character": 4}
+RANGE = {"start": {"line": 1, "character": 0}, "end": AT}
+DOCUMENT = {"uri": "file:///w/a.py"}
+
+BAD_ASK: list[tuple[str, Any]] = [
+    ("question", 5),
+    ("question", ["why"]),
+    ("textDocument", "file:///w/a.py"),
+    ("textDocument", {}),
+    ("textDocument", {"uri": 5}),
+    ("position", 5),
+    ("position", {}),
+    ("position", {"line": "3", "character": 4}),
+    ("position", {"line": -1, "character": 0}),
+    ("position", {"line": 0, "character": True}),
+    ("range", []),
+    ("range", {"start": AT}),
+    ("range", {"start": AT, "end": {"line": 3, "character": 3}}),
+    ("conversation", 5),
+    ("supersedes", "yes"),
+    ("supersedes", 1),
+    ("budget", 2000),
+    ("budget", {"tokens": 1.5}),
+    ("budget", {"tokens": True}),
+    ("budget", {"ratio": "half"}),
+    ("partialResultToken", 1.5),
+    ("partialResultToken", True),
+    ("workDoneToken", {}),
+    ("about", "everything"),
+    ("about", 5),
+    ("diagnostics", {}),
+    ("diagnostics", ["unused"]),
+    ("diagnostics", [{"message": 5}]),
+]
+
+
+def test_a_question_needs_nothing_else() -> None:
+    assert AskParams.read({"question": "why?"}) == AskParams("why?")
+
+
+def test_every_field_of_a_question_arrives() -> None:
+    asked = AskParams.read(
+        {
+            "question": "why?",
+            "diagnostics": [{"message": "unused", "severity": 2}, {"message": "odd"}],
+            "textDocument": DOCUMENT,
+            "range": RANGE,
+            "conversation": "c1",
+            "supersedes": True,
+            "budget": {"tokens": 100, "ratio": 1},
+            "partialResultToken": 0,
+            "workDoneToken": "w",
+            "later": "versions may send more",
+        }
+    )
+    assert asked == AskParams(
+        question="why?",
+        problems=("unused", "odd"),
+        text_document=types.TextDocumentIdentifier("file:///w/a.py"),
+        range=types.Range(types.Position(1, 0), types.Position(3, 4)),
+        conversation="c1",
+        supersedes=True,
+        budget_tokens=100,
+        budget_ratio=1.0,
+        partial_result_token=0,
+        work_done_token="w",
+    )
+
+
+@pytest.mark.parametrize("topic", Topic)
+def test_a_topic_stands_in_for_the_question(topic: Topic) -> None:
+    asked = AskParams.read({"about": topic.value, "textDocument": DOCUMENT, "position": AT})
+    assert (asked.question, asked.about) == ("", topic)
+
+
+@pytest.mark.parametrize("question", [{}, {"question": None}, {"question": " "}, {"question": "?", "about": "code"}])
+def test_a_question_or_a_topic_is_given_and_never_both(question: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="one of the two"):
+        AskParams.read({"textDocument": DOCUMENT, "range": RANGE, **question})
+
+
+@pytest.mark.parametrize("place", [{}, {"textDocument": DOCUMENT}, {"range": RANGE}])
+def test_a_topic_is_about_a_place(place: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs a textDocument"):
+        AskParams.read({"about": "code", **place})
+
+
+def test_null_is_as_good_as_nothing() -> None:
+    names = (
+        "textDocument",
+        "position",
+        "range",
+        "conversation",
+        "supersedes",
+        "budget",
+        "about",
+        "diagnostics",
+        "workDoneToken",
+    )
+    assert AskParams.read({"question": "why?", **dict.fromkeys(names)}) == AskParams("why?")
+
+
+def test_a_position_is_an_empty_range_and_a_range_wins_over_it() -> None:
+    here = types.Position(3, 4)
+    assert AskParams.read({"question": "?", "position": AT}).range == types.Range(here, here)
+    both = AskParams.read({"question": "?", "position": AT, "range": RANGE}).range
+    assert both == types.Range(types.Position(1, 0), here)
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_ASK)
+def test_a_bad_field_of_a_question_is_named(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^({name}|message|uri|line|character|start|end|tokens|ratio)\b"):
+        AskParams.read({"question": "why?", name: value})
+
+
+@pytest.mark.parametrize("value", [None, [], "why?", 5, True])
+def test_parameters_that_are_no_object_are_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="must be an object"):
+        AskParams.read(value)

@@ -1,0 +1,161 @@
+"""Every setting's default, the forms clients send them in, and what is said of bad ones."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winnow_engine.core import Budget
+from winnow_engine.index.files import FileRules
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.target.base import Sampling
+from winnow_engine.target.options import TargetOptions
+from winnow_lsp.server.settings import SETTINGS, Models, Settings
+
+DEFAULTS, _ = Settings.read()
+
+CHANGED = {
+    "drafter": "smollm2-135m",
+    "target": "/models/own.gguf",
+    "kvType": "q8_0",
+    "budget.tokens": 5,
+    "budget.ratio": 0.25,
+    "budget.earlierTokens": 0,
+    "answer.maxTokens": 7,
+    "answer.temperature": 1,
+    "answer.topP": 0.5,
+    "answer.seed": 3,
+    "files.include": ["*.py"],
+    "files.exclude": ["/docs"],
+    "files.maxBytes": 9,
+    "index.automatic": False,
+    "codeLens.enabled": True,
+}
+
+BAD: dict[str, list[Any]] = {
+    "drafter": ["", "  ", 5, None, ["a"]],
+    "target": [True],
+    "kvType": ["f64", 16, None, []],
+    "budget.tokens": [0, -1, 1.5, True, "5", None],
+    "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
+    "budget.earlierTokens": [-1, "0"],
+    "answer.maxTokens": [0, None],
+    "answer.temperature": [-1, float("inf"), float("nan"), "hot"],
+    "answer.topP": [0, 2],
+    "answer.seed": [-1, 2**32 - 1, 1.5],
+    "files.include": ["*.py", [1], None],
+    "files.exclude": ["*.py"],
+    "files.maxBytes": [0, "1 MB"],
+    "index.automatic": ["yes", 1, None],
+    "codeLens.enabled": [0],
+}
+
+
+def nested(values: dict[str, Any]) -> dict[str, Any]:
+    """`a.b` as `{"a": {"b": …}}`."""
+    document: dict[str, Any] = {}
+    for name, value in values.items():
+        *parents, last = name.split(".")
+        place = document
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = value
+    return document
+
+
+def test_the_defaults_are_the_engines_own() -> None:
+    assert DEFAULTS.models == Models(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type)
+    assert (DEFAULTS.budget, DEFAULTS.sampling, DEFAULTS.rules) == (Budget(), Sampling(), FileRules())
+    assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)
+
+
+def test_every_default_is_a_value_its_rule_allows() -> None:
+    assert [s.name for s in SETTINGS if not s.rule.allows(s.default)] == []
+
+
+def test_these_tests_know_every_setting() -> None:
+    names = [setting.name for setting in SETTINGS]
+    assert (list(CHANGED), list(BAD)) == (names, names)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_each_setting_changes_something(name: str) -> None:
+    settings, problems = Settings.read({name: CHANGED[name]})
+    assert problems == ()
+    assert settings != DEFAULTS
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        CHANGED,
+        nested(CHANGED),
+        {"winnow": nested(CHANGED)},
+        {"winnow": CHANGED},
+        {f"winnow.{name}": value for name, value in CHANGED.items()},
+    ],
+    ids=["dotted", "nested", "nested in winnow", "dotted in winnow", "dotted with winnow"],
+)
+def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
+    settings, problems = Settings.read(document)
+    assert problems == ()
+    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0")
+    assert settings.budget == Budget(5, 0.25, 0)
+    assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
+    assert settings.rules == FileRules(9, ("*.py",), ("/docs",))
+    assert (settings.index_automatic, settings.code_lens) == (False, True)
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_is_reported_and_the_default_holds(name: str, value: object) -> None:
+    settings, problems = Settings.read({name: value})
+    (problem,) = problems
+    assert f"winnow.{name} must be " in problem
+    assert f"not {value!r}; using " in problem
+    assert settings == DEFAULTS
+
+
+@pytest.mark.parametrize("value", [None, 0.5])
+def test_the_ratio_may_be_null(value: float | None) -> None:
+    settings, problems = Settings.read({"budget": {"ratio": value}})
+    assert (settings.budget.keep_ratio, problems) == (value, ())
+
+
+@pytest.mark.parametrize("name", ["bugdet.tokens", "budget", "drafters", "answer.maxTokens.x"])
+def test_an_unknown_setting_is_reported(name: str) -> None:
+    settings, problems = Settings.read({name: 1})
+    assert problems == (f"there is no setting winnow.{name}",)
+    assert settings == DEFAULTS
+
+
+@pytest.mark.parametrize("document", [5, "fast", [], [{"drafter": "x"}], True])
+def test_settings_that_are_no_object_are_reported(document: object) -> None:
+    assert Settings.read(document) == (DEFAULTS, ("the settings are not an object",))
+
+
+@pytest.mark.parametrize("document", [None, {}, {"winnow": None}, {"winnow": {}}])
+def test_no_settings_are_the_defaults(document: object) -> None:
+    assert Settings.read(document) == (DEFAULTS, ())
+
+
+def test_the_last_document_wins_and_a_problem_is_said_once() -> None:
+    first, last = {"budget": {"tokens": 5, "ratio": 9}}, {"budget": {"tokens": 6}}
+    settings, problems = Settings.read(first, None, last, {"budget": {"ratio": 9}})
+    assert settings.budget.keep_tokens == 6
+    assert len(problems) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(list(CHANGED)) | st.text(), inner),
+    max_leaves=10,
+)
+
+
+@settings(deadline=None)
+@given(documents=st.lists(JSON, max_size=3))
+def test_whatever_a_client_sends_there_are_settings(documents: list[object]) -> None:
+    settings, problems = Settings.read(*documents)
+    assert isinstance(settings, Settings)
+    assert all(problems)
