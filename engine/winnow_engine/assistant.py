@@ -78,8 +78,17 @@ class Assistant:
         self, store: Store, open_drafter: Callable[[], Drafter], open_target: Callable[[], Target] | None = None
     ) -> None:
         self._store = store
-        self.keys = Loading(lambda: KeyCache(store, open_drafter()))
+        self._open_keys = lambda: KeyCache(store, open_drafter())
+        self._open_target = open_target
+        self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
+
+    def retry(self) -> None:
+        """Open again what could not be loaded: its file may be there by now."""
+        if self.keys.error:
+            self.keys = Loading(self._open_keys)
+        if self._open_target and self.target and self.target.error:
+            self.target = Loading(self._open_target)
 
     def ask(
         self,
@@ -94,7 +103,7 @@ class Assistant:
         """Answer `question`, streaming to `on_text`. The whole way of a question, on one screen."""
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), _Clock()
-        ranked = self._rank(sources, question, clock, progress, cancellation)
+        ranked = self._rank(sources, question, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
@@ -148,16 +157,25 @@ class Assistant:
             target.close()
 
     def _rank(
-        self, sources: Sources, question: Question, clock: _Clock, progress: ProgressSink, cancellation: Cancellation
+        self,
+        sources: Sources,
+        question: Question,
+        clock: _Clock,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        needed_later: Loading[Target] | None = None,
     ) -> _Ranked:
-        """Score every unit of the workspace as it is now against the question."""
+        """Score every unit of the workspace as it is now against the question.
+
+        Gives up before the long part if what is needed afterwards is known not to load.
+        """
         with clock.stage("read"):
             workspace = read_workspace(sources, self._store, cancellation)
             code = _code_at_cursor(workspace, question)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
-            if self.target is not None:
-                self.target.raise_if_failed()
+            if needed_later is not None:
+                needed_later.raise_if_failed()
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):

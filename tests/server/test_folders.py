@@ -58,8 +58,8 @@ async def test_the_cursors_file_is_found_in_its_folder(connect, folder: Path, se
     client = await connect(folder, second)
     uri = (second / "stock.py").as_uri()
     place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 0}}
-    result = await client.spans("Explain this.", budget={"tokens": 30}, **place)
-    assert {span["location"]["uri"] for span in result["spans"]} <= {uri}
+    result = await client.spans("Explain this.", **place)
+    assert uri in {span["location"]["uri"] for span in result["spans"]}
 
 
 async def test_an_inner_folder_is_not_counted_twice(connect, folder: Path) -> None:

@@ -67,7 +67,7 @@ async def test_the_clients_watcher_is_used_where_it_offers_one(connect, own_fold
 @pytest.mark.parametrize(("editor", "watches"), [("neovim", False), ("vscode", True), ("eglot", True)])
 async def test_each_editors_watcher_is_used_if_it_has_one(connect, folder: Path, editor: str, watches: bool) -> None:
     client = await connect(folder, capabilities=EDITORS[editor])
-    await client.settled()
+    await client.spans("Anything?")
     assert bool(watchers(client)) == watches
 
 

@@ -19,7 +19,8 @@ from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
 
-_CONTEXT_STEP = 256
+# Coarse, so that a longer conversation seldom costs a new context, the KV of the last one and more memory.
+_CONTEXT_STEP = 4096
 # Room beyond the need, so that a slightly longer next prompt does not cost the KV of this one.
 _HEADROOM = 1024
 

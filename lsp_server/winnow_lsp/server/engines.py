@@ -38,7 +38,8 @@ class Engine:
         self.queue = Queue(self._tell)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        self._assistant = self._open()
+        self._assistant = Assistant(store, self._open_drafter, self._open_target)
+        self._listen()
 
     def watch(self, changed: Changed) -> None:
         """Call `changed`, for one client, when a model's state or the number of questions has."""
@@ -51,7 +52,8 @@ class Engine:
     def assistant(self) -> Assistant:
         """The assistant, with models opened again that failed: they may have been pulled in the meantime."""
         if any(loading.error for loading in self._loadings()):
-            self._assistant = self._open(before=self._assistant)
+            self._assistant.retry()
+            self._listen()
         return self._assistant
 
     @property
@@ -73,26 +75,19 @@ class Engine:
         self._store.trim(CACHE_BYTES)
         _give_memory_back()
 
+    def _open_drafter(self) -> Drafter:
+        return Drafter(locate(self.models.drafter))
+
+    def _open_target(self) -> LlamaTarget:
+        return LlamaTarget.open(locate(self.models.target), TargetOptions(kv_type=self.models.kv_type))
+
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None
         return self._assistant.keys, self._assistant.target
 
-    def _open(self, before: Assistant | None = None) -> Assistant:
-        """A new assistant, in place of one whose models did not both load."""
-
-        def drafter() -> Drafter:
-            if before is not None:
-                before.close()
-            return Drafter(locate(self.models.drafter))
-
-        def target() -> LlamaTarget:
-            return LlamaTarget.open(locate(self.models.target), TargetOptions(kv_type=self.models.kv_type))
-
-        opened = Assistant(self._store, drafter, target)
-        for loading in (opened.keys, opened.target):
-            assert loading is not None
+    def _listen(self) -> None:
+        for loading in self._loadings():
             loading.when_over(self._loaded)
-        return opened
 
     def _loaded(self) -> None:
         if not self._loop.is_closed():

@@ -66,7 +66,8 @@ class Indexer:
 
         self.running, self.error = self.running + 1, None
         try:
-            await engine.queue.background(prepare)
+            workspace = await engine.queue.background(prepare)
+            self.progress.update(done=len(workspace.files), total=len(workspace.files))
             self.fresh(seen)
         except WinnowError as error:
             self.error = str(error)

@@ -17,6 +17,7 @@ import cattrs.v
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
+    JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
@@ -138,6 +139,21 @@ class Protocol(LanguageServerProtocol):
             result_future.cancel()
         else:
             super()._run_generator(future, gen=gen, result_future=result_future)
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        """Answer a request in any case: what cannot be sent, such as data nested too deeply to echo, is an error."""
+        try:
+            super()._send_response(msg_id, result, error)
+        except (RecursionError, TypeError, ValueError) as problem:
+            told = JsonRpcInternalError(f"the result cannot be sent: {problem}").to_response_error()
+            super()._send_response(msg_id, error=told)
+
+    def _send_data(self, data: Any) -> None:
+        """Send a message. Raises what is wrong with it; pygls would only log that."""
+        assert self.writer is not None
+        body = json.dumps(data, default=self._serialize_message)
+        kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
+        self.writer.write(f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n{body}".encode("ascii"))
 
     def _is_message(self, data: dict[str, Any]) -> bool:
         identity = data.get("id", 0)

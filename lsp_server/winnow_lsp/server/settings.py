@@ -156,7 +156,8 @@ def _flat(document: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
     if not isinstance(document, dict):
         yield prefix, document
         return
-    for key, value in document.items():
+    own = {key: value for key, value in document.items() if f"{key}.".startswith(f"{SECTION}.")}
+    for key, value in (own or document).items():  # beside ours, what a client sends is for other servers
         name = f"{prefix}.{key}" if prefix else str(key).removeprefix(f"{SECTION}.")
         if name == SECTION:
             yield from _flat(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import OrderedDict
 from pathlib import Path
@@ -9,12 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer
 
 SCHEME = "winnow"
 _MOST_PAGES = 50
+_ANSWER_TIMEOUT_S = 10
 
 
 class Pages:
@@ -36,8 +39,7 @@ class Pages:
             return
         virtual = workspace is not None and workspace.text_document_content is not None
         uri = self._remember(name, text) if virtual else self._write(name, text)
-        shown = await self._server.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
-        if not shown.success:
+        if not await self._opened(uri):
             self._server.tell(types.MessageType.Info, text)
 
     def text(self, uri: str) -> str:
@@ -48,6 +50,15 @@ class Pages:
         """Remove the temporary files."""
         if self._folder is not None:
             self._folder.cleanup()
+
+    async def _opened(self, uri: str) -> bool:
+        """Whether the client says that it shows a document; the answer must not wait for one that never does."""
+        try:
+            async with asyncio.timeout(_ANSWER_TIMEOUT_S):
+                shown = await self._server.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
+        except (JsonRpcException, TimeoutError):
+            return False
+        return shown.success
 
     def _remember(self, name: str, text: str) -> str:
         uri = f"{SCHEME}:/{name}"

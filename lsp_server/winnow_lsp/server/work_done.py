@@ -89,7 +89,8 @@ async def new_token(server: WinnowServer) -> types.ProgressToken | None:
         return None
     token = str(uuid.uuid4())
     try:
-        await asyncio.wait_for(server.work_done_progress.create_async(token), _CREATE_TIMEOUT_S)
+        async with asyncio.timeout(_CREATE_TIMEOUT_S):  # not wait_for, which may swallow a cancellation
+            await server.work_done_progress.create_async(token)
     except Exception:  # a client that refuses its own offer, or does not answer, gets no progress
         return None
     return token

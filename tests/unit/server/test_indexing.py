@@ -8,10 +8,15 @@ import pytest
 
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.index.symbols import analyse
+from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_lsp.server.indexing import Indexer
 from winnow_lsp.server.queue import Queue
 
 PATIENCE_S = 30
+
+
+FILE = IndexedFile("a.py", "a.py", b"", "key", analyse("a.py", b""))
 
 
 class Slow:
@@ -21,13 +26,14 @@ class Slow:
         self.go, self.started = threading.Event(), threading.Event()
         self.error: Exception | None = None
 
-    def index(self, _sources: object, report, cancellation: Cancellation) -> None:
+    def index(self, _sources: object, report, cancellation: Cancellation) -> Workspace:
         report(Progress("index", 1, 2, 30, 60))
         self.started.set()
         while not self.go.wait(0.005):
             cancellation.check()
         if self.error:
             raise self.error
+        return Workspace((FILE, FILE))
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -
     assistant.go.set()
     await task
     assert not indexer.running
-    assert indexer.progress == {"done": 1, "total": 2, "tokens": 30, "totalTokens": 60, "staleFiles": 0}
+    assert indexer.progress == {"done": 2, "total": 2, "tokens": 30, "totalTokens": 60, "staleFiles": 0}
 
 
 async def test_it_runs_until_the_last_of_several_runs_has_ended(indexer: Indexer, assistant: Slow) -> None:

@@ -159,3 +159,8 @@ def test_whatever_a_client_sends_there_are_settings(documents: list[object]) -> 
     settings, problems = Settings.read(*documents)
     assert isinstance(settings, Settings)
     assert all(problems)
+
+
+def test_what_a_client_sends_for_other_servers_is_not_ours() -> None:
+    settings, problems = Settings.read({"winnow": {"budget": {"tokens": 7}}, "pylsp": {"plugins": {"x": 1}}})
+    assert (settings.budget.keep_tokens, problems) == (7, ())
