@@ -103,7 +103,12 @@ async def test_the_process_ends_when_its_client_is_gone_in_mid_answer(process, f
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 async def test_a_server_on_tcp_ends_when_told_even_in_mid_answer(environment, folder: Path, how) -> None:
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*SERVE, "--tcp", "127.0.0.1:0", env=environment, stderr=pipe)
+    process = await asyncio.create_subprocess_exec(
+        *(*SERVE, "--tcp", "127.0.0.1:0"),
+        env=environment,
+        stderr=pipe,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
     async with asyncio.timeout(PATIENCE_S):
         line = await process.stderr.readline()
         host, _, port = line.decode().split()[-1].rpartition(":")

@@ -31,10 +31,12 @@ class Indexer:
 
     def changed(self, uris: Iterable[str]) -> None:
         """Files have changed, on disk or in the editor."""
-        self.stale.update(uris)
+        found = set(uris)
+        if not found:
+            return
+        self.stale |= found
         self._count_stale()
-        if self.stale:
-            self.start(_SETTLE_S)
+        self.start(_SETTLE_S)
 
     def start(self, delay_s: float = 0.0) -> None:
         """Index after a while, anew if that has begun, unless the user has turned it off."""
