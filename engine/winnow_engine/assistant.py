@@ -107,7 +107,7 @@ class Assistant:
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            selection, prompt = _fitted(ranked, budget, target, sampling)
+            selection, prompt = _fitted(ranked, question, budget, target, sampling)
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(prompt, sampling, cancellation, on_text, progress)
@@ -137,7 +137,7 @@ class Assistant:
         cancellation, clock = cancellation or Cancellation(), _Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
-            selection = ranked.select(budget.tokens(ranked.workspace_tokens))
+            selection = ranked.select(question, budget.tokens(ranked.workspace_tokens))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def index(
@@ -171,8 +171,6 @@ class Assistant:
         """
         with clock.stage("read"):
             workspace = read_workspace(sources, self._store, cancellation)
-            if question.cursor is not None:
-                question = replace(question, cursor=workspace.settled(question.cursor))
             code = _code_at_cursor(workspace, question)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
@@ -183,14 +181,13 @@ class Assistant:
         with clock.stage("score"):
             evidence = _evidence(workspace, keys, cache.drafter, question, code, cancellation)
         cancellation.check()
-        return _Ranked(question, workspace, keys, fuse(evidence), cache.drafter)
+        return _Ranked(workspace, keys, fuse(evidence), cache.drafter)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A question about a workspace, with a score for each unit."""
+    """A workspace with a score for each unit."""
 
-    question: Question
     workspace: Workspace
     keys: WorkspaceKeys
     scores: Scores
@@ -200,11 +197,10 @@ class _Ranked:
     def workspace_tokens(self) -> int:
         return int(self.keys.unit_tokens.sum())
 
-    def select(self, budget_tokens: int) -> Selection:
+    def select(self, question: Question, budget_tokens: int) -> Selection:
         """The spans that fit a budget."""
         source = WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
-        cursor = self.question.cursor
-        focus = source.focus(cursor) if cursor else None
+        focus = source.focus(question.cursor) if question.cursor else None
         spans = source.spans(choose(source, self.scores.total, budget_tokens, focus), self.scores)
         stats = Stats(self.workspace_tokens, sum(span.tokens for span in spans))
         notices = (self.drafter.notice,) if self.drafter.notice else ()
@@ -234,14 +230,16 @@ def _evidence(
 _LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 
 
-def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling) -> tuple[Selection, Prompt]:
+def _fitted(
+    ranked: _Ranked, question: Question, budget: Budget, target: Target, sampling: Sampling
+) -> tuple[Selection, Prompt]:
     """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both."""
     wanted = tokens = budget.tokens(ranked.workspace_tokens)
-    asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
-    forgotten = len(ranked.question.earlier) - len(asked.earlier)
+    asked = with_latest_turns(question, budget.earlier_tokens, target.count)
+    forgotten = len(question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
     while tokens >= min(wanted, _LEAST_BUDGET):
-        selection = ranked.select(tokens)
+        selection = ranked.select(question, tokens)
         prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, asked))
         if len(prompt) <= room:
             notices = [*selection.notices]

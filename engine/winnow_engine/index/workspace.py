@@ -6,7 +6,7 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -144,13 +144,6 @@ class Workspace:
         if not 1 <= line <= count:
             raise PositionError(f"{path} has {count} lines; there is no line {line}")
         return int(self.unit_starts[number]) + enclosing(self.files[number].units, line)
-
-    def settled(self, cursor: Cursor) -> Cursor:
-        """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""
-        file = self.files[self.file_number(cursor.path)]
-        beyond = file.lines.count + 1 if file.data.endswith((b"\n", b"\r")) else 0
-        start, end = (line - 1 if line == beyond else line for line in (cursor.start_line, cursor.end_line))
-        return replace(cursor, start_line=start, end_line=end)
 
     def selected_text(self, cursor: Cursor) -> str:
         """The selected lines, or for a single line the whole unit around it."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.errors import WinnowError
 from winnow_engine.index.store import CACHE_BYTES, Store
 from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
@@ -19,8 +17,6 @@ from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
-
-_log = logging.getLogger(__name__)
 
 Changed = Callable[[], None]
 
@@ -76,10 +72,7 @@ class Engine:
         self.queue.close()
         self._assistant.close()
         del self._assistant  # its models call back to this engine: that circle would keep their weights for long
-        try:
-            self._store.trim(CACHE_BYTES)
-        except WinnowError as error:  # the cache is too large now, but whole
-            _log.warning("%s", error)
+        self._store.trim(CACHE_BYTES)
         _give_memory_back()
 
     def _open_drafter(self) -> Drafter:

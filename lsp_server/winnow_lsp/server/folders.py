@@ -97,9 +97,10 @@ def file_path(uri: str) -> Path:
 
 def _within(file: Path, root: Path) -> Path | None:
     """The file relative to the root, by name or else as links resolve; None if it is not below it."""
-    if not file.is_relative_to(root):
-        file, root = file.resolve(), root.resolve()
-    return file.relative_to(root) if file.is_relative_to(root) and file != root else None
+    for path, base in ((file, root), (file.resolve(), root.resolve())):
+        if path.is_relative_to(base) and path != base:
+            return path.relative_to(base)
+    return None
 
 
 def _named(names: Mapping[Path, str]) -> Iterator[Folder]:

@@ -31,12 +31,10 @@ class Indexer:
 
     def changed(self, uris: Iterable[str]) -> None:
         """Files have changed, on disk or in the editor."""
-        found = set(uris)
-        if not found:
-            return
-        self.stale |= found
+        self.stale.update(uris)
         self._count_stale()
-        self.start(_SETTLE_S)
+        if self.stale:
+            self.start(_SETTLE_S)
 
     def start(self, delay_s: float = 0.0) -> None:
         """Index after a while, anew if that has begun, unless the user has turned it off."""

@@ -74,8 +74,7 @@ class Queue:
         """Do what `prepare` makes while nobody asks; a question stops it, and it is made anew afterwards."""
         async with self._background_turn:
             while True:
-                while self._tickets:
-                    await self._quiet.wait()
+                await self._quiet.wait()
                 self._background = Cancellation()
                 try:
                     return await self._run(prepare(), self._background)

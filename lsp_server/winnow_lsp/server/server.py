@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -43,7 +44,7 @@ class WinnowServer(LanguageServer):
         self.folders = Folders()
         self.initial_options: object = None
         self.settings, _ = Settings.read()
-        self.conversations: dict[str, list[Turn]] = {}
+        self.conversations: defaultdict[str, list[Turn]] = defaultdict(list)
         self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
         self.questions: list[asyncio.Task[Any]] = []
         self.superseded: set[asyncio.Task[Any]] = set()
@@ -68,12 +69,10 @@ class WinnowServer(LanguageServer):
         if before is None or before.models == settings.models:
             return
         self._engine = None
-        try:
-            await self.indexer.stop()
-            if self.questions:
-                await asyncio.wait(self.questions)
-        finally:
-            await self._release(before)
+        await self.indexer.stop()
+        if self.questions:
+            await asyncio.wait(self.questions)
+        await self._release(before)
 
     def document(self, uri: str) -> TextDocument | None:
         """An open document."""
@@ -101,13 +100,11 @@ class WinnowServer(LanguageServer):
     async def leave(self) -> None:
         """Stop all work for this client and give its models back. Returns when that is done."""
         self.left = True
+        self.cancel_questions()
         self.watcher.stop()
-        tasks = self.protocol.tasks
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
         await self.indexer.stop()
+        if self.questions:
+            await asyncio.wait(self.questions)
         self.status.close()
         self.pages.close()
         if self._engine is not None:

@@ -1,7 +1,7 @@
 """The settings a client may send, in one table: names, defaults, what is allowed.
 
 Clients send them as `initializationOptions` and answer `workspace/configuration` with them. Whatever is unknown or
-out of range is reported, and what held before holds on: in the end the default.
+out of range is reported, and the default holds in its place.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Settings:
         problems: list[str] = []
         for document in documents:
             for name, value in _flat(document):
-                problem = _problem(name, value, values.get(name))
+                problem = _problem(name, value)
                 if problem is None:
                     values[name] = value
                 else:
@@ -167,10 +167,10 @@ def _flat(document: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _problem(name: str, value: Any, kept: Any) -> str | None:
+def _problem(name: str, value: Any) -> str | None:
     setting = _BY_NAME.get(name)
     if setting is None:
         return f"there is no setting {SECTION}.{name}" if name else "the settings are not an object"
     if setting.rule.allows(value):
         return None
-    return f"{SECTION}.{name} must be {setting.rule.words}, not {reprlib.repr(value)}; using {kept!r}"
+    return f"{SECTION}.{name} must be {setting.rule.words}, not {reprlib.repr(value)}; using {setting.default!r}"

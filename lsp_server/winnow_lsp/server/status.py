@@ -34,10 +34,8 @@ class Status:
         self._throttle.flush()
 
     def _send(self) -> None:
-        if self._server.left:
-            return
         document = self._document()
-        if document != self._last:
+        if document != self._last and not self._server.left:
             self._last = document
             self._server.protocol.notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
 

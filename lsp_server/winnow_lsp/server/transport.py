@@ -56,8 +56,6 @@ async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, e
     except (FramingError, ConnectionError) as error:
         _log.error("connection given up: %s", error)
     finally:
-        try:
-            await server.leave()
-        finally:
-            writer.close()
+        await server.leave()
+        writer.close()
     return server

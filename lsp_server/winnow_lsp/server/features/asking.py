@@ -40,6 +40,7 @@ def register(server: WinnowServer) -> None:
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, stream its answer, and remember it as a turn of its conversation."""
     conversation = params.conversation or str(uuid.uuid4())
+    turns = server.conversations[conversation]
     with protocol_errors(), _unfinished(server, params.supersedes):
         await server.configured.wait()
         budget, engine = _budget(server, params), server.engine
@@ -50,8 +51,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
-                earlier = tuple(server.conversations.get(conversation, ()))
-                seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
+                seen, question = frozenset(server.indexer.stale), replace(question, earlier=tuple(turns))
                 sources, assistant, sampling = server.sources(), engine.assistant(), server.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
@@ -64,7 +64,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
             finally:
                 deltas.close()
         server.indexer.fresh(seen)
-        server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
+        turns.append(Turn(question.text, answered.text))
         return {"conversation": conversation, "question": question.text, **answer_json(server.folders, answered)}
 
 

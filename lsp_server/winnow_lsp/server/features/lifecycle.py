@@ -98,11 +98,7 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
     settings, problems = Settings.read(server.initial_options, pushed)
     for problem in problems:
         server.tell(types.MessageType.Warning, f"Winnow: {problem}")
-    lenses_changed = settings.code_lens != server.settings.code_lens
     await server.use(settings)
-    lens = workspace.code_lens if workspace else None
-    if lenses_changed and lens and lens.refresh_support:
-        server.workspace_code_lens_refresh(None)
 
 
 async def _pulled(server: WinnowServer) -> object:
