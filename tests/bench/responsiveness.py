@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import tempfile
 import time
@@ -27,7 +26,7 @@ from typing import Any
 
 from client import Client, Reply, stdio_server
 from machine import median, report
-from repository import QUESTIONS, fetch
+from repository import fetch, questions
 
 _EVERY_S = 0.02
 _ALLOWED_MS, _ALLOWED_LAG_MS = 50, 20
@@ -138,10 +137,10 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=5)
     parser.add_argument("--max-tokens", type=int, default=200)
     options = parser.parse_args()
-    questions = [entry["question"] for entry in json.loads(QUESTIONS.read_text())["questions"]]
+    asked = [written.text for written in questions()]
     with tempfile.TemporaryDirectory() as scratch:
-        root = fetch(Path(scratch))
-        measured = measure(root, Path(scratch) / "cache", questions[: options.questions], options.max_tokens)
+        root = fetch()
+        measured = measure(root, Path(scratch) / "cache", asked[: options.questions], options.max_tokens)
         figures = asyncio.run(measured)
     lags = [asked["lag_ms"] for asked in figures["questions"]]
     figures["first_delta_lag_ms"] = {"median": median(lags), "max": max(lags), "allowed": _ALLOWED_LAG_MS}

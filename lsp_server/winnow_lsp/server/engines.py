@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import WinnowError
 from winnow_engine.index.store import CACHE_BYTES, Store
 from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
@@ -17,6 +19,8 @@ from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
+
+_log = logging.getLogger(__name__)
 
 Changed = Callable[[], None]
 
@@ -72,11 +76,14 @@ class Engine:
         self.queue.close()
         self._assistant.close()
         del self._assistant  # its models call back to this engine: that circle would keep their weights for long
-        self._store.trim(CACHE_BYTES)
+        try:
+            self._store.trim(CACHE_BYTES)
+        except WinnowError as error:  # the cache is too large now, but whole
+            _log.warning("%s", error)
         _give_memory_back()
 
     def _open_drafter(self) -> Drafter:
-        return Drafter(locate(self.models.drafter))
+        return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
 
     def _open_target(self) -> LlamaTarget:
         return LlamaTarget.open(locate(self.models.target), TargetOptions(kv_type=self.models.kv_type))

@@ -16,15 +16,28 @@ def protocol_errors() -> Iterator[None]:
     """Turn what is the user's to know about into a response they can read, named in `data.kind`."""
     try:
         yield
-    except (PositionError, ValueError) as error:
-        raise JsonRpcInvalidParams(str(error), data=_kind(error)) from error
+    except PositionError as error:
+        raise _invalid(error) from error
     except WinnowError as error:
         raise JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, _kind(error)) from error
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Turn a ValueError about what a request says into InvalidParams; elsewhere a ValueError is a bug of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise _invalid(error) from error
 
 
 def superseded() -> JsonRpcException:
     """How a question ends that a newer one took the place of."""
     return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
+
+
+def _invalid(error: Exception) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(str(error), data=_kind(error))
 
 
 def _kind(error: Exception) -> dict[str, str]:

@@ -20,23 +20,22 @@ from winnow_engine.index.workspace import Folder, Sources
 
 
 class Folders:
-    """The workspace folders of one client, in the order they were added."""
+    """The workspace folders of one client, in the order they were added. Never changes: a question keeps its own."""
 
-    def __init__(self) -> None:
-        self._names: dict[Path, str] = {}
-        self._folders: tuple[Folder, ...] = ()
+    def __init__(self, names: Mapping[Path, str] | None = None) -> None:
+        self._names = dict(names or {})
+        self._folders = tuple(_named(self._names))
 
     @property
     def roots(self) -> tuple[Path, ...]:
         """The folders' directories."""
         return tuple(self._names)
 
-    def change(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
-        """Add and remove folders. PositionError, with nothing changed, if one is not a `file:` URI."""
+    def changed(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> Folders:
+        """These with some added and removed. PositionError if one is not a `file:` URI."""
         gone = set(map(file_path, removed))
         new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
-        self._names = {root: name for root, name in self._names.items() if root not in gone} | new
-        self._folders = tuple(_named(self._names))
+        return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
 
     def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
         """What the engine shall read; `documents` are open ones, text by URI. WorkspaceError if there is no folder."""
@@ -97,10 +96,9 @@ def file_path(uri: str) -> Path:
 
 def _within(file: Path, root: Path) -> Path | None:
     """The file relative to the root, by name or else as links resolve; None if it is not below it."""
-    for path, base in ((file, root), (file.resolve(), root.resolve())):
-        if path.is_relative_to(base) and path != base:
-            return path.relative_to(base)
-    return None
+    if not file.is_relative_to(root):
+        file, root = file.resolve(), root.resolve()
+    return file.relative_to(root) if file.is_relative_to(root) and file != root else None
 
 
 def _named(names: Mapping[Path, str]) -> Iterator[Folder]:

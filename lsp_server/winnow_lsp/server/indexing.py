@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from winnow_engine.core import Cancellation, Progress
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer
 
 _SETTLE_S = 1.0  # after the last change; a checkout changes many files, a user types
+_MOST_S = 10.0  # after the first change, however many follow
 
 
 class Indexer:
@@ -28,18 +29,33 @@ class Indexer:
         self.error: str | None = None
         self.progress = {"done": 0, "total": 0, "tokens": 0, "totalTokens": 0, "staleFiles": 0}
         self._task: asyncio.Task[None] | None = None
+        self._quiet_at = 0.0
 
     def changed(self, uris: Iterable[str]) -> None:
         """Files have changed, on disk or in the editor."""
-        self.stale.update(uris)
+        found = set(uris)
+        if not found:
+            return
+        self.stale |= found
         self._count_stale()
-        if self.stale:
-            self.start(_SETTLE_S)
+        self._quiet_at = self._server.loop.time() + _SETTLE_S
+        if self._server.settings.index_automatic and (self._task is None or self._task.done()):
+            self._begin()
 
-    def start(self, delay_s: float = 0.0) -> None:
-        """Index after a while, anew if that has begun, unless the user has turned it off."""
+    def start(self) -> None:
+        """Index now, anew if that has begun; or stop where the user has turned it off."""
+        if self._task is not None:
+            self._task.cancel()
         if self._server.settings.index_automatic:
-            self._restart(self._after(delay_s))
+            self._quiet_at = 0.0
+            self._begin()
+        self._server.status.changed()
+
+    @property
+    def working(self) -> bool:
+        """Whether it indexes or is about to. After changes it waits for a quiet moment first."""
+        about_to = self._task is not None and not self._task.done() and not self.stale
+        return self.running > 0 or about_to
 
     def fresh(self, seen: frozenset[str]) -> None:
         """A question has just indexed the workspace, with these changes in it."""
@@ -53,7 +69,7 @@ class Indexer:
         def prepare() -> Work[Workspace]:
             nonlocal seen
             seen = frozenset(self.stale)
-            sources, assistant = self._server.sources(), engine.assistant()
+            sources, assistant = self._server.sources(self._server.folders), engine.assistant()
 
             def work(cancellation: Cancellation) -> Workspace:
                 return assistant.index(sources, report, cancellation)
@@ -82,15 +98,21 @@ class Indexer:
             self._task.cancel()
             await asyncio.wait((self._task,))
 
-    def _restart(self, work: Coroutine[None, None, None]) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        self._task = asyncio.create_task(work)
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._follow())
+        self._task.add_done_callback(lambda _: self._server.status.changed())
 
-    async def _after(self, delay_s: float) -> None:
-        await asyncio.sleep(delay_s)
-        if not self._server.folders.roots:
-            return
+    async def _follow(self) -> None:
+        """Index until nothing has changed meanwhile: what changes all the time is indexed all the same."""
+        while self._server.folders.roots:
+            await self._index_when_quiet()
+            if self.error or not self.stale:
+                return
+
+    async def _index_when_quiet(self) -> None:
+        latest = self._server.loop.time() + _MOST_S
+        while (wait := min(self._quiet_at, latest) - self._server.loop.time()) > 0:
+            await asyncio.sleep(wait)
         token = await new_token(self._server)
         async with work_done(self._server, token, "Winnow") as shown:
             try:

@@ -5,10 +5,11 @@ pygls drops a malformed request without an answer, ends the process on `exit`, a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
@@ -122,6 +123,12 @@ class Protocol(LanguageServerProtocol):
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
         """End this client's conversation; the process may have others."""
         self._server.left = True
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """The handlers that still run."""
+        running: Iterable[object] = self._request_futures.values()
+        return [task for task in running if isinstance(task, asyncio.Task) and not task.done()]
 
     @property
     def orderly(self) -> bool:

@@ -74,7 +74,8 @@ class Queue:
         """Do what `prepare` makes while nobody asks; a question stops it, and it is made anew afterwards."""
         async with self._background_turn:
             while True:
-                await self._quiet.wait()
+                while self._tickets:
+                    await self._quiet.wait()
                 self._background = Cancellation()
                 try:
                     return await self._run(prepare(), self._background)

@@ -49,6 +49,8 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
     document = {
         "workspaceTokens": stats.workspace_tokens,
         "keptTokens": stats.kept_tokens,
+        "budgetTokens": stats.budget_tokens,
+        "answerProbability": stats.answer_probability,
         "stages": {name: round(seconds, 3) for name, seconds in stats.stages.items()},
         "promptTokens": stats.prompt_tokens,
         "reusedTokens": stats.reused_tokens,

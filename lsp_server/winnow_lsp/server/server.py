@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -44,7 +43,7 @@ class WinnowServer(LanguageServer):
         self.folders = Folders()
         self.initial_options: object = None
         self.settings, _ = Settings.read()
-        self.conversations: defaultdict[str, list[Turn]] = defaultdict(list)
+        self.conversations: dict[str, list[Turn]] = {}
         self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
         self.questions: list[asyncio.Task[Any]] = []
         self.superseded: set[asyncio.Task[Any]] = set()
@@ -69,19 +68,21 @@ class WinnowServer(LanguageServer):
         if before is None or before.models == settings.models:
             return
         self._engine = None
-        await self.indexer.stop()
-        if self.questions:
-            await asyncio.wait(self.questions)
-        await self._release(before)
+        try:
+            await self.indexer.stop()
+            if self.questions:
+                await asyncio.wait(self.questions)
+        finally:
+            await self._release(before)
 
     def document(self, uri: str) -> TextDocument | None:
         """An open document."""
         return next((d for d in self.workspace.text_documents.values() if d.uri == uri), None)
 
-    def sources(self) -> Sources:
-        """The workspace as it is now, open documents as they are in the editor. WorkspaceError without a folder."""
+    def sources(self, folders: Folders) -> Sources:
+        """The folders as they are now, open documents as they are in the editor. WorkspaceError without a folder."""
         documents = {document.uri: document.source for document in self.workspace.text_documents.values()}
-        return self.folders.sources(self.settings.rules, documents)
+        return folders.sources(self.settings.rules, documents)
 
     def tell(self, kind: types.MessageType, message: str) -> None:
         """Show a message to the user."""
@@ -100,11 +101,13 @@ class WinnowServer(LanguageServer):
     async def leave(self) -> None:
         """Stop all work for this client and give its models back. Returns when that is done."""
         self.left = True
-        self.cancel_questions()
         self.watcher.stop()
+        tasks = self.protocol.tasks
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
         await self.indexer.stop()
-        if self.questions:
-            await asyncio.wait(self.questions)
         self.status.close()
         self.pages.close()
         if self._engine is not None:

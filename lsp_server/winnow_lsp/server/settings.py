@@ -1,7 +1,7 @@
 """The settings a client may send, in one table: names, defaults, what is allowed.
 
 Clients send them as `initializationOptions` and answer `workspace/configuration` with them. Whatever is unknown or
-out of range is reported, and the default holds in its place.
+out of range is reported, and what held before holds on: in the end the default.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from winnow_engine.target.base import Sampling
 from winnow_engine.target.options import KvType, TargetOptions
 
 SECTION = "winnow"
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ def _or_null(rule: Rule) -> Rule:
     return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value), kinds)
 
 
+def _or_auto(rule: Rule) -> Rule:
+    schema = {"anyOf": [dict(rule.schema), {"const": AUTO}]}
+    return Rule(f"{rule.words}, or {AUTO}", lambda value: value == AUTO or rule.allows(value), schema)
+
+
 def _all_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
@@ -78,7 +84,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "kvType", TargetOptions().kv_type, _choice("f16", "q8_0", "q4_0"), "How the target stores keys and values."
     ),
-    Setting("budget.tokens", Budget().keep_tokens, _whole(1), "Tokens of the workspace to keep for a question."),
+    Setting(
+        "budget.tokens",
+        AUTO,
+        _or_auto(_whole(1)),
+        "Tokens of the workspace to keep for a question; auto: as many as the answer seems to need, at most 6,000.",
+    ),
     Setting("budget.ratio", None, _or_null(_SHARE), "Or the share of the workspace to keep."),
     Setting(
         "budget.earlierTokens", Budget().earlier_tokens, _whole(0), "Tokens of a conversation's earlier turns to keep."
@@ -128,7 +139,7 @@ class Settings:
         problems: list[str] = []
         for document in documents:
             for name, value in _flat(document):
-                problem = _problem(name, value)
+                problem = _problem(name, value, values.get(name))
                 if problem is None:
                     values[name] = value
                 else:
@@ -138,10 +149,11 @@ class Settings:
     @classmethod
     def _of(cls, values: Mapping[str, Any]) -> Settings:
         answer = (values[f"answer.{name}"] for name in ("temperature", "topP", "seed", "maxTokens"))
+        tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
             models=Models(values["drafter"], values["target"], values["kvType"]),
-            budget=Budget(values["budget.tokens"], values["budget.ratio"], values["budget.earlierTokens"]),
+            budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),
             index_automatic=values["index.automatic"],
@@ -167,10 +179,10 @@ def _flat(document: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _problem(name: str, value: Any) -> str | None:
+def _problem(name: str, value: Any, kept: Any) -> str | None:
     setting = _BY_NAME.get(name)
     if setting is None:
         return f"there is no setting {SECTION}.{name}" if name else "the settings are not an object"
     if setting.rule.allows(value):
         return None
-    return f"{SECTION}.{name} must be {setting.rule.words}, not {reprlib.repr(value)}; using {setting.default!r}"
+    return f"{SECTION}.{name} must be {setting.rule.words}, not {reprlib.repr(value)}; using {kept!r}"

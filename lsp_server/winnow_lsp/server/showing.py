@@ -29,16 +29,22 @@ class Pages:
         self._folder: TemporaryDirectory[str] | None = None
         self._count = 0
 
+    @property
+    def virtual(self) -> bool:
+        """Whether the client reads virtual documents once it is told of their scheme."""
+        workspace = self._server.client_capabilities.workspace
+        content = workspace.text_document_content if workspace else None
+        return bool(content and content.dynamic_registration)
+
     async def show(self, title: str, text: str) -> None:
         """Show Markdown to the user, as well as the client can."""
         self._count += 1
         name = f"{self._count}-{_slug(title)}.md"
-        window, workspace = self._server.client_capabilities.window, self._server.client_capabilities.workspace
+        window = self._server.client_capabilities.window
         if not (window and window.show_document and window.show_document.support):
             self._server.tell(types.MessageType.Info, text)
             return
-        virtual = workspace is not None and workspace.text_document_content is not None
-        uri = self._remember(name, text) if virtual else self._write(name, text)
+        uri = self._remember(name, text) if self.virtual else self._write(name, text)
         if not await self._opened(uri):
             self._server.tell(types.MessageType.Info, text)
 

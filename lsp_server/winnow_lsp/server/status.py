@@ -34,8 +34,10 @@ class Status:
         self._throttle.flush()
 
     def _send(self) -> None:
+        if self._server.left:
+            return
         document = self._document()
-        if document != self._last and not self._server.left:
+        if document != self._last:
             self._last = document
             self._server.protocol.notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
 
@@ -61,7 +63,7 @@ class Status:
             return "answering", f"answering{waiting}"
         if indexer.error:
             return "error", indexer.error
-        if indexer.running:
+        if indexer.working:
             done, total = indexer.progress["done"], indexer.progress["total"]
             return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
         if "loading" in (drafter.state, target.state):

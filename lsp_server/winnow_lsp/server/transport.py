@@ -56,6 +56,8 @@ async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, e
     except (FramingError, ConnectionError) as error:
         _log.error("connection given up: %s", error)
     finally:
-        await server.leave()
-        writer.close()
+        try:
+            await server.leave()
+        finally:
+            writer.close()
     return server

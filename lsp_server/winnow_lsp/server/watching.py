@@ -40,15 +40,17 @@ class Watcher:
         self._server = server
         self._observer: BaseObserver | None = None
         self._registered = False
+        self._starting = asyncio.Lock()  # the folders may change while they are being scheduled
 
     async def start(self) -> None:
         """Watch the folders as they are now; call it again when they change."""
         if not self._by_client:
-            observer = await asyncio.to_thread(self._observe, self._server.folders.roots)
-            self.stop()
-            self._observer = observer
-            if self._server.left:  # meanwhile
+            async with self._starting:
+                observer = await asyncio.to_thread(self._observe, self._server.folders.roots)
                 self.stop()
+                self._observer = observer
+                if self._server.left:  # meanwhile
+                    self.stop()
         elif not self._registered:  # one pattern stands for all folders, those to come too
             self._registered = True
             self._register()

@@ -21,9 +21,7 @@ def workspace_folder(root: Path, name: str = "") -> types.WorkspaceFolder:
 
 
 def folders(*roots: Path) -> Folders:
-    made = Folders()
-    made.change([workspace_folder(root) for root in roots])
-    return made
+    return Folders().changed([workspace_folder(root) for root in roots])
 
 
 def lines(first: int, last: int, character: int = 5) -> types.Range:
@@ -52,8 +50,7 @@ def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_the_name_a_client_gives_is_used(tmp_path: Path) -> None:
-    both = Folders()
-    both.change([workspace_folder(tmp_path / "x", "back/end"), workspace_folder(tmp_path / "y")])
+    both = Folders().changed([workspace_folder(tmp_path / "x", "back/end"), workspace_folder(tmp_path / "y")])
     assert both.path((tmp_path / "x" / "a.py").as_uri()) == "back-end/a.py"
 
 
@@ -65,9 +62,9 @@ def test_a_file_under_two_folders_belongs_to_the_inner_one(tmp_path: Path) -> No
 def test_folders_come_and_go(tmp_path: Path) -> None:
     left, right = tmp_path / "left", tmp_path / "right"
     changing = folders(left)
-    changing.change([workspace_folder(right)])
+    changing = changing.changed([workspace_folder(right)])
     assert changing.roots == (left, right)
-    changing.change([], [left.as_uri(), (tmp_path / "never").as_uri()])
+    changing = changing.changed([], [left.as_uri(), (tmp_path / "never").as_uri()])
     assert changing.roots == (right,)
     assert changing.path((right / "a.py").as_uri()) == "a.py"
     assert changing.find((left / "a.py").as_uri()) is None
@@ -75,14 +72,14 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
 
 def test_a_trailing_slash_is_the_same_folder(tmp_path: Path) -> None:
     one = folders(tmp_path)
-    one.change([types.WorkspaceFolder(tmp_path.as_uri() + "/", "")])
+    one.changed([types.WorkspaceFolder(tmp_path.as_uri() + "/", "")])
     assert one.roots == (tmp_path,)
 
 
 def test_a_folder_that_is_no_file_uri_changes_nothing(tmp_path: Path) -> None:
     one = folders(tmp_path)
     with pytest.raises(PositionError, match="not a file"):
-        one.change([workspace_folder(tmp_path / "new"), types.WorkspaceFolder("vscode-remote://ssh/x", "x")])
+        one.changed([workspace_folder(tmp_path / "new"), types.WorkspaceFolder("vscode-remote://ssh/x", "x")])
     assert one.roots == (tmp_path,)
 
 

@@ -5,11 +5,13 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from lsprotocol import types
 
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_lsp.server import indexing
 from winnow_lsp.server.indexing import Indexer
 from winnow_lsp.server.queue import Queue
 
@@ -47,12 +49,16 @@ async def indexer(assistant: Slow):
     made = Indexer(
         SimpleNamespace(
             engine=SimpleNamespace(queue=queue, assistant=lambda: assistant),
-            sources=lambda: None,
+            sources=lambda _folders: None,
             status=SimpleNamespace(changed=lambda: None),
             loop=asyncio.get_running_loop(),
+            folders=SimpleNamespace(roots=("root",)),
+            settings=SimpleNamespace(index_automatic=True),
+            client_capabilities=types.ClientCapabilities(),
         )
     )
     yield made
+    await made.stop()
     queue.close()
 
 
@@ -101,3 +107,28 @@ async def test_an_error_is_kept_until_the_next_run(indexer: Indexer, assistant: 
     assistant.error = None
     await indexer.run(SILENT)
     assert indexer.error is None
+
+
+async def test_changes_that_never_cease_neither_end_a_run_nor_put_it_off_for_ever(
+    indexer: Indexer, assistant: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_SETTLE_S", 0.1)
+    monkeypatch.setattr(indexing, "_MOST_S", 0.3)
+    async with asyncio.timeout(PATIENCE_S):
+        while not assistant.started.is_set():
+            indexer.changed(["a"])
+            await asyncio.sleep(0.01)
+        indexer.changed(["b"])
+        assistant.go.set()
+        while indexer.stale:
+            await asyncio.sleep(0.01)
+
+
+async def test_indexing_stops_where_it_is_turned_off(indexer: Indexer, assistant: Slow) -> None:
+    indexer.start()
+    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
+    indexer._server.settings.index_automatic = False
+    indexer.start()
+    async with asyncio.timeout(PATIENCE_S):
+        while indexer.working:
+            await asyncio.sleep(0.01)

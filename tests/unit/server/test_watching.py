@@ -22,7 +22,7 @@ class Server:
         self.loop, self.left = asyncio.get_running_loop(), False
         self.client_capabilities = types.ClientCapabilities()
         self.folders = Folders()
-        self.folders.change(types.WorkspaceFolder(root.as_uri(), root.name) for root in roots)
+        self.folders = self.folders.changed(types.WorkspaceFolder(root.as_uri(), root.name) for root in roots)
         self.changed: set[str] = set()
         self.indexer = SimpleNamespace(changed=self.changed.update)
         self.watcher = Watcher(self)

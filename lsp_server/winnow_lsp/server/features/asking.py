@@ -13,7 +13,7 @@ from winnow_engine.assistant import Answer, Selection
 from winnow_engine.core import Budget, Cancellation, Question, Turn
 from winnow_engine.questions import ask_about
 from winnow_lsp.server.deltas import Deltas
-from winnow_lsp.server.errors import protocol_errors, superseded
+from winnow_lsp.server.errors import parsing, protocol_errors, superseded
 from winnow_lsp.server.messages import ASK, SPANS, AskParams
 from winnow_lsp.server.queue import Work
 from winnow_lsp.server.results import answer_json, selection_json
@@ -40,10 +40,9 @@ def register(server: WinnowServer) -> None:
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, stream its answer, and remember it as a turn of its conversation."""
     conversation = params.conversation or str(uuid.uuid4())
-    turns = server.conversations[conversation]
     with protocol_errors(), _unfinished(server, params.supersedes):
         await server.configured.wait()
-        budget, engine = _budget(server, params), server.engine
+        budget, engine, folders = _budget(server, params), server.engine, server.folders
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
             deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: shown.say("answering", 100))
@@ -51,8 +50,9 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
-                seen, question = frozenset(server.indexer.stale), replace(question, earlier=tuple(turns))
-                sources, assistant, sampling = server.sources(), engine.assistant(), server.settings.sampling
+                earlier = tuple(server.conversations.get(conversation, ()))
+                seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
+                sources, assistant, sampling = server.sources(folders), engine.assistant(), server.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(sources, question, budget, sampling, deltas.add, shown.report, cancellation)
@@ -64,47 +64,52 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
             finally:
                 deltas.close()
         server.indexer.fresh(seen)
-        turns.append(Turn(question.text, answered.text))
-        return {"conversation": conversation, "question": question.text, **answer_json(server.folders, answered)}
+        server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
+        return {"conversation": conversation, "question": question.text, **answer_json(folders, answered)}
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and say what the target would see for it."""
     with protocol_errors(), _unfinished(server, params.supersedes):
         await server.configured.wait()
-        budget, engine = _budget(server, params), server.engine
+        budget, engine, folders = _budget(server, params), server.engine, server.folders
         async with work_done(server, params.work_done_token, "Winnow") as shown:
             shown.begin()
-            question = await _question(server, params)
+            seen, question = frozenset[str](), await _question(server, params)
 
             def prepare() -> Work[Selection]:
-                sources, assistant = server.sources(), engine.assistant()
+                nonlocal seen
+                seen = frozenset(server.indexer.stale)
+                sources, assistant = server.sources(folders), engine.assistant()
                 return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
 
             selected = await engine.queue.question(prepare, _moved(engine, shown))
-        return {"question": question.text, **selection_json(server.folders, selected)}
+        server.indexer.fresh(seen)
+        return {"question": question.text, **selection_json(folders, selected)}
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
     """The question of a request. PositionError for a document outside of the workspace."""
-    if params.text_document is None:
-        return Question(params.question)
+    if params.text_document is None or params.range is None:
+        if params.text_document is not None:
+            server.folders.path(params.text_document.uri)
+        with parsing():
+            return Question(params.question)
     uri = params.text_document.uri
-    server.folders.path(uri)
-    if params.range is None:
-        return Question(params.question)
-    cursor = server.folders.cursor(uri, params.range)
-    if params.about is None:
-        return Question(params.question, cursor)
+    with parsing():
+        cursor = server.folders.cursor(uri, params.range)
+        if params.about is None:
+            return Question(params.question, cursor)
     return ask_about(params.about, cursor, await symbol_at(server, uri, params.range), params.problems)
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
     budget = server.settings.budget
-    if params.budget_tokens is not None:
-        budget = replace(budget, keep_tokens=params.budget_tokens, keep_ratio=None)
-    if params.budget_ratio is not None:
-        budget = replace(budget, keep_ratio=params.budget_ratio)
+    with parsing():
+        if params.budget_tokens is not None:
+            budget = replace(budget, keep_tokens=params.budget_tokens, keep_ratio=None)
+        if params.budget_ratio is not None:
+            budget = replace(budget, keep_ratio=params.budget_ratio)
     return budget
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from lsprotocol import types
 
-from winnow_lsp.server.errors import protocol_errors
+from winnow_lsp.server.errors import parsing, protocol_errors
 from winnow_lsp.server.features.asking import answer, select
 from winnow_lsp.server.markdown import answer_page, spans_page
 from winnow_lsp.server.messages import AskParams
@@ -39,7 +39,7 @@ def _bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCom
 
 
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await _with_token(server, params, AskParams.read(_argument(params)))
+    asked = await _with_token(server, params, _asked(params))
     result = await answer(server, asked)
     title = result["question"].partition("\n")[0]
     await server.pages.show(title, answer_page(title, result))
@@ -47,7 +47,7 @@ async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict
 
 
 async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await _with_token(server, params, AskParams.read(_argument(params)))
+    asked = await _with_token(server, params, _asked(params))
     result = await select(server, asked)
     title = result["question"].partition("\n")[0]
     await server.pages.show(title, spans_page(title, result))
@@ -75,10 +75,11 @@ _HANDLERS: dict[str, Handler] = {
 }
 
 
-def _argument(params: types.ExecuteCommandParams) -> object:
-    if not params.arguments or len(params.arguments) != 1:
-        raise ValueError(f"{params.command} takes one argument, an object")
-    return params.arguments[0]
+def _asked(params: types.ExecuteCommandParams) -> AskParams:
+    with parsing():
+        if not params.arguments or len(params.arguments) != 1:
+            raise ValueError(f"{params.command} takes one argument, an object")
+        return AskParams.read(params.arguments[0])
 
 
 async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:

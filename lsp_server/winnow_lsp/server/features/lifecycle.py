@@ -33,7 +33,6 @@ def register(server: WinnowServer) -> None:
     async def initialized(_params: types.InitializedParams) -> None:
         await _configure(server, None)
         server.configured.set()
-        server.status.changed()
         server.indexer.start()
         _register_content(server)
         await server.watcher.start()
@@ -85,7 +84,7 @@ def _folders(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
 
 def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
     try:
-        server.folders.change(added, removed)
+        server.folders = server.folders.changed(added, removed)
     except PositionError as error:
         server.tell(types.MessageType.Error, f"Winnow: {error}")
 
@@ -98,7 +97,11 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
     settings, problems = Settings.read(server.initial_options, pushed)
     for problem in problems:
         server.tell(types.MessageType.Warning, f"Winnow: {problem}")
+    lenses_changed = settings.code_lens != server.settings.code_lens
     await server.use(settings)
+    lens = workspace.code_lens if workspace else None
+    if lenses_changed and lens and lens.refresh_support:
+        server.workspace_code_lens_refresh(None)
 
 
 async def _pulled(server: WinnowServer) -> object:
@@ -115,9 +118,7 @@ async def _pulled(server: WinnowServer) -> object:
 
 def _register_content(server: WinnowServer) -> None:
     """pygls does not advertise `workspace/textDocumentContent`; clients that know it take a registration."""
-    workspace = server.client_capabilities.workspace
-    content = workspace.text_document_content if workspace else None
-    if content is None or not content.dynamic_registration:
+    if not server.pages.virtual:
         return
     options = types.TextDocumentContentRegistrationOptions(schemes=[SCHEME])
     registration = types.Registration("winnow-content", types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options)
