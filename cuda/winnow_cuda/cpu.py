@@ -14,7 +14,8 @@ from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.segment_attention import segment_attention
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, LayerWeights, Weights
+from winnow_cuda.readout import read_keys
+from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Weights
 
 # Rows of the feed-forward block taken at once: its 9,728-wide activations stay in cache and below the size
 # from which malloc maps, and so page-faults, every buffer anew.
@@ -37,16 +38,21 @@ class _Pass:
     offsets: Int64
     cos: Float32
     sin: Float32
+    prefix: list[_PrefixLayer]
 
 
 class CpuEncoder:
     """Runs `weights` behind a fixed prefix of token ids, whose keys and values are computed once."""
 
+    # One full segment, or many short ones: enough rows to keep BLAS at speed, small enough to cancel.
+    batch_tokens = 2048
+    parallel = True
+
     def __init__(self, weights: Weights, prefix: Int32) -> None:
         self._weights = weights
         shape = weights.shape
         nothing = np.empty((0, shape.kv_heads, shape.head_dim), np.float32)
-        self._prefix = [_PrefixLayer(nothing, nothing)] * shape.layers
+        self._prefix = self._nothing = [_PrefixLayer(nothing, nothing)] * shape.layers
         if len(prefix):
             positions = np.arange(len(prefix), dtype=np.int32)
             self._prefix = self._prefix_layers(Batch(prefix, positions, np.array([0, len(prefix)])))
@@ -59,7 +65,7 @@ class CpuEncoder:
     ) -> Encoded:
         """As `Encoder.encode`; allocates about 30 KB a token of the batch."""
         state, queries, keys = self._start(batch), {}, {}
-        for index, (layer, prefix) in enumerate(zip(self._weights.layers, self._prefix, strict=True)):
+        for index, (layer, prefix) in enumerate(zip(self._weights.layers, state.prefix, strict=True)):
             q, k, _, _ = self._layer(state, layer, prefix)
             if between_layers is not None:
                 between_layers()
@@ -67,10 +73,16 @@ class CpuEncoder:
                 queries[index], keys[index] = q, k
         return Encoded(state.x, queries, keys)
 
+    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
+        """As `Encoder.encode_keys`."""
+        assert self._weights.readout is not None
+        return read_keys(self.encode(batch, between_layers=between_layers).hidden, runs, self._weights.readout)
+
     def _start(self, batch: Batch) -> _Pass:
         shape = self._weights.shape
         cos, sin = rope_table(batch.positions, shape.head_dim, shape.rope_base)
-        return _Pass(self._weights.embedding.rows(batch.ids), batch.offsets, cos, sin)
+        prefix = self._prefix if batch.sparse is None else self._nothing
+        return _Pass(self._weights.embedding.rows(batch.ids), batch.offsets, cos, sin, prefix)
 
     def _prefix_layers(self, batch: Batch) -> list[_PrefixLayer]:
         state, found = self._start(batch), []

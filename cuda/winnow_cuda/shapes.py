@@ -63,29 +63,71 @@ class LayerWeights:
 class EmbeddingTable(Protocol):
     """Rows of the token embedding; a quantised table decodes only the rows asked for."""
 
+    def __len__(self) -> int:
+        """Tokens of the vocabulary."""
+
     def rows(self, ids: Int32) -> Float32:
         """Embeddings [T, width] of token ids [T]."""
 
 
 @dataclass(frozen=True, slots=True)
+class KeyHead:
+    """A trained linear head on standardised hidden states (`ops/standardise.py`): matrix · x̂, all float32."""
+
+    matrix: Float32  # [columns, width]
+    mean: Float32  # [width]
+    deviation: Float32
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """What turns hidden states into keys.
+
+    token: 64 columns, a token's key. unit: 256 columns, a token's share in the vector of its unit, and one more, the
+    logit of its weight there.
+    """
+
+    token: KeyHead
+    unit: KeyHead
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
-    """A drafter's embedding and its first `shape.layers` layers."""
+    """A drafter's embedding, its first `shape.layers` layers, and what reads keys off the last of them, if trained."""
 
     shape: TransformerShape
     embedding: EmbeddingTable
     layers: tuple[LayerWeights, ...]
+    readout: Readout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """FlashPrefill's rule (`ops/flash_prefill.py`), as published: alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for
+    Llama; the first `sink` key blocks, the nearest `window` and, for the last `last` query blocks, all of them are kept
+    whatever they score."""
+
+    alpha: float
+    sink: int = 2
+    window: int = 4
+    last: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Sequences packed end to end; each attends to the shared prefix and causally to itself.
 
-    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]).
+    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse` it is one
+    sequence without the prefix, which a GPU lets attend by that rule, and the CPU to all of itself.
     """
 
     ids: Int32
     positions: Int32
     offsets: Int64
+    sparse: Selection | None = None
+
+    def __post_init__(self) -> None:
+        assert self.sparse is None or len(self.offsets) == 2, "a sparse batch is one sequence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +144,24 @@ class Encoded:
     keys: dict[int, Float32]
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What a readout gives for R runs of S rows together: codes int8 [S, 64] with scales float32 [S], one a row, and
+    sums float32 [R, 256], one a run (`ops/quantise_keys.py`, `ops/pool_runs.py`)."""
+
+    codes: Int8
+    scales: Float32
+    sums: Float32
+
+
 class Encoder(Protocol):
-    """A drafter's first layers on some device. Safe to call from several threads."""
+    """A drafter's first layers on some device. Safe to call from several threads.
+
+    batch_tokens is how many tokens are worth encoding in one call; parallel, whether calls at once help each other.
+    """
+
+    batch_tokens: int
+    parallel: bool
 
     def encode(
         self,
@@ -112,3 +170,7 @@ class Encoder(Protocol):
         between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
         """Run `batch`, keeping the queries and keys of layers `taps`; what `between_layers` raises ends the pass."""
+
+    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
+        """Run `batch` and read keys off its rows runs[r, 0]:runs[r, 1], int32 [R, 2] in ascending order, each inside
+        one sequence. Only for weights with a readout."""

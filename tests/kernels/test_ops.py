@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
-from winnow_cuda.ops.quantise import quantise_rows, quantise_rows_numpy
+from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
+from winnow_cuda.ops.quantise_keys import pack_nibbles, quantise_keys, quantise_keys_numpy, unpack_nibbles
 from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
 from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
 from winnow_cuda.ops.segment_attention import segment_attention, segment_attention_numpy
+from winnow_cuda.ops.standardise import standardise, standardise_numpy
 from winnow_cuda.ops.swiglu import swiglu, swiglu_numpy
 from winnow_cuda.ops.unit_mass import unit_mass, unit_mass_numpy
+from winnow_cuda.ops.unit_products import unit_products, unit_products_numpy
 
 RTOL = 2e-5  # float32 kernels against float64 twins
 
@@ -87,14 +90,37 @@ def test_segment_attention_cannot_see_the_future_or_other_segments() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 64), (130, 7)])
-def test_quantise_rows(shape: tuple[int, int]) -> None:
-    x = normal(14, *shape)
+def test_quantise_keys(shape: tuple[int, int]) -> None:
+    x = normal(14, *shape) * 9
     x[0] = 0
-    codes, scales = quantise_rows(x)
-    expected_codes, expected_scales = quantise_rows_numpy(x)
+    codes, scales = quantise_keys(x)
+    expected_codes, expected_scales = quantise_keys_numpy(x)
     np.testing.assert_array_equal(codes, expected_codes)
-    np.testing.assert_allclose(scales, expected_scales, rtol=1e-6)
-    assert np.abs(codes * scales[:, None] - x).max() <= scales.max() / 2 * 1.001
+    np.testing.assert_allclose(scales, expected_scales, rtol=1e-5)
+    unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    assert np.abs(codes * scales[:, None] - unit).max() <= scales.max() / 2 * 1.001
+
+
+def test_nibbles_hold_unit_vectors() -> None:
+    x = normal(27, 9, 64)
+    x[3] = 0
+    packed, scales = pack_nibbles(x)
+    assert packed.shape == (9, 32)
+    unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    assert np.abs(unpack_nibbles(packed) * scales[:, None] - unit).max() <= scales.max() / 2 * 1.001
+
+
+@pytest.mark.parametrize("shape", [(1, 64), (7, 896), (33, 100)])
+def test_standardise(shape: tuple[int, int]) -> None:
+    x, mean, deviation = normal(20, *shape) * 30, normal(21, shape[1]), 0.3 + np.abs(normal(22, shape[1]))
+    assert relative_error(standardise(x, mean, deviation), standardise_numpy(x, mean, deviation)) < RTOL
+
+
+@pytest.mark.parametrize("runs", [[(0, 1)], [(2, 2), (0, 5), (7, 8)], [(1, 9), (9, 40)]])
+def test_pool_runs(runs: list[tuple[int, int]]) -> None:
+    y, logits, borders = normal(23, 40, 7), normal(24, 40) * 20, np.array(runs, np.int32)
+    y[4] = 0
+    assert relative_error(pool_runs(y, logits, borders), pool_runs_numpy(y, logits, borders)) < RTOL
 
 
 UNIT_LENGTHS = [[1], [3, 1, 8], [5000, 1, 4000, 9000], [0, 4, 0, 0, 9]]
@@ -102,7 +128,8 @@ UNIT_LENGTHS = [[1], [3, 1, 8], [5000, 1, 4000, 9000], [0, 4, 0, 0, 9]]
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
 def test_maxsim(lengths: list[int]) -> None:
-    codes, scales = quantise_rows(normal(15, sum(lengths), 64))
+    codes, wide = quantise_keys(normal(15, sum(lengths), 64))
+    scales = wide.astype(np.float16)
     offsets, queries = np.cumsum([0, *lengths]), normal(16, 11, 64)
     weights = np.abs(normal(17, 11))
     actual = maxsim(codes, scales, offsets, queries, weights)
@@ -125,3 +152,8 @@ def test_scoring_nothing_gives_no_scores() -> None:
         0,
     )
     assert unit_mass(np.empty((0, 64), np.float16), nothing, normal(1, 2, 64))[0].shape == (0, 2)
+
+
+def test_unit_products() -> None:
+    vectors, query = normal(25, 5, 33).astype(np.float16), normal(26, 33)
+    assert relative_error(unit_products(vectors, query), unit_products_numpy(vectors, query)) < RTOL

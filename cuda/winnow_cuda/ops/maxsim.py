@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Float32, Int8, Int64
 
 _BLOCK = 8192  # keys decoded at once: 2 MB of float32 at 64 columns
-_NOTHING = np.float32(-1e30)
+NOTHING = np.float32(-1e30)
 
 
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
@@ -27,21 +28,23 @@ def _unit_maxima(similarity: Float32, first: int, offsets: Int64, unit: int, bes
     return unit
 
 
-def maxsim(codes: Int8, scales: Float32, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
-    """Score units: codes int8 [S, D], scales float32 [S], unit u = rows offsets[u]:offsets[u+1] (int64 [U+1]),
+def maxsim(codes: Int8, scales: NDArray[np.float16], offsets: Int64, queries: Float32, weights: Float32) -> Float32:
+    """Score units: codes int8 [S, D], scales float16 [S], unit u = rows offsets[u]:offsets[u+1] (int64 [U+1]),
     queries float32 [N, D], weights float32 [N] → float32 [U]. A unit without keys scores -1e30."""
-    best = np.full((len(offsets) - 1, len(queries)), _NOTHING, np.float32)
+    best = np.full((len(offsets) - 1, len(queries)), NOTHING, np.float32)
     transposed = np.ascontiguousarray(queries.T)
     unit = 0
     for first in range(0, len(codes), _BLOCK):
-        keys = codes[first : first + _BLOCK] * scales[first : first + _BLOCK, None]
+        keys = codes[first : first + _BLOCK] * scales[first : first + _BLOCK, None].astype(np.float32)
         unit = _unit_maxima(keys @ transposed, first, offsets, unit, best)
     return np.asarray(best @ (weights / weights.sum()), np.float32)
 
 
-def maxsim_numpy(codes: Int8, scales: Float32, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
+def maxsim_numpy(
+    codes: Int8, scales: NDArray[np.float16], offsets: Int64, queries: Float32, weights: Float32
+) -> Float32:
     """The twin of `maxsim`."""
     similarity = (codes.astype(np.float64) * scales[:, None]) @ queries.T.astype(np.float64)
-    rows = [similarity[a:b].max(0, initial=_NOTHING) for a, b in pairwise(offsets)]
+    rows = [similarity[a:b].max(0, initial=NOTHING) for a, b in pairwise(offsets)]
     best = np.stack(rows) if rows else np.empty((0, len(queries)))
     return np.asarray(best @ (weights / weights.sum()), np.float32)

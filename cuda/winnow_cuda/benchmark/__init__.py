@@ -1,0 +1,1 @@
+"""What `winnow bench` measures."""

@@ -1,0 +1,255 @@
+"""The CUDA device: whether there is one to use, its memory, and launching kernels on it.
+
+Everything runs on the legacy default stream, so launches and copies happen in the order they are called in, with
+those of cuBLAS. A `Device` may be used by one thread at a time; whoever shares one holds its `lock`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from winnow_cuda.ops.gpu.kernel import Kernel
+
+LEAST_CAPABILITY = (8, 0)
+_SPARE_BYTES = 1 << 20  # the driver takes up to a millisecond for an allocation; a question needs a dozen small ones
+_CTYPES = {"i32": ctypes.c_int32, "f32": ctypes.c_float}
+
+
+class DeviceError(Exception):
+    """The driver refused a call; the message has its name and code."""
+
+
+class OutOfDeviceMemoryError(DeviceError):
+    """The device's memory does not hold what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether the GPU backend can run here, and why or why not, in words for the user."""
+
+    usable: bool
+    reason: str
+
+
+def availability() -> Availability:
+    """Look for numba-cuda, a driver and a device of compute capability 8.0 or later. Never raises."""
+    try:
+        importlib.import_module("winnow_cuda.ops.gpu.kernel")
+    except ImportError as error:
+        return Availability(False, f"the extra 'cuda' is not installed ({error})")
+    except Exception as error:  # a NumPy or a toolkit that numba-cuda cannot work with fails in its own ways
+        return Availability(False, f"numba-cuda does not load: {error}")
+    try:
+        device = open_device()
+    except DeviceError as error:
+        return Availability(False, f"no CUDA device: {error}")
+    if device.capability < LEAST_CAPABILITY:
+        return Availability(False, f"{device.name} is older than compute capability 8.0, which the kernels need")
+    major, minor = device.capability
+    return Availability(True, f"{device.name}, {device.memory >> 30} GiB, compute capability {major}.{minor}")
+
+
+class DeviceArray:
+    """An array in device memory, freed with its last reference. C order."""
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: Any) -> None:
+        self.pointer, self.shape, self.dtype, self._owner = pointer, shape, dtype, owner
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+    def rows(self, start: int, stop: int) -> DeviceArray:
+        """A view of rows start:stop."""
+        row = self.bytes // max(self.shape[0], 1)
+        return DeviceArray(self.pointer + start * row, (stop - start, *self.shape[1:]), self.dtype, self._owner)
+
+    def offset(self, elements: int) -> DeviceArray:
+        """The array from its element `elements` on, for kernels that stride over it themselves."""
+        left = int(np.prod(self.shape)) - elements
+        return DeviceArray(self.pointer + elements * self.dtype.itemsize, (left,), self.dtype, self._owner)
+
+
+def _held_bytes(size: int) -> int:
+    """What is allocated for so many bytes: small arrays share a few sizes, so that one can take another's place."""
+    return size if size > _SPARE_BYTES else 1 << max(size - 1, 15).bit_length()
+
+
+class _Allocation:
+    """Frees device memory when the last array on it goes."""
+
+
+class Device:
+    """One CUDA device, by its primary context."""
+
+    def __init__(self, driver: Any, ordinal: int) -> None:
+        self._driver, self.lock = driver, threading.RLock()
+        self._functions: dict[tuple[Any, ...], Any] = {}
+        self._spare: dict[int, list[int]] = defaultdict(list)  # freed small allocations by size
+        self.binaries: MutableMapping[str, bytes] = {}
+        self.on_compile: Callable[[str], None] = lambda name: None
+        handle = self._call("cuDeviceGet", ordinal)
+        self._context = self._call("cuDevicePrimaryCtxRetain", handle)
+        attribute = driver.CUdevice_attribute
+
+        def ask(name: str) -> int:
+            return int(self._call("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
+
+        self.capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
+        self.multiprocessors = ask("MULTIPROCESSOR_COUNT")
+        self.shared_limit = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        self.name = self._call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
+        self.memory = int(self._call("cuDeviceTotalMem", handle))
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        code, *results = getattr(self._driver, name)(*arguments)
+        if int(code):
+            kind = OutOfDeviceMemoryError if int(code) == 2 else DeviceError
+            raise kind(f"{name}: {getattr(code, 'name', code)}")
+        return results[0] if len(results) == 1 else results
+
+    def activate(self) -> None:
+        """Make this device current in the calling thread; before anything else there."""
+        self._call("cuCtxSetCurrent", self._context)
+
+    def free_memory(self) -> int:
+        """Bytes free now."""
+        return int(self._call("cuMemGetInfo")[0])
+
+    def synchronize(self) -> None:
+        """Wait for all work; an error of a kernel surfaces here."""
+        self._call("cuCtxSynchronize")
+
+    def empty(self, shape: Sequence[int], dtype: DTypeLike) -> DeviceArray:
+        """An uninitialised array. OutOfDeviceMemoryError."""
+        kind, size = np.dtype(dtype), tuple(map(int, shape))
+        held = _held_bytes(int(np.prod(size)) * kind.itemsize)
+        spare = self._spare[held]
+        pointer = spare.pop() if spare else int(self._call("cuMemAlloc", held))
+        owner = _Allocation()
+        weakref.finalize(owner, self._free, pointer, held).atexit = False
+        return DeviceArray(pointer, size, kind, owner)
+
+    def _free(self, pointer: int, held: int) -> None:
+        # Runs in whichever thread dropped the last reference, which may never have used the device.
+        if held <= _SPARE_BYTES:
+            self._spare[held].append(pointer)  # work on it may be under way; whatever takes it next comes after that
+            return
+        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuMemFree(pointer)
+
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
+        """A copy of a host array on the device."""
+        held = self.empty(array.shape, array.dtype)
+        self.write(held, array)
+        return held
+
+    def write(self, target: DeviceArray, array: NDArray[Any]) -> None:
+        """Copy a host array over the first bytes of a device array."""
+        source = np.ascontiguousarray(array)
+        assert source.nbytes <= target.bytes
+        if source.nbytes:
+            self._call("cuMemcpyHtoD", target.pointer, source.ctypes.data, source.nbytes)
+
+    def download(self, array: DeviceArray) -> NDArray[Any]:
+        """A copy of a device array on the host; waits for the work before it."""
+        found = np.empty(array.shape, array.dtype)
+        if found.nbytes:
+            self._call("cuMemcpyDtoH", found.ctypes.data, array.pointer, found.nbytes)
+        return found
+
+    def copy(self, target: DeviceArray, source: DeviceArray) -> None:
+        """Copy a device array over the first bytes of another."""
+        assert source.bytes <= target.bytes
+        self._call("cuMemcpyDtoD", target.pointer, source.pointer, source.bytes)
+
+    def fill(self, array: DeviceArray, byte: int) -> None:
+        """Set every byte."""
+        self._call("cuMemsetD8", array.pointer, byte, array.bytes)
+
+    def seconds(self, work: Callable[[], object], repeats: int = 10) -> float:
+        """The median time the device takes for what `work` launches, after two warm-ups."""
+        start, stop = (self._call("cuEventCreate", 0) for _ in range(2))
+        taken = []
+        for _ in range(repeats + 2):
+            self._call("cuEventRecord", start, 0)
+            work()
+            self._call("cuEventRecord", stop, 0)
+            self._call("cuEventSynchronize", stop)
+            taken.append(float(self._call("cuEventElapsedTime", start, stop)) / 1e3)
+        for event in (start, stop):
+            self._call("cuEventDestroy", event)
+        return float(np.median(taken[2:]))
+
+    def launch(self, kernel: Kernel, grid: tuple[int, int], *arguments: Any) -> None:
+        """Start a kernel over a grid; arrays stand for pointers. Returns before it has run."""
+        if grid[0] == 0 or grid[1] == 0:
+            return
+        values = tuple(a.pointer if isinstance(a, DeviceArray) else a for a in arguments)
+        kinds = tuple(_CTYPES.get(p, ctypes.c_void_p) for p in kernel.parameters)
+        function = self._function(kernel)
+        self._call(
+            "cuLaunchKernel", function, *grid, 1, kernel.threads, 1, 1, kernel.shared_bytes, 0, (values, kinds), 0
+        )
+
+    def _function(self, kernel: Kernel) -> Any:
+        key = kernel.name, kernel.constants
+        if key not in self._functions:
+            module = self._call("cuModuleLoadData", self._cubin(kernel))
+            function = self._call("cuModuleGetFunction", module, kernel.name.encode())
+            if kernel.shared_bytes > 48 << 10:
+                attribute = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                self._call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)
+            self._functions[key] = function
+        return self._functions[key]
+
+    def _cubin(self, kernel: Kernel) -> bytes:
+        from winnow_cuda.ops.gpu.kernel import compile_kernel
+
+        name = binary_name(kernel, self.capability)
+        if name not in self.binaries:
+            self.on_compile(kernel.name)
+            self.binaries[name] = compile_kernel(kernel, self.capability).cubin
+        return self.binaries[name]
+
+
+@cache
+def _sources() -> bytes:
+    folder = Path(__file__).parent / "ops" / "gpu"
+    return b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+
+
+def binary_name(kernel: Kernel, capability: tuple[int, int]) -> str:
+    """Names a compiled kernel by its source, constants and architecture."""
+    text = f"{kernel.name} {kernel.constants} {capability}{kernel.suffix}".encode()
+    return f"{kernel.name}-{hashlib.sha256(_sources() + text).hexdigest()[:24]}"
+
+
+@cache
+def open_device(ordinal: int = 0) -> Device:
+    """The process's one `Device` of this number. DeviceError where there is none."""
+    try:
+        driver = importlib.import_module("cuda.bindings.driver")
+        (code,) = driver.cuInit(0)
+    except (ImportError, RuntimeError, OSError) as error:
+        raise DeviceError(f"no driver: {error}") from error
+    if int(code):
+        raise DeviceError(f"cuInit: {getattr(code, 'name', code)}")
+    device = Device(driver, ordinal)
+    device.activate()
+    return device

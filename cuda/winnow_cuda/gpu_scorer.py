@@ -1,0 +1,114 @@
+"""Scoring on the device. Keys stay there between questions; those it cannot hold pass through it in pieces."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
+from winnow_cuda.ops.gpu import maxsim as maxsim_op
+from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
+from winnow_cuda.ops.gpu import unit_products as unit_products_op
+from winnow_cuda.ops.maxsim import NOTHING
+from winnow_cuda.shapes import Float32, Int8, Int64
+
+PIECE_BYTES = 64 << 20  # some milliseconds over PCIe; the kernel over it takes a hundredth of that
+Launch = Callable[[list[DeviceArray], DeviceArray, int], list[DeviceArray]]
+"""(keys, offsets int32 [U + 1], U) → what the kernel writes, units along the first axis."""
+
+
+class GpuScorer:
+    """The scoring ops on one device; see `Scorer`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._held: dict[int, DeviceArray] = {}
+
+    def maxsim(
+        self, codes: Int8, scales: NDArray[np.float16], offsets: Int64, queries: Float32, weights: Float32
+    ) -> Float32:
+        """See `ops/maxsim.py`."""
+        halves, shares = maxsim_op.split_queries(queries, weights)
+        count, blocks = len(shares), len(shares) // maxsim_op.QUERIES
+
+        def launch(keys: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
+            out = self._device.empty((units, blocks), np.float32)
+            grid = units, blocks
+            self._device.launch(maxsim_op.maxsim(), grid, *keys, borders, *question, out, units, count)
+            return [out]
+
+        with self._device.lock:
+            self._device.activate()
+            question = self._device.upload(halves), self._device.upload(shares)
+            (found,) = self._over_units([codes, scales], offsets, launch)
+        return np.where(np.diff(offsets) > 0, found.sum(1), NOTHING)
+
+    def unit_mass(self, keys: NDArray[np.float16], offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
+        """See `ops/unit_mass.py`."""
+        halves = unit_mass_op.split_queries(queries)
+        count, kernel = halves.shape[1], unit_mass_op.unit_mass(halves.shape[2])
+
+        def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
+            out = [self._device.empty((units, count), np.float32) for _ in range(2)]
+            grid = units, count // unit_mass_op.QUERIES
+            self._device.launch(kernel, grid, *held, borders, question, *out, count)
+            return out
+
+        with self._device.lock:
+            self._device.activate()
+            question = self._device.upload(halves)
+            mass, peak = self._over_units([keys], offsets, launch)
+        return mass[:, : len(queries)], peak[:, : len(queries)]
+
+    def unit_products(self, vectors: NDArray[np.float16], query: Float32) -> Float32:
+        """See `ops/unit_products.py`."""
+
+        def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
+            out = self._device.empty((units,), np.float32)
+            grid = -(-units // unit_products_op.UNITS), 1
+            self._device.launch(unit_products_op.unit_products(len(query)), grid, *held, question, out, units)
+            return [out]
+
+        with self._device.lock:
+            self._device.activate()
+            question = self._device.upload(query)
+            (found,) = self._over_units([vectors], np.arange(len(vectors) + 1), launch)
+        return found
+
+    def _over_units(self, keys: Sequence[NDArray[Any]], offsets: Int64, launch: Launch) -> list[Float32]:
+        """What `launch` gives for all units, unit u being rows offsets[u]:offsets[u+1] of each array of keys."""
+        try:
+            return self._run([self._hold(array) for array in keys], offsets, launch)
+        except OutOfDeviceMemoryError:
+            self._held.clear()
+        parts = [
+            self._run(
+                [self._device.upload(array[offsets[a] : offsets[b]]) for array in keys], offsets[a : b + 1], launch
+            )
+            for a, b in _pieces(offsets, sum(array[:1].nbytes for array in keys))
+        ]
+        return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+
+    def _run(self, keys: list[DeviceArray], offsets: Int64, launch: Launch) -> list[Float32]:
+        borders = self._device.upload((offsets - offsets[0]).astype(np.int32))
+        return [self._device.download(found) for found in launch(keys, borders, len(offsets) - 1)]
+
+    def _hold(self, array: NDArray[Any]) -> DeviceArray:
+        """The array on the device, where it stays until it goes on the host."""
+        if id(array) not in self._held:
+            self._held[id(array)] = self._device.upload(array)
+            weakref.finalize(array, self._held.pop, id(array), None).atexit = False
+        return self._held[id(array)]
+
+
+def _pieces(offsets: Int64, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of units of about PIECE_BYTES of keys each; at least one unit."""
+    rows, first, last = max(PIECE_BYTES // row_bytes, 1), 0, len(offsets) - 1
+    while first < last:
+        stop = max(int(np.searchsorted(offsets, offsets[first] + rows, side="right")) - 1, first + 1)
+        yield first, stop
+        first = stop

@@ -1,0 +1,325 @@
+"""Every PTX instruction the kernels use that Numba has no name for. Fragments live in `cuda.local.array`s.
+
+`index` arguments say where in such an array a fragment starts; after unrolling they are constants, so the arrays
+become registers. Layouts of fragments: PTX ISA, "Warp-level matrix instructions" and "Asynchronous warpgroup-level
+matrix instructions". `tests/kernels/lanes.py` gives each a meaning in NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import cuda, types
+from numba.cuda.extending import intrinsic
+
+_U32, _F32, _U64, _I32 = types.uint32, types.float32, types.uint64, types.int32
+_LETTER = {_U32: "r", _I32: "r", _F32: "f", _U64: "l"}
+_LLVM = {_U32: ir.IntType(32), _I32: ir.IntType(32), _F32: ir.FloatType(), _U64: ir.IntType(64)}
+
+
+def _emit(
+    builder: Any,
+    template: str,
+    results: Sequence[Any],
+    arguments: Sequence[Any],
+    values: Any,
+    tied: int = 0,
+    pure: bool = False,
+) -> Any:
+    """Inline PTX: $0… are `results`, then `arguments`; the first `tied` arguments share registers with results.
+
+    `pure` lets the compiler move the instruction: its results depend on its arguments alone.
+    """
+    letters = [f"={_LETTER[r]}" for r in results] + [str(i) for i in range(tied)]
+    letters += [_LETTER[a] for a in arguments[tied:]] + ["~{memory}"] * (not pure)
+    fields = [_LLVM[r] for r in results]
+    returned = ir.VoidType() if not fields else fields[0] if len(fields) == 1 else ir.LiteralStructType(fields)
+    signature = ir.FunctionType(returned, [_LLVM[a] for a in arguments])
+    return builder.call(ir.InlineAsm(signature, template, ",".join(letters), not pure), values)
+
+
+def _instruction(template: str, result: Any, *arguments: Any, pure: bool = False) -> Any:
+    """An intrinsic for one instruction with at most one result; $0 is the result, if any."""
+
+    def call(typingctx: Any, *given: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            results = [] if result is types.void else [result]
+            found = _emit(builder, template, results, arguments, values, pure=pure)
+            return context.get_dummy_value() if result is types.void else found
+
+        return result(*arguments), codegen
+
+    # Numba reads the number of arguments off the signature.
+    names = ["typingctx", *(f"argument_{i}" for i in range(len(arguments)))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    call.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    return intrinsic(call)
+
+
+def _slots(context: Any, builder: Any, array_type: Any, array: Any, index: Any, count: int) -> list[Any]:
+    """Pointers to elements index … index + count - 1 of a local array."""
+    data = context.make_array(array_type)(context, builder, array).data
+    start = builder.gep(data, [index])
+    return [builder.gep(start, [ir.IntType(64)(i)]) for i in range(count)]
+
+
+def _fill(builder: Any, slots: Sequence[Any], found: Any) -> None:
+    for i, slot in enumerate(slots):
+        builder.store(builder.extract_value(found, i), slot)
+
+
+def _matrix_load(modifier: str) -> Any:
+    template = f"ldmatrix.sync.aligned.m8n8.x4{modifier}.shared.b16 {{$0,$1,$2,$3}}, [$4];"
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            slots = _slots(context, builder, fragment, values[0], values[1], 4)
+            _fill(builder, slots, _emit(builder, template, [_U32] * 4, [_U32], [values[2]], 0))
+            return context.get_dummy_value()
+
+        return types.void(fragment, types.intp, _U32), codegen
+
+    return call
+
+
+ldmatrix_x4 = _matrix_load("")
+"""(fragment uint32, index, shared address): four 8x8 b16 matrices, whose rows the lanes' addresses name."""
+ldmatrix_x4_trans = _matrix_load(".trans")
+"""As `ldmatrix_x4`, each matrix transposed."""
+
+
+def _warp_product(shape: str, kinds: str, wide: Any) -> Any:
+    template = f"mma.sync.aligned.{shape}.row.col.{kinds} {{$0,$1,$2,$3}}, {{$4,$5,$6,$7}}, {{$8,$9}}, "
+    template = template.replace("$4,$5,$6,$7", "$8,$9,$10,$11").replace("{$8,$9},", "{$12,$13},") + "{$0,$1,$2,$3};"
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b0: Any, b1: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            slots = _slots(context, builder, acc, values[0], values[1], 4)
+            left = _slots(context, builder, a, values[2], values[3], 4)
+            given = [builder.load(s) for s in (*slots, *left)] + [values[4], values[5]]
+            _fill(builder, slots, _emit(builder, template, [wide] * 4, [wide] * 4 + [_U32] * 6, given, 4, True))
+            return context.get_dummy_value()
+
+        return types.void(acc, types.intp, a, types.intp, _U32, _U32), codegen
+
+    return call
+
+
+mma_half = _warp_product("m16n8k16", "f32.f16.f16.f32", _F32)
+"""(acc float32, i, a uint32, j, b0, b1): acc[i:i+4] += A[16, 16] · B[16, 8], float16 operands, a warp together."""
+mma_s8 = _warp_product("m16n8k32", "s32.s8.s8.s32", _I32)
+"""(acc int32, i, a uint32, j, b0, b1): acc[i:i+4] += A[16, 32] · B[32, 8], int8 operands."""
+
+cp_async_16 = _instruction("cp.async.cg.shared.global [$0], [$1], 16, $2;", types.void, _U32, _U64, _I32)
+"""(shared address, global address, bytes): copies 16 bytes when bytes is 16, writes 16 zeros when it is 0."""
+cp_async_commit = _instruction("cp.async.commit_group;", types.void)
+
+
+def _cp_async_wait(pending: int) -> Any:
+    return _instruction(f"cp.async.wait_group {pending};", types.void)
+
+
+cp_async_wait_0, cp_async_wait_1, cp_async_wait_2 = _cp_async_wait(0), _cp_async_wait(1), _cp_async_wait(2)
+CP_ASYNC_WAIT = (cp_async_wait_0, cp_async_wait_1, cp_async_wait_2)
+"""By how many of the youngest groups may still be under way."""
+
+pack_half = _instruction("cvt.rn.satfinite.f16x2.f32 $0, $2, $1;", _U32, _F32, _F32, pure=True)
+"""(low, high) → two float16 in one register; values beyond ±65504 become ±65504."""
+low_half = _instruction("{ .reg .b16 l, h; mov.b32 {l, h}, $1; cvt.f32.f16 $0, l; }", _F32, _U32, pure=True)
+"""The low float16 of a register as float32."""
+high_half = _instruction("{ .reg .b16 l, h; mov.b32 {l, h}, $1; cvt.f32.f16 $0, h; }", _F32, _U32, pure=True)
+"""The high float16 of a register as float32."""
+exp2 = _instruction("ex2.approx.ftz.f32 $0, $1;", _F32, _F32, pure=True)
+"""2^x, relative error 2^-22."""
+log2 = _instruction("lg2.approx.ftz.f32 $0, $1;", _F32, _F32, pure=True)
+reciprocal_sqrt = _instruction("rsqrt.approx.ftz.f32 $0, $1;", _F32, _F32, pure=True)
+quotient = _instruction("div.s32 $0, $1, $2;", _I32, _I32, _I32, pure=True)
+"""int32 / int32, towards zero. Numba's own `//` widens to 64 bits, which the compiler turns into a call."""
+nearest_int = _instruction("cvt.rni.s32.f32 $0, $1;", _I32, _F32, pure=True)
+"""float32 → int32, ties to even."""
+float_of = _instruction("mov.b32 $0, $1;", _F32, _U32, pure=True)
+"""A float32 from its bits."""
+bits_of = _instruction("mov.b32 $0, $1;", _U32, _F32, pure=True)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_4(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
+    """(fragment uint32, index, global address): 16 bytes at a multiple of 16."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        slots = _slots(context, builder, fragment, values[0], values[1], 4)
+        template = "ld.global.v4.u32 {$0,$1,$2,$3}, [$4];"
+        _fill(builder, slots, _emit(builder, template, [_U32] * 4, [_U64], [values[2]], 0))
+        return context.get_dummy_value()
+
+    return types.void(fragment, types.intp, _U64), codegen
+
+
+def _global_store(count: int) -> Any:
+    registers = ",".join(f"${i + 1}" for i in range(count))
+    return _instruction(f"st.global.v{count}.u32 [$0], {{{registers}}};", types.void, _U64, *[_U32] * count)
+
+
+_store_4, _store_2 = _global_store(4), _global_store(2)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_2(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
+    """(fragment uint32, index, global address): 8 bytes at a multiple of 8."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        slots = _slots(context, builder, fragment, values[0], values[1], 2)
+        _fill(builder, slots, _emit(builder, "ld.global.v2.u32 {$0,$1}, [$2];", [_U32] * 2, [_U64], [values[2]], 0))
+        return context.get_dummy_value()
+
+    return types.void(fragment, types.intp, _U64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def shared_address(typingctx: Any, array: Any) -> Any:
+    """The 32-bit shared-window address of a shared array's first element."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(array)(context, builder, values[0]).data
+        wide = builder.ptrtoint(data, ir.IntType(64))
+        template = "{ .reg .u64 t; cvta.to.shared.u64 t, $1; cvt.u32.u64 $0, t; }"
+        return _emit(builder, template, [_U32], [_U64], [wide], 0)
+
+    return _U32(array), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def global_address(typingctx: Any, pointer: Any) -> Any:
+    """A pointer argument's global address in bytes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.ptrtoint(values[0], ir.IntType(64))
+
+    return _U64(pointer), codegen
+
+
+# --- sm_90a: asynchronous products of four warps, operands in shared memory through descriptors.
+
+wgmma_fence = _instruction("wgmma.fence.sync.aligned;", types.void)
+wgmma_commit = _instruction("wgmma.commit_group.sync.aligned;", types.void)
+fence_async_shared = _instruction("fence.proxy.async.shared::cta;", types.void)
+"""Makes this thread's writes to shared memory visible to `wgmma`; a barrier must follow."""
+
+
+def _registers(first: int, count: int) -> str:
+    return "{" + ",".join(f"${first + i}" for i in range(count)) + "}"
+
+
+@functools.cache
+def warpgroup_product(columns: int, transposed_b: bool, a_in_registers: bool) -> Callable[..., Any]:
+    """`wgmma.m64nNk16` for N = `columns`: (acc float32 [N / 2], index, a, b, accumulate).
+
+    acc[index:] (+)= A[64, 16] · B[16, N] in float16; accumulate 0 overwrites. b is a descriptor (uint64), K-major
+    unless `transposed_b`; a is a descriptor too, or with `a_in_registers` an array and an index:
+    (…, a, j, b, accumulate).
+    """
+    count = columns // 2
+    left = 4 if a_in_registers else 1
+    first = 2 * count
+    a = _registers(first, 4) if a_in_registers else f"${first}"
+    flags = f"1, 1, {int(transposed_b)}" if a_in_registers else f"1, 1, 0, {int(transposed_b)}"
+    template = (
+        f"{{ .reg .pred p; setp.ne.b32 p, ${first + left + 1}, 0; "
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.f16.f16 "
+        f"{_registers(0, count)}, {a}, ${first + left}, p, {flags}; }}"
+    )
+    kinds = [_F32] * count + ([_U32] * 4 if a_in_registers else [_U64]) + [_U64, _I32]
+
+    def lower(context: Any, builder: Any, acc: Any, values: Any, operand: list[Any]) -> Any:
+        slots = _slots(context, builder, acc, values[0], values[1], count)
+        given = [builder.load(s) for s in slots] + operand + list(values[-2:])
+        _fill(builder, slots, _emit(builder, template, [_F32] * count, kinds, given, count))
+        return context.get_dummy_value()
+
+    if a_in_registers:
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def from_registers(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b: Any, accumulate: Any) -> Any:
+            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                held = [builder.load(s) for s in _slots(context, builder, a, values[2], values[3], 4)]
+                return lower(context, builder, acc, values, held)
+
+            return types.void(acc, types.intp, a, types.intp, _U64, _I32), codegen
+
+        return from_registers  # type: ignore[no-any-return]
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def from_shared(typingctx: Any, acc: Any, i: Any, a: Any, b: Any, accumulate: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return lower(context, builder, acc, values, [values[2]])
+
+        return types.void(acc, types.intp, _U64, _U64, _I32), codegen
+
+    return from_shared  # type: ignore[no-any-return]
+
+
+@functools.cache
+def warpgroup_wait(pending: int, count: int) -> Any:
+    """(acc float32 [count], index): waits until at most `pending` committed groups are under way.
+
+    Names the accumulators so that nothing reads them earlier; their values are final only after `pending` = 0.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(typingctx: Any, acc: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            slots = _slots(context, builder, acc, values[0], values[1], count)
+            kinds, given = [_F32] * count, [builder.load(s) for s in slots]
+            template = f"wgmma.wait_group.sync.aligned {pending};"
+            _fill(builder, slots, _emit(builder, template, kinds, kinds, given, count))
+            return context.get_dummy_value()
+
+        return types.void(acc, types.intp), codegen
+
+    return call
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def store_if(ok: Any, pointer: Any, index: Any, value: Any) -> None:
+    """pointer[index] = value in the lanes where ok."""
+    if ok:
+        pointer[index] = value
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def load_if(ok: Any, pointer: Any, index: Any, other: Any) -> Any:
+    """pointer[index] in the lanes where ok, `other` elsewhere."""
+    value = other
+    if ok:
+        value = pointer[index]
+    return value
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def store_4_if(ok: Any, address: Any, fragment: Any, index: Any) -> None:
+    """fragment[index:index + 4], uint32, to a global address that is a multiple of 16, in the lanes where ok."""
+    if ok:
+        _store_4(address, fragment[index], fragment[index + 1], fragment[index + 2], fragment[index + 3])
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def store_2_if(ok: Any, address: Any, fragment: Any, index: Any) -> None:
+    """fragment[index:index + 2], uint32, to a global address that is a multiple of 8, in the lanes where ok."""
+    if ok:
+        _store_2(address, fragment[index], fragment[index + 1])
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def warp_sum(value: Any, lanes: Any) -> Any:
+    """The sum over groups of `lanes` neighbouring lanes (a power of two), in each of them."""
+    step = lanes // 2
+    while step > 0:
+        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, step)
+        step //= 2
+    return value

@@ -1,0 +1,52 @@
+"""Compiled GPU kernels between processes: a folder of files that behaves as a mapping of names to bytes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+
+import platformdirs
+
+
+class KernelFolder(MutableMapping[str, bytes]):
+    """One file a kernel. Files appear whole or not at all; a folder that cannot be written just keeps nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> bytes:
+        try:
+            return (self._folder / name).read_bytes()
+        except OSError as error:
+            raise KeyError(name) from error
+
+    def __setitem__(self, name: str, binary: bytes) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+                file.write(binary)
+            Path(file.name).replace(self._folder / name)
+        except OSError:
+            return  # compiled again next time
+
+    def __delitem__(self, name: str) -> None:
+        try:
+            (self._folder / name).unlink()
+        except FileNotFoundError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(path.name for path in self._folder.glob("*-*")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def default_folder() -> KernelFolder:
+    """`kernels` in $WINNOW_CACHE_DIR, or in the platform's cache directory for Winnow."""
+    override = os.environ.get("WINNOW_CACHE_DIR")
+    return KernelFolder(
+        (Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))) / "kernels"
+    )

@@ -1,0 +1,65 @@
+"""The device, over a driver that only remembers what it was asked."""
+
+from typing import Any
+
+import pytest
+
+from winnow_cuda.device import Device, DeviceError, OutOfDeviceMemoryError
+from winnow_cuda.ops.gpu.swiglu import swiglu
+
+
+class Driver:
+    """Answers every call with success and a number, or with the error code set for it."""
+
+    def __init__(self, **codes: int) -> None:
+        self.codes, self.called = codes, list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "CUdevice_attribute":
+            return AnyAttribute()
+
+        def call(*_: object) -> tuple[object, ...]:
+            self.called.append(name)
+            return self.codes.get(name, 0), b"simulated\0" if name == "cuDeviceGetName" else 8
+
+        return call
+
+
+class AnyAttribute:
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
+    binaries: dict[str, bytes] = {}
+    for announced in (["swiglu"], []):
+        device, heard = Device(Driver(), 0), list[str]()
+        device.binaries, device.on_compile = binaries, heard.append
+        for _ in range(2):
+            device.launch(swiglu(), (1, 1), 0, 0, 0)
+        assert heard == announced
+    assert len(binaries) == 1
+
+
+@pytest.mark.parametrize(("code", "kind"), [(2, OutOfDeviceMemoryError), (700, DeviceError)])
+def test_what_the_driver_refuses_is_an_error_with_its_call(code: int, kind: type[DeviceError]) -> None:
+    device = Device(Driver(cuMemAlloc=code), 0)
+    with pytest.raises(kind, match="cuMemAlloc"):
+        device.empty((4,), "f4")
+
+
+def test_nothing_is_launched_over_an_empty_grid() -> None:
+    driver = Driver()
+    Device(driver, 0).launch(swiglu(), (0, 1), 0, 0, 0)
+    assert "cuLaunchKernel" not in driver.called
+
+
+def test_small_arrays_take_the_place_of_those_that_went() -> None:
+    driver = Driver()
+    device = Device(driver, 0)
+    for elements in (1000, 900, 1000):
+        assert device.empty((elements,), "f4").bytes == 4 * elements
+    device.empty((1 << 20,), "f4")
+    device.empty((1 << 20,), "f4")
+    assert driver.called.count("cuMemAlloc") == 3
+    assert driver.called.count("cuMemFree") == 2

@@ -1,0 +1,69 @@
+"""Every GPU kernel compiles for every architecture we name, without a device, within its registers and unspilled."""
+
+import pytest
+
+from winnow_cuda.ops.gpu.attention import attention
+from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
+from winnow_cuda.ops.gpu.embedding import embedding
+from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
+from winnow_cuda.ops.gpu.gemm import EPILOGUES, Tile, gemm
+from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
+from winnow_cuda.ops.gpu.kernel import Kernel, compile_kernel
+from winnow_cuda.ops.gpu.maxsim import maxsim
+from winnow_cuda.ops.gpu.pool_runs import pool_runs
+from winnow_cuda.ops.gpu.quantise_keys import quantise_keys
+from winnow_cuda.ops.gpu.rms_norm import rms_norm
+from winnow_cuda.ops.gpu.rope import rope
+from winnow_cuda.ops.gpu.standardise import standardise
+from winnow_cuda.ops.gpu.swiglu import swiglu
+from winnow_cuda.ops.gpu.unit_mass import unit_mass
+from winnow_cuda.ops.gpu.unit_products import unit_products
+
+ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]
+KERNELS = [
+    *(gemm(kind, Tile()) for kind in EPILOGUES),
+    gemm("half", Tile(rows=64, warp_rows=32, stages=2)),
+    *(attention(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
+    *(rms_norm(width) for width in (576, 896, 1024)),
+    embedding(896),
+    swiglu(),
+    rope(64, False, True, False),
+    rope(128, False, False, True),
+    rope(64, True, False, False),
+    maxsim(8),
+    maxsim(4),
+    *(kernel(dim) for kernel in (unit_mass, mean_keys, block_scores) for dim in (64, 128)),
+    choose_blocks(),
+    standardise(896),
+    quantise_keys(80),
+    pool_runs(272),
+    unit_products(256),
+]
+HOPPER = [
+    *(gemm_hopper(kind, tile) for kind in EPILOGUES for tile in (TALL, NARROW)),
+    attention_hopper(64, False, 128, 2),
+    attention_hopper(64, True, 128, 1),
+    *(attention_hopper(128, sparse, 128, 1) for sparse in (False, True)),
+]
+
+
+def name(value: object) -> str:
+    return value.name if isinstance(value, Kernel) else f"sm_{value[0]}{value[1]}"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("capability", ARCHITECTURES, ids=name)
+@pytest.mark.parametrize("kernel", KERNELS, ids=name)
+def test_compiles(kernel: Kernel, capability: tuple[int, int]) -> None:
+    within_its_registers(kernel, capability)
+
+
+@pytest.mark.parametrize("kernel", HOPPER, ids=name)
+def test_compiles_for_hopper(kernel: Kernel) -> None:
+    within_its_registers(kernel, (9, 0))
+
+
+def within_its_registers(kernel: Kernel, capability: tuple[int, int]) -> None:
+    binary = compile_kernel(kernel, capability)
+    assert binary.spilled_bytes == 0
+    assert not binary.serialised
+    assert binary.registers <= kernel.register_cap

@@ -1,0 +1,142 @@
+"""The scoring kernels, on the lane simulator, against their NumPy twins."""
+
+import gc
+
+import numpy as np
+import pytest
+from lanes import launch
+from simulated_device import SimulatedDevice
+
+from winnow_cuda.gpu_scorer import GpuScorer
+from winnow_cuda.ops.gpu import maxsim as maxsim_op
+from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
+from winnow_cuda.ops.gpu import unit_products as unit_products_op
+from winnow_cuda.ops.maxsim import maxsim_numpy
+from winnow_cuda.ops.quantise_keys import pack_nibbles, quantise_keys, unpack_nibbles
+from winnow_cuda.ops.unit_mass import unit_mass_numpy
+from winnow_cuda.ops.unit_products import unit_products_numpy
+from winnow_cuda.scorer import CpuScorer, Scorer
+
+UNIT_LENGTHS = [[1], [3, 1, 40], [0, 16, 0, 17, 9]]
+
+
+def normal(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+def keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    codes, scales = quantise_keys(x)
+    return codes, scales.astype(np.float16)
+
+
+@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
+@pytest.mark.parametrize("count", [1, 11, 40])
+def test_maxsim(lengths: list[int], count: int) -> None:
+    codes, scales = keys_of(normal(1, sum(lengths), 64))
+    offsets, queries = np.cumsum([0, *lengths]).astype(np.int32), normal(2, count, 64)
+    weights = np.abs(normal(3, count))
+    halves, shares = maxsim_op.split_queries(queries, weights)
+    units, blocks = len(lengths), len(shares) // maxsim_op.QUERIES
+    out = np.full((units, blocks), np.nan, np.float32)
+    launch(
+        maxsim_op.maxsim(),
+        (units, blocks),
+        codes,
+        scales.view(np.uint16),
+        offsets,
+        halves,
+        shares,
+        out.reshape(-1),
+        units,
+        len(shares),
+    )
+    filled = np.diff(offsets) > 0
+    expected = maxsim_numpy(codes, scales, offsets, queries, weights)
+    np.testing.assert_allclose(out.sum(1)[filled], expected[filled], rtol=1e-4, atol=1e-4)
+    assert (out.sum(1)[~filled] < -1e20).all()
+
+
+@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
+def test_maxsim_of_int4_keys(lengths: list[int]) -> None:
+    packed, wide = pack_nibbles(normal(1, sum(lengths), 64))
+    scales, offsets = wide.astype(np.float16), np.cumsum([0, *lengths]).astype(np.int32)
+    queries, weights = normal(2, 11, 64), np.abs(normal(3, 11))
+    halves, shares = maxsim_op.split_queries(queries, weights)
+    out, grid = np.full((len(lengths), 1), np.nan, np.float32), (len(lengths), 1)
+    launch(
+        maxsim_op.maxsim(4), grid, packed, scales.view(np.uint16), offsets, halves, shares, out.reshape(-1),
+        len(lengths), len(shares),
+    )  # fmt: skip
+    filled = np.diff(offsets) > 0
+    expected = maxsim_numpy(unpack_nibbles(packed), scales, offsets, queries, weights)
+    np.testing.assert_allclose(out[filled, 0], expected[filled], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
+@pytest.mark.parametrize(("count", "dim"), [(1, 64), (18, 64), (5, 128)])
+def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
+    keys, queries = (normal(4, sum(lengths), dim) * 3).astype(np.float16), normal(5, count, dim) * 3
+    offsets, halves = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries)
+    units, padded = len(lengths), halves.shape[1]
+    mass, peak = np.full((units, padded), np.nan, np.float32), np.full((units, padded), np.nan, np.float32)
+    grid = units, padded // unit_mass_op.QUERIES
+    launch(unit_mass_op.unit_mass(dim), grid, keys, offsets, halves, mass.reshape(-1), peak.reshape(-1), padded)
+    for actual, expected in zip((mass, peak), unit_mass_numpy(keys, offsets, queries), strict=True):
+        np.testing.assert_allclose(actual[:, :count], expected, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("units", [1, 17])
+def test_unit_products(units: int) -> None:
+    vectors, query = normal(6, units, 256).astype(np.float16), normal(7, 256)
+    out = np.full(units, np.nan, np.float32)
+    grid = -(-units // unit_products_op.UNITS), 1
+    launch(unit_products_op.unit_products(256), grid, vectors, query, out, units)
+    np.testing.assert_allclose(out, unit_products_numpy(vectors, query), rtol=1e-5, atol=1e-4)
+
+
+LENGTHS = [3, 1, 0, 40, 2, 9]
+OFFSETS = np.cumsum([0, *LENGTHS])
+
+
+def scores_of(scorer: Scorer) -> list[np.ndarray]:
+    """What a scorer says of fixed units, asked by every op."""
+    queries, weights = normal(9, 11, 64), np.abs(normal(10, 11))
+    return [
+        scorer.maxsim(*KEYS, OFFSETS, queries, weights),
+        *scorer.unit_mass(HEAD_KEYS, OFFSETS, queries),
+        scorer.unit_products(VECTORS, normal(11, 256)),
+    ]
+
+
+KEYS = keys_of(normal(8, sum(LENGTHS), 64))
+HEAD_KEYS, VECTORS = normal(12, sum(LENGTHS), 64).astype(np.float16), normal(13, 6, 256).astype(np.float16)
+
+
+def agree(scorer: Scorer) -> None:
+    for actual, expected in zip(scores_of(scorer), scores_of(CpuScorer()), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_the_gpu_scores_as_the_cpu_does_and_uploads_keys_once() -> None:
+    device = SimulatedDevice((8, 6))
+    scorer = GpuScorer(device)
+    agree(scorer)
+    uploads, device.uploaded = device.uploaded, 0
+    agree(scorer)
+    assert device.uploaded == uploads - sum(array.nbytes for array in (*KEYS, HEAD_KEYS, VECTORS))
+
+
+def test_keys_the_device_cannot_hold_pass_through_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_cuda.gpu_scorer.PIECE_BYTES", 1200)
+    device = SimulatedDevice((8, 6), limit=7000)
+    agree(GpuScorer(device))
+    assert device.launched.count("unit_mass") > 1
+
+
+def test_keys_go_from_the_device_with_the_array_on_the_host() -> None:
+    scorer, vectors = GpuScorer(SimulatedDevice((8, 6))), VECTORS.copy()
+    scorer.unit_products(vectors, normal(11, 256))
+    assert len(scorer._held) == 1
+    del vectors
+    gc.collect()
+    assert not scorer._held
