@@ -1,0 +1,163 @@
+"""The drafter's first layers in PyTorch, with a trainable low-rank update (LoRA, Hu et al. 2021)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from winnow_cuda.shapes import Int32, TransformerShape
+from winnow_engine.drafter.weights import GgufTensors
+
+MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sequences one after the other: ids and positions int64 [T], and each sequence's length."""
+
+    ids: Tensor
+    positions: Tensor
+    lengths: tuple[int, ...]
+
+
+def packed(
+    sequences: Sequence[Int32], prefix: Int32, first_position: int, device: torch.device
+) -> tuple[Packed, Tensor]:
+    """Each sequence behind the prefix, its positions from `first_position` on; also the rows that are no prefix."""
+    lengths = tuple(len(prefix) + len(sequence) for sequence in sequences)
+    ids = np.concatenate([part for sequence in sequences for part in (prefix, sequence)])
+    own = [np.arange(first_position, first_position + len(sequence)) for sequence in sequences]
+    positions = np.concatenate([part for after in own for part in (np.arange(len(prefix)), after)])
+    starts = np.cumsum([0, *lengths[:-1]]) + len(prefix)
+    rows = np.concatenate([np.arange(start, start + len(s)) for start, s in zip(starts, sequences, strict=True)])
+    tensors = [torch.from_numpy(array.astype(np.int64)).to(device) for array in (ids, positions, rows)]
+    return Packed(tensors[0], tensors[1], lengths), tensors[2]
+
+
+class LowRank(nn.Module):
+    """W x + bias + scale · b a x, of which only a [rank, in] and b [out, rank] are trained; b begins at 0."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, rank: int, scale: float) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight, persistent=False)
+        self.register_buffer("bias", bias, persistent=False)
+        self.a = nn.Parameter(torch.randn(rank, weight.shape[1]) / math.sqrt(weight.shape[1]))
+        self.b = nn.Parameter(torch.zeros(weight.shape[0], rank))
+        self._scale = scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[T, in] → [T, out]."""
+        weight, bias = self.get_buffer("weight"), self._buffers["bias"]
+        low = functional.linear(functional.linear(x, self.a.to(x.dtype)), self.b.to(x.dtype))
+        return functional.linear(x, weight, bias) + self._scale * low
+
+
+class Layer(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, tensors: GgufTensors, index: int, shape: TransformerShape, rank: int, scale: float) -> None:
+        super().__init__()
+        self._shape = shape
+        for name in ("attn_norm", "ffn_norm", "attn_q_norm", "attn_k_norm"):
+            self.register_buffer(name, _tensor(tensors, f"blk.{index}.{name}.weight"), persistent=False)
+        for name in MATRICES:
+            weight = _tensor(tensors, f"blk.{index}.{name}.weight")
+            assert weight is not None, name
+            self.add_module(name, LowRank(weight, _tensor(tensors, f"blk.{index}.{name}.bias"), rank, scale))
+
+    def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor], layout: Layout) -> Tensor:
+        """[T, width] → [T, width]; attention is causal within each sequence."""
+        shape = self._shape
+        h = self._norm("attn_norm", x)
+        q = self._heads("attn_q", h, shape.heads)
+        k = self._heads("attn_k", h, shape.kv_heads)
+        v = self.get_submodule("attn_v")(h).view(len(h), shape.kv_heads, shape.head_dim)
+        q, k = (_rotated(part, rotation, shape.rope_interleaved) for part in (q, k))
+        k, v = (part.repeat_interleave(shape.group, 1) for part in (k, v))
+        q, k, v = (layout.padded(part) for part in (q, k, v))
+        attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.get_submodule("attn_output")(layout.rows_of(attended))
+        h = self._norm("ffn_norm", x)
+        gate = functional.silu(self.get_submodule("ffn_gate")(h))
+        return x + self.get_submodule("ffn_down")(gate * self.get_submodule("ffn_up")(h))
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, x.shape[-1:], self.get_buffer(name).to(x.dtype), self._shape.rms_eps)
+
+    def _heads(self, name: str, h: Tensor, heads: int) -> Tensor:
+        x = self.get_submodule(name)(h).view(len(h), heads, self._shape.head_dim)
+        norm = f"{name}_norm"
+        return x if self._buffers[norm] is None else self._norm(norm, x)
+
+
+class Layout:
+    """Where each row of packed sequences lies among padded ones."""
+
+    def __init__(self, lengths: Sequence[int], device: torch.device) -> None:
+        self._sequences, self._longest = len(lengths), max(lengths)
+        counts = np.asarray(lengths)
+        starts = np.cumsum(counts) - counts
+        shift = np.repeat(np.arange(len(counts)) * self._longest - starts, counts)
+        self._places = torch.from_numpy(np.arange(int(counts.sum())) + shift).to(device)
+
+    def padded(self, rows: Tensor) -> Tensor:
+        """[T, heads, D] → [sequences, heads, longest, D], zeros behind the shorter ones."""
+        out = rows.new_zeros(self._sequences * self._longest, *rows.shape[1:]).index_copy(0, self._places, rows)
+        return out.view(self._sequences, self._longest, *rows.shape[1:]).transpose(1, 2)
+
+    def rows_of(self, padded: Tensor) -> Tensor:
+        """The inverse, heads side by side: [T, heads · D]."""
+        return padded.transpose(1, 2).reshape(self._sequences * self._longest, -1).index_select(0, self._places)
+
+
+class Network(nn.Module):
+    """Token ids → hidden states after the last of `shape.layers` layers, without a final norm."""
+
+    def __init__(self, tensors: GgufTensors, shape: TransformerShape, rank: int, scale: float) -> None:
+        super().__init__()
+        self._shape = shape
+        embedding = torch.from_numpy(tensors.read("token_embd.weight"))
+        self.register_buffer("embedding", embedding, persistent=False)
+        self.layers = nn.ModuleList(Layer(tensors, index, shape, rank, scale) for index in range(shape.layers))
+
+    def forward(self, batch: Packed) -> Tensor:
+        """[T, width], in the type of the embedding."""
+        x = functional.embedding(batch.ids, self.get_buffer("embedding"))
+        rotation = _rotation(batch.positions, self._shape)
+        layout = Layout(batch.lengths, x.device)
+        for layer in self.layers:
+            x = layer(x, rotation, layout)
+        return x
+
+    def compute_in(self, dtype: torch.dtype) -> None:
+        """Hold the frozen weights in `dtype`, which the layers then compute in; what is trained stays float32."""
+        for module in self.modules():
+            for name, buffer in module.named_buffers(recurse=False):
+                setattr(module, name, buffer.to(dtype))
+
+
+def _tensor(tensors: GgufTensors, name: str) -> Tensor | None:
+    value = tensors.maybe(name)
+    return None if value is None else torch.from_numpy(value)
+
+
+def _rotation(positions: Tensor, shape: TransformerShape) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of RoPE (Su et al. 2021), float32 [T, 1, D / 2]."""
+    steps = torch.arange(0, shape.head_dim, 2, device=positions.device, dtype=torch.float32) / shape.head_dim
+    angles = positions.float()[:, None, None] / shape.rope_base**steps
+    return angles.cos(), angles.sin()
+
+
+def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor], interleaved: bool) -> Tensor:
+    cos, sin = rotation
+    if interleaved:
+        a, b = x[..., ::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2).to(x.dtype)
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1).to(x.dtype)

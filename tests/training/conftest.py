@@ -1,0 +1,99 @@
+"""Tests of what PyTorch runs. They are collected where the extra `train` is installed, and only there."""
+
+import importlib.util
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+
+from winnow_engine.evaluation.archives import Archive
+from winnow_engine.evaluation.haystack import Haystack, indexed
+from winnow_engine.evaluation.repositories import Repository, Split
+from winnow_engine.index.files import SourceFile
+from winnow_engine.llama.model import Model as Llama
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.training.collecting import Collector, joined
+from winnow_engine.training.dataset import Dataset
+from winnow_engine.training.examples.base import Example, Tree
+
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+LAYERS, WIDTH, HEADS, KV_HEADS = 2, 64, 4, 2
+WORDS = ("amber", "badger", "cobalt", "dahlia", "ember", "falcon", "granite", "heron", "indigo", "juniper")
+
+
+def byte_tokens() -> list[str]:
+    """One token a byte, spelled as GPT-2 does: printable bytes as they are, others from U+0100 on."""
+    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
+
+
+@pytest.fixture(scope="session")
+def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Qwen2 of two small layers with random weights."""
+    path = tmp_path_factory.mktemp("models") / "tiny-qwen2.gguf"
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_context_length(4096)
+    writer.add_embedding_length(WIDTH)
+    writer.add_block_count(LAYERS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KV_HEADS)
+    writer.add_feed_forward_length(2 * WIDTH)
+    control = ["<|im_start|>", "<|im_end|>", "<|file_sep|>"]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(byte_tokens() + control)
+    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(control))
+    writer.add_token_merges(["a b"])
+    writer.add_eos_token_id(257)
+    narrow = WIDTH * KV_HEADS // HEADS
+    layer = {
+        "attn_norm.weight": (WIDTH,),
+        "ffn_norm.weight": (WIDTH,),
+        "attn_q.weight": (WIDTH, WIDTH),
+        "attn_k.weight": (narrow, WIDTH),
+        "attn_v.weight": (narrow, WIDTH),
+        "attn_q.bias": (WIDTH,),
+        "attn_k.bias": (narrow,),
+        "attn_v.bias": (narrow,),
+        "attn_output.weight": (WIDTH, WIDTH),
+        "ffn_gate.weight": (2 * WIDTH, WIDTH),
+        "ffn_up.weight": (2 * WIDTH, WIDTH),
+        "ffn_down.weight": (WIDTH, 2 * WIDTH),
+    }
+    shapes = {f"blk.{index}.{name}": shape for index in range(LAYERS) for name, shape in layer.items()}
+    random = np.random.default_rng(7)
+    for name, shape in {"token_embd.weight": (259, WIDTH), "output_norm.weight": (WIDTH,), **shapes}.items():
+        spread = 1.0 if name == "token_embd.weight" else 0.15
+        value = np.ones(shape) if "norm" in name else random.normal(0, spread, shape)
+        writer.add_tensor(name, value.astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def tree() -> Tree:
+    """Two files, each with a function a word."""
+    halves = {"a.py": WORDS[:5], "b.py": WORDS[5:]}
+    files = [
+        SourceFile(f"words/{name}", "\n\n".join(f"def {word}():\n    return '{word}'" for word in half).encode())
+        for name, half in halves.items()
+    ]
+    archive = Archive("pypi", "words", "1.0", "0" * 64)
+    return Tree(Haystack(Repository("words", "python", Split.CALIBRATION, archive), indexed(files)))
+
+
+@pytest.fixture(scope="session")
+def data(drafter: Path, tree: Tree) -> Dataset:
+    """Each function asked for by its word."""
+    collector = Collector(Vocabulary(Llama(drafter, vocabulary_only=True)))
+    examples = [Example("name", place.unit.name, (place,)) for place in tree.haystack.places if place.unit.name]
+    part = collector.part("words", tree.haystack.files, examples, lambda path: path)
+    return joined([part], collector.prefix)

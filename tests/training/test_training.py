@@ -1,0 +1,143 @@
+"""Training on a small model with random weights: it learns, repeats itself and resumes, and the product agrees."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.drafter.drafter import Drafter, FileText
+from winnow_engine.drafter.profile import concatenate
+from winnow_engine.errors import TrainingError
+from winnow_engine.training.batches import Mixture
+from winnow_engine.training.dataset import Dataset
+from winnow_engine.training.examples.base import Tree
+from winnow_engine.training.recall import evidence, recall_of
+from winnow_engine.training.scoring import MaxSim, Segments, loss_of
+from winnow_engine.training.trainer import Recipe, Step, new_model, train
+from winnow_lsp.cli.train import train as command
+
+CPU = torch.device("cpu")
+MIXTURE = Mixture(tokens=300, chunk_tokens=300, questions=10)
+
+
+def recipe(steps: int, **changes: int) -> Recipe:
+    return Recipe(steps=steps, accumulate=1, layers=2, rank=4, mixture=MIXTURE, **changes)
+
+
+def test_the_best_dot_product_of_each_segment_and_its_gradient_are_those_of_the_plain_formula() -> None:
+    torch.manual_seed(0)
+    lengths = np.array([3, 1, 40, 17])
+    queries = torch.randn(5, 8, requires_grad=True)
+    keys = torch.randn(61, 8, requires_grad=True)
+    weights = torch.randn(5, 4)
+
+    plain = torch.stack([part.amax(1) for part in (queries @ keys.T).split(lengths.tolist(), 1)], 1)
+    wanted = torch.autograd.grad((plain * weights).sum(), (queries, keys))
+    found = MaxSim.apply(queries, keys, Segments(lengths, CPU))
+    gradients = torch.autograd.grad((found * weights).sum(), (queries, keys))
+
+    torch.testing.assert_close(found, plain)
+    torch.testing.assert_close(gradients, wanted)
+
+
+def test_each_answer_competes_with_what_answers_not_and_with_no_other_answer() -> None:
+    scores = torch.tensor([[1.0, 2.0, 0.5, 9.0], [0.0, 0.0, 3.0, 0.0]])
+    positives = torch.tensor([[0, 0, 1], [0, 1, 2]])
+    ignored = torch.tensor([[0], [3]])
+    first = (np.log1p(np.exp(0.5 - 1.0)) + np.log1p(np.exp(0.5 - 2.0))) / 2
+    second = np.log1p(3 * np.exp(-3.0))
+    assert loss_of(scores, positives, ignored).item() == pytest.approx((first + second) / 2, rel=1e-5)
+
+
+def test_the_product_gives_the_evidence_that_training_saw(
+    drafter: Path, data: Dataset, tree: Tree, tmp_path: Path
+) -> None:
+    model = new_model(drafter, data, recipe(1), CPU)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith((".b", "kw", "qw")):
+                parameter.normal_(0, 0.1)
+        for head in (model.heads.maxsim, model.heads.pool):
+            head.sc.copy_(torch.tensor([0.0, -0.2]))
+            head.get_buffer("mu").normal_(0, 0.2)
+    model.save(tmp_path / "adapter.safetensors")
+
+    product = Drafter(drafter, AdapterProfile(tmp_path / "adapter.safetensors"))
+    texts = [FileText(file.path, tuple(map(file.text_of, file.units))) for file in tree.haystack.files]
+    files = list(product.encode(texts, Cancellation()))
+    offsets = np.cumsum([0, *np.concatenate([file.unit_tokens for file in files])])
+    arrays = concatenate([file.arrays for file in files])
+    names = [place.unit.name for place in tree.haystack.places if place.unit.name]
+    for (_, seen), name in zip(evidence(model, data), names, strict=True):
+        scored = product.score(arrays, offsets, name)
+        np.testing.assert_allclose(scored["pooled"], seen["pool"], atol=0.01)
+        np.testing.assert_allclose(scored["maxsim"], seen["maxsim"], atol=0.02)
+
+
+def test_a_few_steps_lower_the_loss_and_find_more(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    steps: list[Step] = []
+    train(drafter, data, recipe(60), tmp_path / "trained.safetensors", steps.append)
+    early, late = ([sum(step.loss.values()) for step in part] for part in (steps[:5], steps[-5:]))
+    assert np.mean(late) < 0.7 * np.mean(early)
+    assert steps[-1].first["maxsim"] > steps[0].first["maxsim"]
+
+
+def test_equal_seeds_give_equal_adapters_and_others_do_not(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train(drafter, data, recipe(3, seed=seed), tmp_path / name, lambda _: None)
+    first, again, other = (AdapterProfile(tmp_path / name).identity for name in "abc")
+    assert first == again != other
+
+
+def test_training_resumes_at_its_checkpoint_as_if_it_had_never_stopped(
+    drafter: Path, data: Dataset, tmp_path: Path
+) -> None:
+    def stop(step: Step) -> None:
+        if step.step == 5:
+            raise KeyboardInterrupt
+
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        train(drafter, data, recipe(6), tmp_path / "never", stop, checkpoint, every=2)
+    steps: list[int] = []
+    train(drafter, data, recipe(6), tmp_path / "resumed", lambda step: steps.append(step.step), checkpoint, every=2)
+    train(drafter, data, recipe(6), tmp_path / "whole", lambda _: None)
+    assert steps == [5, 6]
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_checkpoint_of_another_recipe_is_refused(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    train(drafter, data, recipe(1), tmp_path / "out", lambda _: None, checkpoint, every=1)
+    with pytest.raises(TrainingError, match="another recipe"):
+        train(drafter, data, recipe(2), tmp_path / "out", lambda _: None, checkpoint, every=1)
+
+
+def test_what_is_kept_of_every_question_is_counted(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    train(drafter, data, recipe(1), tmp_path / "out", lambda _: None)
+    found = recall_of(drafter, data, tmp_path / "out")
+    assert found.keys() == {"maxsim", "pool", "both"}
+    *shares, questions = found["both"]["name"]
+    assert questions == 10
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0  # everything fits the largest budget
+
+
+def test_the_command_trains_and_writes_the_adapter_with_its_losses(
+    drafter: Path, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.training.trainer.Recipe", lambda **changes: recipe(**changes))
+    data.save(tmp_path / "data.npz")
+    out = tmp_path / "adapter.safetensors"
+    arguments = ["run", str(tmp_path / "data.npz"), str(out), "--drafter", str(drafter), "--steps", "2"]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert AdapterProfile(out).layers == 2
+    record = json.loads((tmp_path / "adapter.json").read_text())
+    assert [step["step"] for step in record["steps"]] == [1, 2]
+    assert record["recipe"]["rank"] == 4
