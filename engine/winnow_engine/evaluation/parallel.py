@@ -1,0 +1,121 @@
+"""The evaluation in one or several processes, each with rows of its own: one family, size and repository at a time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from winnow_engine.core import Cancellation
+from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.families import all_families
+from winnow_engine.evaluation.figures import Outcome
+from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_engine.evaluation.rows import all_rows
+from winnow_engine.evaluation.run import Evaluation, Report
+from winnow_engine.index.store import Store
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to compare, on what; `rows` are names, `drafter` and `store` files."""
+
+    drafter: Path
+    rows: tuple[str, ...]
+    split: Split
+    questions: int
+    seed: int
+    store: Path
+
+    def tasks(self, families: Sequence[str], sizes: Sequence[int]) -> list[Task]:
+        """The whole evaluation, the largest workspaces first; a family that is not sized comes once."""
+        sized = [(name, size) for name in families for size in (sizes if all_families()[name].sized else sizes[:1])]
+        sized.sort(key=lambda one: -one[1])
+        return [Task(name, size, one.name) for name, size in sized for one in repositories(self.split)]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The questions of a family about one repository, in workspaces of a size."""
+
+    family: str
+    tokens: int
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Outcomes, by row and task whatever process was first, and by row why it could not score something."""
+
+    outcomes: list[Outcome]
+    absent: dict[str, str]
+
+
+def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellation: Cancellation) -> Results:
+    """Do all tasks, in `jobs` processes where that is more than one. CancelledError when cancelled."""
+    results = Results([], {})
+    with _in_processes(plan, jobs) if jobs > 1 else _in_this(plan, report, cancellation) as evaluate:
+        for found in evaluate(tasks):
+            results.outcomes.extend(found.outcomes)
+            results.absent.update(found.absent)
+            report(f"{len(results.outcomes):,} outcomes")
+            cancellation.check()
+    results.outcomes.sort(key=lambda one: (plan.rows.index(one.row), one.family, one.tokens, one.repository))
+    return results
+
+
+@contextmanager
+def _in_this(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Evaluate]:
+    with closing(Store(plan.store)) as store:
+        evaluation = _opened(plan, store, report, cancellation)
+        yield lambda tasks: (_results(evaluation, task) for task in tasks)
+
+
+@contextmanager
+def _in_processes(plan: Plan, jobs: int) -> Iterator[Evaluate]:
+    # Forking would share CUDA contexts and locks that threads hold.
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(plan, threads))
+    try:
+        yield lambda tasks: (done.result() for done in as_completed([pool.submit(_work, task) for task in tasks]))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
+    vocabulary = Vocabulary(Model(plan.drafter, vocabulary_only=True))
+    corpus = Corpus(repositories(plan.split), lambda text: len(vocabulary.tokenize(text)), plan.questions, plan.seed)
+    rows = [row for row in all_rows(plan.drafter) if row.name in plan.rows]
+    return Evaluation(corpus, rows, store, report, cancellation)
+
+
+def _results(evaluation: Evaluation, task: Task) -> Results:
+    narrowed = replace(evaluation, corpus=replace(evaluation.corpus, asked=task.repository), absent={})
+    return Results(list(narrowed.run([all_families()[task.family]], [task.tokens])), narrowed.absent)
+
+
+Evaluate = Callable[[Sequence[Task]], Iterator[Results]]
+
+_evaluations: list[Evaluation] = []
+"""The one of this process, where it is a pool's."""
+
+
+def _start(plan: Plan, threads: int) -> None:
+    """Make a process of the pool ready. Ctrl-C is for the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(threads)
+    _evaluations.append(_opened(plan, Store(plan.store), lambda _: None, Cancellation()))
+
+
+def _work(task: Task) -> Results:
+    return _results(_evaluations[0], task)

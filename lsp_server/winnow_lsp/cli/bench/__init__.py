@@ -1,0 +1,20 @@
+"""`winnow bench`: how good and how fast Winnow is, measured where it runs."""
+
+import click
+
+from winnow_lsp.cli.bench.answers import answers
+from winnow_lsp.cli.bench.needles import needles
+from winnow_lsp.cli.bench.relevance import relevance
+from winnow_lsp.cli.bench.speed import drafter, kernels
+
+
+@click.group()
+def bench() -> None:
+    """Measure Winnow: what it keeps, and how fast its kernels are."""
+
+
+bench.add_command(relevance)
+bench.add_command(needles)
+bench.add_command(answers)
+bench.add_command(kernels)
+bench.add_command(drafter)

@@ -1,0 +1,69 @@
+"""A needle in 8,000 tokens of code, and what the drafter keeps of it at a twentieth of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.evaluation.answers.readers import Alternative, Product
+from winnow_engine.evaluation.answers.run import AnswerRun
+from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.needles import all_tests
+from winnow_engine.evaluation.needles.materials import load
+from winnow_engine.evaluation.needles.run import FULL, KEPT, WINNOW, NeedleRun
+from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_engine.evaluation.rows.lexical import Bm25
+from winnow_engine.index.store import Store
+from winnow_engine.target.llama import LlamaTarget
+
+pytestmark = pytest.mark.real_weights
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "index.sqlite")
+    yield store
+    store.close()
+
+
+def corpus(drafter: Drafter, repository: str, questions: int = 1) -> Corpus:
+    chosen = tuple(one for one in repositories(Split.DEVELOPMENT) if one.name == repository)
+    return Corpus(chosen, drafter.count, questions)
+
+
+def test_a_needle_in_code_is_kept(qwen_small: Path, store: Store) -> None:
+    drafter = Drafter(qwen_small)
+    assistant = Assistant(store, lambda: drafter)
+    run = NeedleRun(load(corpus(drafter, "tornado")), assistant, Budget(keep_ratio=0.05), lambda _: None)
+    tests = [all_tests()[f"single: {style} in code"] for style in ("code", "prose")]
+    results = list(run.run(tests, [8000], 1))
+    assert {(one.row, one.score) for one in results} == {(KEPT, 1.0)}
+    assistant.close()
+
+
+def test_with_a_target_there_are_answers_from_what_is_kept_and_from_all(smollm2: Path, store: Store) -> None:
+    drafter = Drafter(smollm2)
+    assistant = Assistant(store, lambda: drafter, lambda: LlamaTarget.open(smollm2))
+    run = NeedleRun(load(corpus(drafter, "tornado")), assistant, Budget(200), lambda _: None)
+    rows = {one.row: one.score for one in run.run([all_tests()["single: prose in prose"]], [600], 1)}
+    assert rows.keys() == {KEPT, WINNOW, FULL}
+    assert rows[FULL] == 1
+    assistant.close()
+
+
+def test_answers_are_asked_of_every_way_to_read(smollm2: Path, store: Store) -> None:
+    drafter = Drafter(smollm2)
+    assistant = Assistant(store, lambda: drafter, lambda: LlamaTarget.open(smollm2))
+    cancellation = Cancellation()
+    readers = [
+        Product("Winnow", assistant, Budget(400), cancellation),
+        Alternative(Bm25(), assistant, Budget(400), cancellation),
+    ]
+    run = AnswerRun(corpus(drafter, "zod"), readers, store, lambda _: None)
+    results = list(run.run(6000))
+    assert {one.row for one in results} == {"Winnow", "BM25"}
+    assert run.absent == {}
+    assistant.close()

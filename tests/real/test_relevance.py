@@ -1,0 +1,113 @@
+"""A subset of `winnow bench relevance` small enough for every run: has recall dropped beyond noise?
+
+Development repositories in three languages, 24K tokens each; a minute of encoding on two free cores.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.families import all_families
+from winnow_engine.evaluation.families.real import load, problems
+from winnow_engine.evaluation.figures import BUDGETS, Figure, figures
+from winnow_engine.evaluation.parallel import Plan, run
+from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_engine.evaluation.rows.base import Subject
+from winnow_engine.evaluation.rows.lexical import Bm25
+from winnow_engine.evaluation.rows.minilm import MiniLm
+from winnow_engine.evaluation.rows.product import Winnow
+from winnow_engine.evaluation.rows.published import LOOK_AHEAD, FullDrafter, Published
+from winnow_engine.evaluation.run import Evaluation
+from winnow_engine.index.store import Store
+from winnow_engine.index.workspace import Folder, Sources, read_workspace
+
+pytestmark = pytest.mark.real_weights
+
+REPOSITORIES = ("tornado", "wandb-core", "cordova-android")
+TOKENS = 24_000
+RECORDED = 0.95  # describe, kept whole within 2,000 tokens: 42 of 44
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "index.sqlite")
+    yield store
+    store.close()
+
+
+def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> None:
+    drafter = Drafter(qwen_small)
+    chosen = tuple(one for one in repositories(Split.DEVELOPMENT) if one.name in REPOSITORIES)
+    evaluation = Evaluation(
+        Corpus(chosen, drafter.count, questions=24), [Bm25(), Winnow(lambda: drafter)], store, print
+    )
+    outcomes = list(evaluation.run([all_families()["describe"]], [TOKENS]))
+    bm25, winnow = (figure for figure in figures(outcomes) if figure.group == "all")
+    assert winnow.cases >= 40
+    assert kept(winnow, 2000)[1] >= RECORDED, winnow
+    assert kept(winnow, 1000)[0] > kept(bm25, 1000)[1], (winnow, bm25)
+
+
+def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_path: Path) -> None:
+    plan = Plan(smollm2, ("BM25", "symbols"), Split.DEVELOPMENT, 8, 0, tmp_path / "index.sqlite")
+    tasks = [
+        task for task in plan.tasks(["describe", "real"], [24_000]) if task.repository in ("fastify", "cordova-android")
+    ]
+    alone, together = (run(plan, tasks, jobs, print, Cancellation()) for jobs in (1, 2))
+    assert {(one.family, one.repository) for one in alone.outcomes} == {
+        ("describe", "fastify"),
+        ("describe", "cordova-android"),
+        ("real", "fastify"),
+    }
+    assert alone == together
+
+
+def kept(figure: Figure, budget: int) -> tuple[float, float]:
+    """The 95% interval of the share kept within a budget."""
+    estimate = figure.kept[BUDGETS.index(budget)]
+    return estimate.low, estimate.high
+
+
+@pytest.mark.parametrize("split", Split)
+def test_every_gold_of_the_written_questions_is_in_the_pinned_source(split: Split) -> None:
+    written = {one: load(one) for one in repositories(split)}
+    found = {one.name: problems(one, one.files(), questions) for one, questions in written.items() if questions}
+    assert found
+    assert not any(found.values()), found
+
+
+def test_minilm_gives_the_similarities_its_authors_publish() -> None:
+    encoder = MiniLm(None).encoder
+    texts = ["That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day"]
+    vectors = encoder.embed(texts)
+    np.testing.assert_allclose(vectors[0] @ vectors[1:].T, [0.695, 0.943, 0.257], atol=1e-3)
+
+
+def test_the_published_method_decodes_its_look_ahead_and_ranks_units(smollm2: Path) -> None:
+    drafter = FullDrafter(smollm2)
+    prompt = drafter.vocabulary.tokenize("The capital of France is Paris. The capital of Italy is")
+    behind = drafter.behind(prompt[:5])
+    continued = drafter.continued(behind, prompt[5:], first=5)
+    assert len(continued) == len(prompt) - 5 + LOOK_AHEAD
+    text = b"".join(drafter.vocabulary.piece(int(token)) for token in continued[-LOOK_AHEAD:])
+    assert text.startswith(b" Rome")
+
+
+@pytest.mark.parametrize("rotated", [True, False])
+def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp_path: Path, rotated: bool) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.py").write_text("def add(a, b):\n    return a + b\n\n\ndef greet(name):\n    print('hello', name)\n")
+    sources = Sources((Folder(root),))
+    workspace = read_workspace(sources, store, Cancellation())
+    row = Published(smollm2, rotated)
+    ranking = row.ranker(Subject(sources, workspace, store, len))(Question("Which function says hello?"))
+    assert ranking.scores.shape == (2,)
+    assert np.isfinite(ranking.scores).all()
+    assert [piece.unit for piece in ranking.keep(1000)] == [0, 1]
+    assert ranking.keep(1) == []

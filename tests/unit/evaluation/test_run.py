@@ -1,0 +1,76 @@
+"""The evaluation as a whole, with rows that need no model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError, EvaluationError
+from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.families import all_families
+from winnow_engine.evaluation.rows.base import Ranker, Subject
+from winnow_engine.evaluation.rows.lexical import Bm25, Symbols
+from winnow_engine.evaluation.run import Evaluation
+from winnow_engine.index.store import Store
+
+
+class Unable:
+    """A row whose model cannot be had."""
+
+    name = "unable"
+    most_tokens: int | None = None
+
+    def ranker(self, subject: Subject) -> Ranker:
+        raise EvaluationError("no model")
+
+
+class Modest(Bm25):
+    """A row for small workspaces only."""
+
+    name = "modest"
+    most_tokens: int | None = 10
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "index.sqlite")
+    yield store
+    store.close()
+
+
+def test_every_case_has_an_outcome_on_every_row(corpus: Corpus, store: Store) -> None:
+    reports: list[str] = []
+    evaluation = Evaluation(corpus, [Bm25(), Symbols()], store, reports.append)
+    families = all_families()
+    outcomes = list(evaluation.run([families["describe"], families["cursor"]], [1000]))
+    assert {(one.row, one.family) for one in outcomes} == {
+        (row, family) for row in ("BM25", "symbols") for family in ("describe", "cursor")
+    }
+    described = [one for one in outcomes if one.family == "describe" and one.row == "BM25"]
+    assert all(one.kept[-1] and one.all_files[-1] and one.any_file[-1] for one in described)
+    assert all(one.kept[budget] <= one.kept[budget + 1] for one in outcomes for budget in range(4))
+    (at_cursor,) = (one for one in outcomes if one.family == "cursor" and one.row == "symbols")
+    assert at_cursor.reciprocal_rank == 1.0
+    assert "describe 1,000 ledger BM25" in reports
+
+
+def test_golds_in_different_files_count_by_file(corpus: Corpus, store: Store) -> None:
+    small = Corpus(corpus.repositories, corpus.count, directory=corpus.directory)
+    outcomes = list(Evaluation(small, [Bm25()], store, print).run([all_families()["multi"]], [1000]))
+    assert all(0 <= share <= 1 for one in outcomes for share in one.share)
+    assert all(one.kept[i] == (one.share[i] == 1) for one in outcomes for i in range(5))
+
+
+def test_a_row_that_cannot_run_is_absent_with_its_reason(corpus: Corpus, store: Store) -> None:
+    evaluation = Evaluation(corpus, [Unable(), Modest(), Bm25()], store, lambda _: None)
+    outcomes = list(evaluation.run([all_families()["describe"]], [1000]))
+    assert {one.row for one in outcomes} == {"BM25"}
+    assert evaluation.absent == {"unable": "no model", "modest": "not run on workspaces of more than 10 tokens"}
+
+
+def test_cancelling_ends_the_run(corpus: Corpus, store: Store) -> None:
+    cancellation = Cancellation()
+    evaluation = Evaluation(corpus, [Bm25()], store, lambda _: cancellation.cancel(), cancellation)
+    with pytest.raises(CancelledError):
+        list(evaluation.run([all_families()["describe"]], [1000]))
