@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from winnow_engine.asked import asked_of
 from winnow_engine.citations import cite
 from winnow_engine.core import Budget, Cancellation, Citation, Progress, ProgressSink, Question, Span
-from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
+from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import BudgetError
-from winnow_engine.index.languages import for_path
-from winnow_engine.index.naming import identifiers
 from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import KeyCache, WorkspaceKeys
 from winnow_engine.loading import Loading
 from winnow_engine.prompt import build_messages, with_latest_turns
-from winnow_engine.selection.budget import choose
-from winnow_engine.selection.fusion import WEAK, Evidence, Scores, fuse
+from winnow_engine.selection.auto import enough
+from winnow_engine.selection.budget import Focus, choose
+from winnow_engine.selection.fusion import Fused, fuse
+from winnow_engine.selection.gate import read_gate
+from winnow_engine.selection.parts import parts
 from winnow_engine.selection.source import WorkspaceSource
 from winnow_engine.target.base import Prompt, Sampling, Target, TextSink
 
@@ -32,7 +36,8 @@ def _ignore(_: Progress) -> None:
 class Stats:
     """What a question cost. `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`.
 
-    `workspace_tokens` and `kept_tokens` count the drafter's tokens of code; `prompt_tokens` are the target's, all in.
+    `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
+    `prompt_tokens` are the target's, all in. `answer_probability` is how likely anything in the workspace answers.
     """
 
     workspace_tokens: int
@@ -43,6 +48,8 @@ class Stats:
     reused_tokens: int = 0
     decode_tokens: int = 0
     decode_tokens_per_s: float = 0.0
+    budget_tokens: int = 0
+    answer_probability: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class Assistant:
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            selection, prompt = _fitted(ranked, question, budget, target, sampling)
+            selection, prompt = _fitted(ranked, budget, target, sampling)
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(prompt, sampling, cancellation, on_text, progress)
@@ -137,7 +144,7 @@ class Assistant:
         cancellation, clock = cancellation or Cancellation(), _Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
-            selection = ranked.select(question, budget.tokens(ranked.workspace_tokens))
+            selection = ranked.select(ranked.tokens(budget))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def index(
@@ -171,7 +178,10 @@ class Assistant:
         """
         with clock.stage("read"):
             workspace = read_workspace(sources, self._store, cancellation)
-            code = _code_at_cursor(workspace, question)
+            if question.cursor is not None:
+                cursor = workspace.settled(question.cursor)
+                workspace.selected_text(cursor)  # PositionError now, not after the long part
+                question = replace(question, cursor=cursor)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:
@@ -179,67 +189,72 @@ class Assistant:
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):
-            evidence = _evidence(workspace, keys, cache.drafter, question, code, cancellation)
+            asked = asked_of(workspace, keys, cache.drafter, question, cancellation)
+            scores = fuse(asked, read_gate(cache.drafter.fusion))
         cancellation.check()
-        return _Ranked(workspace, keys, fuse(evidence), cache.drafter)
+        return _Ranked(question, workspace, keys, scores, cache.drafter)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A workspace with a score for each unit."""
+    """A question about a workspace, with a score for each unit."""
 
+    question: Question
     workspace: Workspace
     keys: WorkspaceKeys
-    scores: Scores
+    scores: Fused
     drafter: Drafter
 
     @property
     def workspace_tokens(self) -> int:
         return int(self.keys.unit_tokens.sum())
 
-    def select(self, question: Question, budget_tokens: int) -> Selection:
+    def tokens(self, budget: Budget) -> int:
+        """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code."""
+        wanted = budget.tokens(self.workspace_tokens)
+        if wanted is not None:
+            return wanted
+        focus, tokens = self._focus, self.keys.unit_tokens.copy()
+        given = [*focus.units, *focus.companions] if focus else []
+        at_cursor, tokens[given] = int(tokens[given].sum()), 0
+        return at_cursor + enough(self.scores.total, tokens, len(parts(self.question.text)))
+
+    def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget."""
-        source = WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
-        focus = source.focus(question.cursor) if question.cursor else None
-        spans = source.spans(choose(source, self.scores.total, budget_tokens, focus), self.scores)
-        stats = Stats(self.workspace_tokens, sum(span.tokens for span in spans))
-        notices = (self.drafter.notice,) if self.drafter.notice else ()
-        return Selection(self.workspace, spans, stats, notices)
+        pieces = choose(self._source, self.scores.total, budget_tokens, self._focus)
+        spans = self._source.spans(pieces, self.scores)
+        probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
+        kept = sum(span.tokens for span in spans)
+        stats = Stats(
+            self.workspace_tokens, kept, budget_tokens=budget_tokens, answer_probability=round(probability, 3)
+        )
+        notices = [self.drafter.notice] if self.drafter.notice else []
+        if not spans:
+            notices.append(
+                f"nothing in the workspace seems to answer this ({probability:.0%} likely): no code was kept"
+            )
+        return Selection(self.workspace, spans, stats, tuple(notices))
 
+    @property
+    def _source(self) -> WorkspaceSource:
+        return WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
 
-def _evidence(
-    workspace: Workspace,
-    keys: WorkspaceKeys,
-    drafter: Drafter,
-    question: Question,
-    code: CodeAtCursor | None,
-    cancellation: Cancellation,
-) -> dict[str, Evidence]:
-    """What the drafter, the words and the names say of each unit."""
-    asked, at_cursor = question.search_text, code.text if code else ""
-    drafted = drafter.score(keys.arrays, keys.offsets, asked, code, cancellation)
-    named, mentioned = workspace.symbols.score(asked, identifiers(at_cursor))
-    return {
-        **{kind: Evidence(scores) for kind, scores in drafted.items()},
-        "words": Evidence(workspace.lexical.score(f"{asked}\n{at_cursor}")),
-        "names": Evidence(named),
-        "mentions": Evidence(mentioned, WEAK),
-    }
+    @property
+    def _focus(self) -> Focus | None:
+        return self._source.focus(self.question.cursor) if self.question.cursor else None
 
 
 _LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 
 
-def _fitted(
-    ranked: _Ranked, question: Question, budget: Budget, target: Target, sampling: Sampling
-) -> tuple[Selection, Prompt]:
+def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling) -> tuple[Selection, Prompt]:
     """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both."""
-    wanted = tokens = budget.tokens(ranked.workspace_tokens)
-    asked = with_latest_turns(question, budget.earlier_tokens, target.count)
-    forgotten = len(question.earlier) - len(asked.earlier)
+    wanted = tokens = ranked.tokens(budget)
+    asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
+    forgotten = len(ranked.question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
     while tokens >= min(wanted, _LEAST_BUDGET):
-        selection = ranked.select(question, tokens)
+        selection = ranked.select(tokens)
         prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, asked))
         if len(prompt) <= room:
             notices = [*selection.notices]
@@ -250,18 +265,13 @@ def _fitted(
                 turns = "turn was" if forgotten == 1 else "turns were"
                 notices.append(f"{forgotten} earlier {turns} left out to fit {budget.earlier_tokens:,} tokens of them")
             return replace(selection, notices=tuple(notices)), prompt
+        if not tokens:
+            break
         tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0
     raise BudgetError(
         f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
         f"{sampling.max_tokens:,}: shorten the question or selection, or ask for a shorter answer"
     )
-
-
-def _code_at_cursor(workspace: Workspace, question: Question) -> CodeAtCursor | None:
-    if question.cursor is None:
-        return None
-    language = for_path(question.cursor.path)
-    return CodeAtCursor(workspace.selected_text(question.cursor), language.name if language else "")
 
 
 class _Clock:

@@ -88,25 +88,26 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens of the workspace the target may see: a number, or a share of the workspace.
+    """How many tokens of the workspace the target may see: a number, a share of it, or what the answer needs.
 
-    `keep_ratio`, when given, wins over `keep_tokens`. `earlier_tokens` bounds the turns before the question.
+    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto.py`); `keep_ratio`, when given, wins.
+    `earlier_tokens` bounds the turns before the question.
     """
 
-    keep_tokens: int = 2600
+    keep_tokens: int | None = None
     keep_ratio: float | None = None
     earlier_tokens: int = 1500
 
     def __post_init__(self) -> None:
-        if self.keep_tokens < 1:
+        if self.keep_tokens is not None and self.keep_tokens < 1:
             raise ValueError(f"keep_tokens must be at least 1, not {self.keep_tokens}")
         if self.keep_ratio is not None and not 0 < self.keep_ratio <= 1:
             raise ValueError(f"keep_ratio must be in (0, 1], not {self.keep_ratio}")
         if self.earlier_tokens < 0:
             raise ValueError(f"earlier_tokens must be at least 0, not {self.earlier_tokens}")
 
-    def tokens(self, workspace_tokens: int) -> int:
-        """The budget in tokens for a workspace of this size."""
+    def tokens(self, workspace_tokens: int) -> int | None:
+        """The budget in tokens for a workspace of this size; None where the scores decide."""
         if self.keep_ratio is None:
             return self.keep_tokens
         return max(1, round(self.keep_ratio * workspace_tokens))

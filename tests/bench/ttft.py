@@ -26,7 +26,7 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from machine import median, report  # noqa: E402
-from repository import QUESTIONS, fetch  # noqa: E402
+from repository import fetch, questions  # noqa: E402
 
 from winnow_engine.assistant import Answer, Assistant  # noqa: E402
 from winnow_engine.core import Budget, Cancellation, Question  # noqa: E402
@@ -49,7 +49,7 @@ class Bench:
         self.scratch = scratch
         self.drafter = Drafter(model_path(DEFAULT_DRAFTER))
         self.target = LlamaTarget.open(model_path(DEFAULT_TARGET))
-        self.questions = [Question(entry["question"]) for entry in json.loads(QUESTIONS.read_text())["questions"]]
+        self.questions = [Question(written.text) for written in questions()]
 
     def ask(self, root: Path, question: Question, cache: Path) -> Answer:
         """One question to a new assistant; only the cache file outlives it."""
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--skip-vanilla", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        root = fetch(Path(scratch))
+        root = fetch()
         bench = Bench(Path(scratch))
         figures: dict[str, Any] = {"whole_repository": bench.whole_repository(root, options.repeat)}
         workspace = bench.workspace_of(root, options.tokens)

@@ -9,29 +9,23 @@ Each head's evidence is e^sc0 · similarity + sc1 · ln(tokens of the unit / 100
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from winnow_cuda.ops.maxsim import maxsim
-from winnow_cuda.ops.quantise import quantise_rows
-from winnow_cuda.shapes import Encoded, Float32, Int64
-from winnow_engine.drafter.profile import Arrays, QuestionStates
+from winnow_cuda.ops.standardise import standardise
+from winnow_cuda.scorer import Scorer
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, KeyHead, Readout
+from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
-
-_EPS = 1e-6
 
 
 def _unit(x: Float32) -> Float32:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12), np.float32)
-
-
-def _softplus(x: Float32) -> Float32:
-    return np.asarray(np.logaddexp(np.float32(0), x), np.float32)
 
 
 def _sigmoid(x: Float32) -> Float32:
@@ -50,19 +44,9 @@ class Head:
     sd: Float32
     sc: Float32
 
-    def normalise(self, hidden: Float32) -> Float32:
-        """x̂, float32 [T, width]."""
-        rms = np.sqrt(np.mean(hidden * hidden, axis=-1, keepdims=True) + _EPS)
-        return np.asarray((hidden / rms - self.mu) / self.sd, np.float32)
-
-    def keys(self, hidden: Float32) -> tuple[Float32, Float32]:
-        """Unit keys [T, columns] and pooling weights [T]."""
-        x = self.normalise(hidden)
-        return _unit(x @ self.k.T), _softplus(x @ self.kw[0])
-
     def queries(self, hidden: Float32) -> tuple[Float32, Float32]:
         """Unit queries [N, columns] and weights [N]."""
-        x = self.normalise(hidden)
+        x = standardise(hidden, self.mu, self.sd)
         return _unit(x @ self.q.T), _sigmoid(x @ self.qw[0])
 
     def evidence(self, similarity: Float32, unit_offsets: Int64) -> Float32:
@@ -88,6 +72,7 @@ class AdapterProfile:
             raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
         self._lora = {name: value for name, value in tensors.items() if name.startswith("lora.")}
         self.layers = 1 + max(int(name.split(".")[1]) for name in self._lora)
+        self.rank = len(self._lora["lora.0.attn_q.a"])
         self.identity = "adapter-" + hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
     @property
@@ -101,26 +86,38 @@ class AdapterProfile:
 
         return merged
 
-    def keep(self, encoded: Encoded, unit_offsets: Int64) -> Arrays:
-        """int8 keys with their scales by token, float16 pooled vectors by unit: 66 bytes a token, 512 a unit."""
-        codes, scales = quantise_rows(self._maxsim.keys(encoded.hidden)[0])
-        vectors, weights = self._pool.keys(encoded.hidden)
-        sums = _sum_by_unit(vectors * weights[:, None], unit_offsets)
-        return {
-            "codes": codes,
-            "scales": scales.astype(np.float16),
-            "pooled": _unit(sums).astype(np.float16),
-        }
+    @property
+    def readout(self) -> Readout:
+        """The maxsim head's keys by token, the pool head's by unit."""
+        token, unit = self._maxsim, self._pool
+        return Readout(
+            KeyHead(token.k, token.mu, token.sd), KeyHead(np.concatenate([unit.k, unit.kw]), unit.mu, unit.sd)
+        )
+
+    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
+        """See `Profile`: int8 keys with their scales by token, sums by run."""
+        keys = encoder.encode_keys(batch, runs, check)
+        return Read({"codes": keys.codes, "scales": keys.scales.astype(np.float16)}, {"sums": keys.sums})
+
+    def keep(self, read: Read, units: Int32, count: int) -> Arrays:
+        """The keys, and a float16 vector a unit: 66 bytes a token, 512 a unit."""
+        sums = np.zeros((count, read.runs["sums"].shape[1]), np.float32)
+        np.add.at(sums, units, read.runs["sums"])
+        return {**read.tokens, "pooled": _unit(sums).astype(np.float16)}
 
     def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, nulls: Sequence[QuestionStates]
+        self,
+        arrays: Arrays,
+        unit_offsets: Int64,
+        question: QuestionStates,
+        nulls: Sequence[QuestionStates],
+        scorer: Scorer,
     ) -> dict[str, Float32]:
         """Evidence `maxsim` and `pooled`; training made null questions unnecessary."""
         queries, weights = self._maxsim.queries(question.encoded.hidden)
-        scales = arrays["scales"].astype(np.float32)
-        best = maxsim(arrays["codes"], scales, unit_offsets, queries, weights)
+        best = scorer.maxsim(arrays["codes"], arrays["scales"], unit_offsets, queries, weights)
         vectors, importance = self._pool.queries(question.encoded.hidden)
-        cosine = arrays["pooled"].astype(np.float32) @ _unit(importance @ vectors)
+        cosine = scorer.unit_products(arrays["pooled"], _unit(importance @ vectors))
         return {
             "maxsim": self._maxsim.evidence(best, unit_offsets),
             "pooled": self._pool.evidence(cosine, unit_offsets),
@@ -129,12 +126,3 @@ class AdapterProfile:
 
 def _head(tensors: dict[str, Float32], name: str) -> Head:
     return Head(**{field: tensors[f"{name}.{field}"] for field in ("k", "q", "kw", "qw", "mu", "sd", "sc")})
-
-
-def _sum_by_unit(rows: Float32, unit_offsets: Int64) -> Float32:
-    """Σ of each unit's rows, float32 [U, columns]; zeros for a unit without rows."""
-    sums = np.zeros((len(unit_offsets) - 1, rows.shape[1]), np.float32)
-    filled = np.flatnonzero(np.diff(unit_offsets))
-    if len(filled):
-        sums[filled] = np.add.reduceat(rows, unit_offsets[filled], axis=0)
-    return sums

@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from winnow_cuda.cpu import CpuEncoder
-from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64
+from winnow_cuda.encoder import open_encoder
+from winnow_cuda.scorer import open_scorer
+from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
 from winnow_engine.core import Cancellation
 from winnow_engine.cores import physical_cores
-from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates
-from winnow_engine.drafter.profiles import shipped_profile
-from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, rows_of
+from winnow_engine.drafter.kernels import default_folder
+from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, joined
+from winnow_engine.drafter.profiles import fusion_for, profile_for
+from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, runs_of
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import Model
@@ -59,25 +61,43 @@ class _Pending:
     """A file whose segments are being encoded."""
 
     unit_tokens: Int32
-    parts: list[Encoded] = field(default_factory=list)
+    parts: list[Read] = field(default_factory=list)
+    units: list[Int32] = field(default_factory=list)
     missing: int = 0
+
+    def add(self, segment: Segment, read: Read) -> None:
+        self.parts.append(read)
+        self.units.append(segment.units)
+        self.missing -= len(segment.ids)
 
 
 class Drafter:
     """A GGUF's first layers with the profile that turns them into scores. Safe to use from several threads."""
 
-    def __init__(self, path: Path, profile: Profile | None = None, threads: int | None = None) -> None:
-        """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError."""
+    def __init__(
+        self,
+        path: Path,
+        profile: Profile | None = None,
+        threads: int | None = None,
+        on_compile: Callable[[str], None] = lambda kernel: None,
+    ) -> None:
+        """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
+
+        `on_compile` is called with the name of each GPU kernel before it is compiled, which is once on a machine.
+        """
         header = read_header(path)
         tensors = GgufTensors(path, header)
-        self.notice: str | None = None
-        if profile is None:
-            profile, self.notice = shipped_profile(tensors, shape_of(header, 1), header.block_count)
-        self._profile, self._threads = profile, threads or physical_cores()
+        found = profile_for(tensors, shape_of(header, 1), header.block_count)
+        self.notice, self.fusion = (found.notice, found.fusion) if profile is None else (None, fusion_for(profile))
+        profile = profile or found.profile
+        self._profile = profile
         self.vocabulary = Vocabulary(Model(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)
-        weights = load_weights(path, header, profile.layers, profile.merge)
-        self._encoder: Encoder = CpuEncoder(weights, self._template.prefix)
+        weights = replace(load_weights(path, header, profile.layers, profile.merge), readout=profile.readout)
+        self._encoder = open_encoder(weights, self._template.prefix, default_folder(), self._notify, on_compile)
+        self._scorer = open_scorer(default_folder(), self._notify, on_compile)
+        # A device takes its batches one by one; a second thread prepares the next meanwhile.
+        self._threads = threads or (physical_cores() if self._encoder.parallel else 2)
         self.identity = _identity(tensors, profile)
 
     def count(self, text: str) -> int:
@@ -87,17 +107,16 @@ class Drafter:
     def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
         """The keys of each file, in order. A file's keys come as soon as its last segment is done.
 
-        Segments of many files share a batch; one batch runs on each core, with a BLAS of one thread, so that
-        nothing waits inside a batch. CancelledError ends all batches within a layer's time.
+        Segments of many files share a batch. On the CPU one batch runs on each core, with a BLAS of one thread, so
+        that nothing waits inside a batch. CancelledError ends all batches within a layer's time.
         """
         pending: dict[int, _Pending] = {}
-        groups = pack(self._segments(files, pending))
+        groups = pack(self._segments(files, pending), self._encoder.batch_tokens)
         done = 0
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._threads) as pool:
-            for group, encoded in _in_order(pool, groups, self._threads, self._encode_group, cancellation):
-                for segment, rows in zip(group, rows_of(group), strict=True):
-                    pending[segment.file].parts.append(_rows(encoded, rows))
-                    pending[segment.file].missing -= len(segment.ids)
+            for group, read in _in_order(pool, groups, self._threads, self._read_group, cancellation):
+                for segment, part in _dealt(group, read):
+                    pending[segment.file].add(segment, part)
                 while done in pending and pending[done].missing == 0:
                     yield self._finish(pending.pop(done))
                     done += 1
@@ -115,16 +134,29 @@ class Drafter:
     ) -> dict[str, Float32]:
         """Evidence by name, float32 [U] each, for the units of a workspace: rows unit_offsets[u]:[u+1]."""
         states, nulls = self.question_states(question, code, cancellation)
-        return self._profile.score(arrays, unit_offsets, states, nulls)
+        return self._profile.score(arrays, unit_offsets, states, nulls, self._scorer)
+
+    def score_each(
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
+    ) -> dict[str, Float32]:
+        """As `score`, for several questions at once: float32 [questions, U] each; nothing for none."""
+        if not questions:
+            return {}
+        asked = self._states([self._template.question(text) for text in questions], cancellation.check)
+        nulls = self._states(self._nulls(None), cancellation.check)
+        scored = [self._profile.score(arrays, unit_offsets, states, nulls, self._scorer) for states in asked]
+        return {kind: np.stack([one[kind] for one in scored]) for kind in scored[0]}
 
     def question_states(
         self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
     ) -> tuple[QuestionStates, list[QuestionStates]]:
         """A question as the drafter sees it, and the null questions that a profile on its heads measures against."""
         check = (cancellation or Cancellation()).check
-        nulls = self._nulls(code) if self._profile.taps else []
-        asked = self._states(self._encoded_question(question, code), check)
-        return asked, [self._states(null, check) for null in nulls]
+        asked, *nulls = self._states([self._encoded_question(question, code), *self._nulls(code)], check)
+        return asked, nulls
+
+    def _notify(self, notice: str) -> None:
+        self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
 
     def _segments(self, files: Iterable[FileText], pending: dict[int, _Pending]) -> Iterator[Segment]:
         for index, file in enumerate(files):
@@ -133,15 +165,18 @@ class Drafter:
             pending[index] = _Pending(counts, missing=int(counts.sum()))
             yield from cut(index, self._template.header(file.path), units)
 
-    def _encode_group(self, group: list[Segment], cancellation: Cancellation) -> Encoded:
+    def _read_group(self, group: list[Segment], cancellation: Cancellation) -> Read:
         batch = batch_of(group, first_position=len(self._template.prefix))
-        return self._encoder.encode(batch, self._profile.taps, cancellation.check)
+        return self._profile.read(self._encoder, batch, runs_of(group), cancellation.check)
 
     def _finish(self, file: _Pending) -> FileKeys:
-        offsets = np.cumsum([0, *file.unit_tokens])
-        nothing = Batch(np.empty(0, np.int32), np.empty(0, np.int32), np.array([0]))
-        parts = file.parts or [self._encoder.encode(nothing, self._profile.taps)]
-        return FileKeys(file.unit_tokens, self._profile.keep(_joined(parts), offsets))
+        units = np.concatenate([np.empty(0, np.int32), *file.units])
+        read = joined(file.parts or [self._read_nothing()])
+        return FileKeys(file.unit_tokens, self._profile.keep(read, units, len(file.unit_tokens)))
+
+    def _read_nothing(self) -> Read:
+        none = np.empty(0, np.int32)
+        return self._profile.read(self._encoder, Batch(none, none, np.array([0])), none.reshape(0, 2), lambda: None)
 
     def _encoded_question(self, question: str, code: CodeAtCursor | None) -> EncodedQuestion:
         if code is None:
@@ -149,16 +184,29 @@ class Drafter:
         return self._template.question_at(question, code.text, code.language)
 
     def _nulls(self, code: CodeAtCursor | None) -> Sequence[EncodedQuestion]:
+        """The questions that ask for nothing, where the profile needs them."""
+        if not self._profile.taps:
+            return []
         if code is None:
             return [self._template.question(text) for text in _NULL_QUESTIONS]
         return [self._template.question_at("Explain this code.", text, code.language) for text in _NULL_CODE]
 
-    def _states(self, question: EncodedQuestion, check: Callable[[], None]) -> QuestionStates:
-        # Behind the prefix, and as far from it as the last token of a full segment would be.
-        first = len(self._template.prefix) + SEGMENT_TOKENS
-        positions = np.arange(first, first + len(question.ids), dtype=np.int32)
-        batch = Batch(question.ids, positions, np.array([0, len(question.ids)]))
-        return QuestionStates(self._encoder.encode(batch, self._profile.taps, check), question.body)
+    def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
+        """Questions in one batch, each as far behind the prefix as the last token of a full segment would be."""
+        first, ends = len(self._template.prefix) + SEGMENT_TOKENS, np.cumsum([0, *(len(one.ids) for one in questions)])
+        if not questions:
+            return []
+        positions = [np.arange(first, first + len(one.ids), dtype=np.int32) for one in questions]
+        batch = Batch(np.concatenate([one.ids for one in questions]), np.concatenate(positions), ends)
+        encoded = self._encoder.encode(batch, self._profile.taps, check)
+        rows = [slice(int(start), int(end)) for start, end in pairwise(ends)]
+        return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]
+
+
+def _part(encoded: Encoded, rows: slice) -> Encoded:
+    """Some rows of a pass."""
+    queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
+    return Encoded(encoded.hidden[rows], queries, keys)
 
 
 def _in_order(
@@ -167,9 +215,9 @@ def _in_order(
     ahead: int,
     work: Any,
     cancellation: Cancellation,
-) -> Iterator[tuple[list[Segment], Encoded]]:
+) -> Iterator[tuple[list[Segment], Read]]:
     """Map `work` over groups on the pool, at most `ahead` + 1 under way; leaving early waits for no new group."""
-    queue: list[tuple[list[Segment], Future[Encoded]]] = []
+    queue: list[tuple[list[Segment], Future[Read]]] = []
     try:
         for group in groups:
             cancellation.check()
@@ -184,24 +232,13 @@ def _in_order(
             future.cancel()
 
 
-def _rows(encoded: Encoded, rows: slice) -> Encoded:
-    """Copies of some rows, so that the batch they came from can be freed."""
-
-    def of(states: dict[int, Float32]) -> dict[int, Float32]:
-        return {layer: value[rows].copy() for layer, value in states.items()}
-
-    return Encoded(encoded.hidden[rows].copy(), of(encoded.queries), of(encoded.keys))
-
-
-def _joined(parts: list[Encoded]) -> Encoded:
-    def all_of(states: list[dict[int, NDArray[np.float32]]]) -> dict[int, Float32]:
-        return {layer: np.concatenate([s[layer] for s in states]) for layer in states[0]}
-
-    return Encoded(
-        np.concatenate([p.hidden for p in parts]),
-        all_of([p.queries for p in parts]),
-        all_of([p.keys for p in parts]),
-    )
+def _dealt(group: list[Segment], read: Read) -> Iterator[tuple[Segment, Read]]:
+    """What was read of each segment."""
+    token = run = 0
+    for segment in group:
+        tokens, runs = slice(token, token + len(segment.ids)), slice(run, run + len(segment.units))
+        yield segment, read.part(tokens, runs)
+        token, run = tokens.stop, runs.stop
 
 
 def _identity(tensors: GgufTensors, profile: Profile) -> str:

@@ -9,21 +9,21 @@ log-probability in the unit. Evidence is Σ weight · f.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from winnow_cuda.ops.unit_mass import unit_mass
-from winnow_cuda.shapes import Encoded, Float32, Int64
-from winnow_engine.drafter.profile import Arrays, QuestionStates
+from winnow_cuda.readout import rows_of
+from winnow_cuda.scorer import Scorer
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout
+from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
 
 Feature = Literal["all", "body", "peak"]
+FEATURES: tuple[Feature, ...] = get_args(Feature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ScoringHead:
     weight: float
 
     def __post_init__(self) -> None:
-        if self.layer < 0 or self.head < 0 or self.weight < 0 or self.feature not in get_args(Feature):
+        if self.layer < 0 or self.head < 0 or self.weight < 0 or self.feature not in FEATURES:
             raise ProfileError(f"not a scoring head: {self}")
 
 
@@ -46,6 +46,8 @@ def _unchanged(name: str, value: Float32) -> Float32:
 
 class HeadsProfile:
     """Scores with the drafter's own heads. `group` is the drafter's query heads per KV head."""
+
+    readout: Readout | None = None
 
     def __init__(self, heads: Sequence[ScoringHead], group: int) -> None:
         if not heads:
@@ -61,31 +63,44 @@ class HeadsProfile:
         """The weights stay as they are."""
         return _unchanged
 
-    def keep(self, encoded: Encoded, unit_offsets: Int64) -> Arrays:
-        """The pre-RoPE keys of every KV head a scoring head reads: 2 · head_dim bytes a token each."""
+    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
+        """See `Profile`: the pre-RoPE keys of every KV head a scoring head reads."""
+        keys, rows = encoder.encode(batch, self.taps, check).keys, rows_of(runs)
         pairs = {self._key_head(h) for h in self._heads}
-        return {f"{layer}.{kv}": encoded.keys[layer][:, kv].astype(np.float16) for layer, kv in pairs}
+        return Read({f"{layer}.{kv}": keys[layer][rows, kv].astype(np.float16) for layer, kv in pairs}, {})
+
+    def keep(self, read: Read, units: Int32, count: int) -> Arrays:
+        """All that was read: 2 · head_dim bytes a token and KV head."""
+        return read.tokens
 
     def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, nulls: Sequence[QuestionStates]
+        self,
+        arrays: Arrays,
+        unit_offsets: Int64,
+        question: QuestionStates,
+        nulls: Sequence[QuestionStates],
+        scorer: Scorer,
     ) -> dict[str, Float32]:
         """Evidence `heads`."""
         weights = np.array([head.weight for head in self._heads], np.float32)
-        unasked = [self.features(arrays, unit_offsets, null) for null in nulls]
-        return {"heads": weights @ (self.features(arrays, unit_offsets, question) - np.mean(unasked, axis=0))}
+        unasked = [self.features(arrays, unit_offsets, null, scorer) for null in nulls]
+        asked = self.features(arrays, unit_offsets, question, scorer)
+        return {"heads": weights @ (asked - np.mean(unasked, axis=0))}
 
-    def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
+    def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates, scorer: Scorer) -> Float32:
         """f of every scoring head under one question, nothing subtracted: float32 [heads, U]."""
-        return np.stack([self._feature(head, arrays, unit_offsets, states) for head in self._heads])
+        return np.stack([self._feature(head, arrays, unit_offsets, states, scorer) for head in self._heads])
 
     def _key_head(self, head: ScoringHead) -> tuple[int, int]:
         return head.layer, head.head // self._group
 
-    def _feature(self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
+    def _feature(
+        self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates, scorer: Scorer
+    ) -> Float32:
         layer, kv = self._key_head(head)
         queries = states.encoded.queries[layer][:, head.head]
         rows = queries if head.feature == "all" else queries[states.body]
-        mass, peak = unit_mass(arrays[f"{layer}.{kv}"], unit_offsets, np.ascontiguousarray(rows))
+        mass, peak = scorer.unit_mass(arrays[f"{layer}.{kv}"], unit_offsets, np.ascontiguousarray(rows))
         normaliser = np.logaddexp.reduce(mass, axis=0)
         if head.feature == "peak":
             return np.asarray(np.maximum(peak - normaliser, -30).mean(axis=1), np.float32)
@@ -93,13 +108,12 @@ class HeadsProfile:
         return np.asarray(np.log(np.maximum(average, 1e-12)), np.float32)
 
 
-def load_heads(path: Path, group: int) -> HeadsProfile:
-    """Read a profile's JSON: {"heads": [{"layer", "head", "feature", "weight"}, …]}. ProfileError if malformed."""
+def heads_of(entries: Any, group: int) -> HeadsProfile:
+    """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …]. ProfileError if malformed."""
     try:
-        document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return HeadsProfile([ScoringHead(**entry) for entry in document["heads"]], group)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ProfileError(f"{path} is not a heads profile: {error}") from error
+        return HeadsProfile([ScoringHead(**entry) for entry in entries], group)
+    except TypeError as error:
+        raise ProfileError(f"not the heads of a profile: {error}; run `winnow calibrate` again") from error
 
 
 def generic_heads(block_count: int, heads: int, group: int) -> HeadsProfile:

@@ -11,22 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winnow_cuda.shapes import Batch, Int32
+from winnow_cuda.shapes import Batch, Int32, Int64
 
 SEGMENT_TOKENS = 2048
-# One batch is one full segment, or many short ones: enough rows to keep BLAS at speed, small enough to cancel.
-BATCH_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows start:stop of file `file`'s unit tokens, to be encoded behind `header` (int32) as `ids` (int32)."""
+    """Rows start:stop of file `file`'s unit tokens, to be encoded behind `header` (int32) as `ids` (int32).
+
+    Its rows runs[r, 0]:runs[r, 1] (int32 [R, 2], counted from `start`) belong to unit units[r] (int32 [R]).
+    """
 
     file: int
     start: int
     stop: int
     header: Int32
     ids: Int32
+    runs: Int32
+    units: Int32
 
     def __len__(self) -> int:
         return len(self.header) + len(self.ids)
@@ -42,16 +45,23 @@ def cut(file: int, header: Int32, units: list[Int32]) -> list[Segment]:
     while start < len(ids):
         last_border = int(borders[np.searchsorted(borders, start + room, side="right") - 1])
         stop = last_border if last_border > start else min(len(ids), start + room)
-        segments.append(Segment(file, start, stop, header, ids[start:stop]))
+        segments.append(Segment(file, start, stop, header, ids[start:stop], *_runs(borders, start, stop)))
         start = stop
     return segments
 
 
-def pack(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
-    """Groups of consecutive segments of at most BATCH_TOKENS tokens together."""
+def _runs(borders: Int64, start: int, stop: int) -> tuple[Int32, Int32]:
+    """What each unit has between two tokens, counted from the first, and the units that have something."""
+    cuts = np.clip(borders, start, stop) - start
+    units = np.flatnonzero(np.diff(cuts))
+    return np.stack([cuts[units], cuts[units + 1]], axis=1).astype(np.int32), units.astype(np.int32)
+
+
+def pack(segments: Iterable[Segment], batch_tokens: int) -> Iterator[list[Segment]]:
+    """Groups of consecutive segments of at most `batch_tokens` tokens together; no less than SEGMENT_TOKENS."""
     group: list[Segment] = []
     for segment in segments:
-        if group and sum(map(len, group)) + len(segment) > BATCH_TOKENS:
+        if group and sum(map(len, group)) + len(segment) > batch_tokens:
             yield group
             group = []
         group.append(segment)
@@ -69,7 +79,7 @@ def batch_of(group: list[Segment], first_position: int) -> Batch:
     )
 
 
-def rows_of(group: list[Segment]) -> list[slice]:
-    """For each segment of a packed batch, the rows that hold its unit tokens."""
+def runs_of(group: list[Segment]) -> Int32:
+    """The runs of all segments of a packed batch, in rows of the batch."""
     ends = np.cumsum([len(segment) for segment in group])
-    return [slice(int(end) - len(s.ids), int(end)) for end, s in zip(ends, group, strict=True)]
+    return np.concatenate([s.runs + np.int32(end - len(s.ids)) for end, s in zip(ends, group, strict=True)])

@@ -71,6 +71,9 @@ class QuantisedEmbedding:
         self._type = tensors.info("token_embd.weight").type
         self._width = tensors.info("token_embd.weight").shape[1]
 
+    def __len__(self) -> int:
+        return len(self._stored)
+
     def rows(self, ids: Int32) -> Float32:
         """Embeddings float32 [T, width] of ids int32 [T]."""
         if not len(ids):

@@ -39,6 +39,16 @@ class LexicalIndex:
             postings = self._postings.get(word)
             if postings:
                 units, counts = (np.array(column) for column in zip(*postings, strict=True))
-                weight = math.log(1 + (len(scores) - len(units) + 0.5) / (len(units) + 0.5))
-                scores[units] += repeats * weight * counts * (_K1 + 1) / (counts + self._norm[units])
+                scores[units] += repeats * self._rarity(word) * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
+
+    def known_share(self, query: str) -> float:
+        """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""
+        rarity = {word: self._rarity(word) for word in words(query)}
+        known = sum(weight for word, weight in rarity.items() if word in self._postings)
+        return known / sum(rarity.values()) if rarity else 0.0
+
+    def _rarity(self, word: str) -> float:
+        """ln(1 + (N − n + ½) / (n + ½)) for a word in n of N texts."""
+        found = len(self._postings.get(word, ()))
+        return math.log(1 + (len(self._norm) - found + 0.5) / (found + 0.5))

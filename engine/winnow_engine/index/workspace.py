@@ -5,8 +5,8 @@ A workspace has one folder or several. With several, paths begin with the folder
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -126,9 +126,33 @@ class Workspace:
         return LexicalIndex([file.text_of(unit) for file, unit in self.units])
 
     @cached_property
+    def titles(self) -> LexicalIndex:
+        """The words of all units' names."""
+        return LexicalIndex([unit.name for _, unit in self.units])
+
+    @cached_property
+    def paths(self) -> LexicalIndex:
+        """The words of all files' paths."""
+        return LexicalIndex([file.path for file in self.files])
+
+    @cached_property
     def symbols(self) -> SymbolTable:
-        """The names all units define."""
-        return SymbolTable(self._definitions(), len(self.units))
+        """The names all units define and use."""
+        files = [file.analysis.symbols for file in self.files]
+        definitions = self._numbered([symbols.definitions for symbols in files])
+        references = self._numbered([symbols.references for symbols in files])
+        return SymbolTable(definitions, references, len(self.units))
+
+    def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A value of each file, float32 [F], as one of each of its units, float32 [U]."""
+        return np.repeat(of_files, np.diff(self.unit_starts))
+
+    def names_defined_at(self, cursor: Cursor) -> set[str]:
+        """The names that the units at the cursor define."""
+        start = int(self.unit_starts[self.file_number(cursor.path)])
+        first, last = (self.unit_at(cursor.path, line) - start for line in (cursor.start_line, cursor.end_line))
+        definitions = self.files[self.file_number(cursor.path)].analysis.symbols.definitions
+        return {name for name, unit in definitions if first <= unit <= last}
 
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
@@ -145,6 +169,13 @@ class Workspace:
             raise PositionError(f"{path} has {count} lines; there is no line {line}")
         return int(self.unit_starts[number]) + enclosing(self.files[number].units, line)
 
+    def settled(self, cursor: Cursor) -> Cursor:
+        """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""
+        file = self.files[self.file_number(cursor.path)]
+        beyond = file.lines.count + 1 if file.data.endswith((b"\n", b"\r")) else 0
+        start, end = (line - 1 if line == beyond else line for line in (cursor.start_line, cursor.end_line))
+        return replace(cursor, start_line=start, end_line=end)
+
     def selected_text(self, cursor: Cursor) -> str:
         """The selected lines, or for a single line the whole unit around it."""
         first = self.unit_at(cursor.path, cursor.start_line)
@@ -154,10 +185,11 @@ class Workspace:
             return file.text_of(unit)
         return file.text_of_lines(cursor.start_line, cursor.end_line)
 
-    def _definitions(self) -> Iterator[tuple[str, int]]:
-        for start, file in zip(self.unit_starts, self.files, strict=False):
-            for name, unit in file.analysis.symbols.definitions:
-                yield name, int(start) + unit
+    def _numbered(self, symbols: Sequence[Sequence[tuple[str, int]]]) -> Iterator[tuple[str, int]]:
+        """Each file's names with their units, numbered through."""
+        for start, names in zip(self.unit_starts.tolist(), symbols, strict=False):
+            for name, unit in names:
+                yield name, start + unit
 
 
 def read_workspace(sources: Sources, store: Store, cancellation: Cancellation) -> Workspace:

@@ -1,4 +1,4 @@
-"""One score a unit from several kinds of evidence."""
+"""One score a unit from all kinds of evidence, and how likely it is that anything answers."""
 
 from __future__ import annotations
 
@@ -6,44 +6,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-# A name that one unit of ten thousand defines stands 100 deviations out; it must not outvote everything else.
-STRONG = 6.0
-WEAK = 1.5
+from winnow_engine.selection.clues import clues_of
+from winnow_engine.selection.evidence import Asked, Scores, gather
+from winnow_engine.selection.gate import Gate
+from winnow_engine.selection.traits import traits_of
 
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Scores of all units, float32 [U], and how many deviations at most one unit may gain or lose by them."""
-
-    scores: NDArray[np.float32]
-    limit: float = STRONG
-
-
-def zscore(evidence: Evidence) -> NDArray[np.float32]:
-    """(x − mean) / deviation over the units, float32 [U], cut off at the limit; zeros where nothing differs."""
-    scores = evidence.scores
-    deviation = scores.std() if len(scores) else 0.0
-    if deviation < 1e-9:
-        return np.zeros(len(scores), np.float32)
-    deviations = (scores - scores.mean()) / deviation
-    return np.asarray(np.clip(deviations, -evidence.limit, evidence.limit), np.float32)
+_SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """`total`, float32 [U], is the sum of the `parts`: z-scores by kind of evidence, float32 [U] each."""
+class Fused:
+    """`total`, float32 [U], is up to a constant the sum of the `parts`, what each kind of evidence adds to it.
 
-    total: NDArray[np.float32]
-    parts: Mapping[str, NDArray[np.float32]]
+    The highest total is `log_odds`, of anything in the workspace being an answer: below 0 probably nothing is.
+    """
+
+    total: Scores
+    parts: Mapping[str, Scores]
+    log_odds: float
 
     def of(self, unit: int) -> dict[str, float]:
-        """What each kind of evidence says of one unit."""
-        return {kind: round(float(scores[unit]), 2) for kind, scores in self.parts.items()}
+        """What each kind of evidence adds to the score of one unit, where it is of any account."""
+        added = {kind: round(float(scores[unit]), 2) for kind, scores in self.parts.items()}
+        return {kind: value for kind, value in added.items() if abs(value) >= _SHOWN}
 
 
-def fuse(evidence: Mapping[str, Evidence]) -> Scores:
-    """Σ of the z-scores."""
-    parts = {kind: zscore(one) for kind, one in evidence.items()}
-    return Scores(np.asarray(np.sum(list(parts.values()), axis=0), np.float32), parts)
+def fuse(asked: Asked, gate: Gate) -> Fused:
+    """Σ of the evidence, each kind weighed as the gate weighs it for a question with these traits."""
+    traits, evidence = traits_of(asked), gather(asked)
+    parts = weigh(evidence, traits, gate)
+    total = np.asarray(np.sum(list(parts.values()), axis=0), np.float32)
+    log_odds = gate.log_odds(clues_of(asked, traits, evidence, total))
+    highest = total.max(initial=-np.inf)
+    return Fused(np.asarray(total - highest + log_odds, np.float32), parts, log_odds)
+
+
+def weigh(evidence: Mapping[str, Scores], traits: Mapping[str, float], gate: Gate) -> dict[str, Scores]:
+    """What each kind of evidence adds to every unit, float32 [U] each."""
+    return {kind: np.float32(gate.weight(kind, traits)) * scores for kind, scores in evidence.items()}

@@ -11,7 +11,7 @@ from winnow_engine.core import Cursor, Span, UnitKind
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.budget import Focus, Piece
-from winnow_engine.selection.fusion import Scores
+from winnow_engine.selection.fusion import Fused
 
 
 class WorkspaceSource:
@@ -54,11 +54,11 @@ class WorkspaceSource:
         companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))
         return Focus(chosen, (cursor.start_line, cursor.end_line), companions)
 
-    def spans(self, pieces: list[Piece], scores: Scores) -> tuple[Span, ...]:
+    def spans(self, pieces: list[Piece], scores: Fused) -> tuple[Span, ...]:
         """The pieces as spans, in path and line order."""
         return tuple(self._span(piece, scores) for piece in pieces)
 
-    def _span(self, piece: Piece, scores: Scores) -> Span:
+    def _span(self, piece: Piece, scores: Fused) -> Span:
         file, unit = self._workspace.units[piece.unit]
         lines = piece.start_line, piece.end_line
         score = round(float(scores.total[piece.unit]), 4)

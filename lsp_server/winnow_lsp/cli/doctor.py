@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 from threadpoolctl import threadpool_info
 
+from winnow_cuda.device import availability
 from winnow_engine.index.store import default_path
 from winnow_engine.models.cache import FileState, default_directory, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
@@ -69,13 +70,9 @@ def _blas() -> Iterator[Finding]:
 
 
 def _gpu() -> Iterator[Finding]:
-    found = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
-    seen = (
-        "an NVIDIA device; this version runs the drafter on the CPU"
-        if found
-        else "no NVIDIA device; the CPU does it all"
-    )
-    yield Finding(True, "GPU", seen)
+    found = availability()
+    where = "the drafter runs on it" if found.usable else "the drafter runs on the CPU"
+    yield Finding(True, "GPU", f"{found.reason}; {where}")
 
 
 def _models() -> Iterator[Finding]:

@@ -33,7 +33,10 @@ _COMMANDS = {
     "spans": "Show which code would be kept for a question, without asking the target.",
     "index": "Bring the index of a repository up to date, or explain why a file is left out.",
     "serve": "Run the language server for editors.",
+    "calibrate": "Make the profile of a drafter that Winnow ships none for.",
     "models": "List, pull and verify model files.",
+    "bench": "Measure Winnow: what it keeps, and how fast its kernels are.",
+    "train": "Train the adapter that makes a language model a drafter.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",
 }
 

@@ -20,6 +20,21 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
 
 
+_AUTO = "auto"
+
+
+class _TokensOrAuto(click.IntRange):
+    """A number of tokens, or `auto`."""
+
+    name = "tokens|auto"
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == _AUTO else super().convert(value, param, ctx)
+
+
 def shared(*decorators: Decorator) -> Decorator:
     """One decorator that applies several options, shown in this order."""
 
@@ -53,10 +68,10 @@ selection_options = shared(
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
     click.option(
         "--budget",
-        type=click.IntRange(1),
-        default=Budget().keep_tokens,
+        type=_TokensOrAuto(),
+        default=_AUTO,
         show_default=True,
-        help="Tokens of the workspace to keep.",
+        help="Tokens of the workspace to keep; auto: as many as the answer seems to need, at most 6,000.",
     ),
     click.option("--keep-ratio", type=click.FloatRange(0, 1, min_open=True), help="Or the share of it to keep."),
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
@@ -85,7 +100,7 @@ def sources_of(options: dict[str, Any]) -> Sources:
 def budget_of(options: dict[str, Any]) -> Budget:
     """The budget among a command's options."""
     with usage_errors():
-        return Budget(options["budget"], options["keep_ratio"])
+        return Budget(None if options["budget"] == _AUTO else options["budget"], options["keep_ratio"])
 
 
 def question_of(text: str, options: dict[str, Any]) -> Question:

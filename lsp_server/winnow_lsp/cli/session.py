@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from types import FrameType
 from typing import Any
 
+import click
+
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
@@ -27,8 +29,11 @@ def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
         assert target_file is not None
         return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"]))
 
+    def open_drafter() -> Drafter:
+        return Drafter(drafter_file, on_compile=lambda kernel: click.echo(f"compiling {kernel} for the GPU", err=True))
+
     with closing(Store(default_path())) as store:
-        with closing(Assistant(store, lambda: Drafter(drafter_file), open_target if target else None)) as made:
+        with closing(Assistant(store, open_drafter, open_target if target else None)) as made:
             yield made
         store.trim(CACHE_BYTES)
 

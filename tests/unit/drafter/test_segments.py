@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.drafter.segments import BATCH_TOKENS, SEGMENT_TOKENS, batch_of, cut, pack, rows_of
+from winnow_engine.drafter.segments import SEGMENT_TOKENS, batch_of, cut, pack, runs_of
 
 HEADER = np.array([1, 2, 3], np.int32)
 
@@ -31,12 +31,20 @@ def test_cuts_fall_on_unit_borders_unless_a_unit_is_longer_than_a_segment() -> N
 @given(st.lists(st.integers(1, 3000), min_size=1, max_size=40))
 def test_packed_rows_hold_the_segments_they_say(lengths: list[int]) -> None:
     segments = [s for file, n in enumerate(lengths) for s in cut(file, HEADER, units([n]))]
-    groups = list(pack(segments))
+    groups = list(pack(segments, SEGMENT_TOKENS))
     assert [s for group in groups for s in group] == segments
     for group in groups:
         batch = batch_of(group, first_position=11)
-        assert len(batch.ids) <= BATCH_TOKENS
+        assert len(batch.ids) <= SEGMENT_TOKENS
         assert batch.offsets[-1] == len(batch.ids) == len(batch.positions)
-        for segment, rows, start in zip(group, rows_of(group), batch.offsets, strict=False):
-            np.testing.assert_array_equal(batch.ids[rows], segment.ids)
-            assert batch.positions[start] == 11
+        assert all(batch.positions[start] == 11 for start in batch.offsets[:-1])
+        held = [batch.ids[start:stop] for start, stop in runs_of(group)]
+        np.testing.assert_array_equal(np.concatenate(held), np.concatenate([s.ids for s in group]))
+
+
+@given(st.lists(st.integers(0, 5000), max_size=20))
+def test_runs_say_which_unit_every_token_belongs_to(lengths: list[int]) -> None:
+    of_token = np.repeat(np.arange(len(lengths)), lengths)
+    for segment in cut(0, HEADER, units(lengths)):
+        said = np.repeat(segment.units, np.diff(segment.runs, axis=1)[:, 0])
+        np.testing.assert_array_equal(said, of_token[segment.start : segment.stop])

@@ -29,3 +29,10 @@ def test_repeating_a_word_repeats_its_weight() -> None:
 def test_no_units_and_no_words() -> None:
     assert LexicalIndex([]).score("anything").shape == (0,)
     assert LexicalIndex(["", "a b"]).score("!?").tolist() == [0, 0]
+
+
+def test_share_of_the_query_that_is_known_weighs_rare_words_more() -> None:
+    index = LexicalIndex(["alpha beta", "alpha gamma", "alpha delta"])
+    assert index.known_share("alpha beta") == 1
+    assert 0 < index.known_share("alpha omega") < 0.5
+    assert index.known_share("") == 0

@@ -71,7 +71,7 @@ def test_analysis_survives_the_record() -> None:
 
 
 def test_symbols_point_at_definitions(workspace: Workspace) -> None:
-    named, _ = workspace.symbols.score("who calls `bark`")
+    named = workspace.symbols.definitions(workspace.symbols.asked("who calls `bark`").certain)
     assert workspace.units[int(named.argmax())][1].name == "Dog.bark"
 
 
@@ -123,3 +123,9 @@ def test_several_folders_name_their_files_and_keep_their_keys(root: Path, tmp_pa
 def test_a_file_under_two_folders_counts_once_for_the_inner_one(root: Path) -> None:
     nested = read(Folder(root, "outer"), Folder(root / "pets", "inner"))
     assert [file.path for file in nested.files] == ["inner/dog.py", "outer/a.txt"]
+
+
+def test_the_empty_line_after_the_last_one_is_the_last_one(workspace: Workspace) -> None:
+    assert workspace.settled(Cursor("pets/dog.py", 13, 13)) == Cursor("pets/dog.py", 12, 12)
+    assert workspace.settled(Cursor("pets/dog.py", 11, 13)) == Cursor("pets/dog.py", 11, 12)
+    assert workspace.settled(Cursor("pets/dog.py", 14, 14)) == Cursor("pets/dog.py", 14, 14)

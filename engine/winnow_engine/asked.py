@@ -1,0 +1,33 @@
+"""A question about a workspace, put together with the code it is about and what the drafter says of every unit."""
+
+from __future__ import annotations
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys import WorkspaceKeys
+from winnow_engine.selection.evidence import Asked, Drafted
+from winnow_engine.selection.parts import parts
+
+
+def asked_of(
+    workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
+) -> Asked:
+    """Have the drafter score the workspace's units against the question, and where it has no cursor, its parts.
+
+    Raises PositionError if the cursor is nowhere in the workspace, CancelledError.
+    """
+    code = code_at_cursor(workspace, question)
+    whole = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
+    separate = parts(question.text) if code is None else ()
+    drafted = Drafted(whole, drafter.score_each(keys.arrays, keys.offsets, separate, cancellation))
+    return Asked(workspace, question, code.text if code else "", drafted)
+
+
+def code_at_cursor(workspace: Workspace, question: Question) -> CodeAtCursor | None:
+    """The code the question is about, as the drafter wants it; None without a cursor. Raises PositionError."""
+    if question.cursor is None:
+        return None
+    language = for_path(question.cursor.path)
+    return CodeAtCursor(workspace.selected_text(question.cursor), language.name if language else "")

@@ -1,0 +1,54 @@
+"""What the product sees of questions whose answers are known: evidence, traits and golds, to fit weights to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.asked import asked_of
+from winnow_engine.core import Cancellation, Cursor, ProgressSink
+from winnow_engine.evaluation.cases import Case, Gold, Scene
+from winnow_engine.evaluation.haystack import indexed
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys import KeyCache
+from winnow_engine.selection.evidence import Asked, Scores, gather
+from winnow_engine.selection.traits import traits_of
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One question. `evidence` by kind, float32 [U]; `golds` are units, and `given` those at the cursor."""
+
+    family: str
+    asked: Asked
+    traits: dict[str, float]
+    evidence: dict[str, Scores]
+    golds: NDArray[np.int64]
+    given: NDArray[np.int64]
+
+
+def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation: Cancellation) -> Iterator[Observation]:
+    """Each of a scene's questions."""
+    workspace = Workspace(indexed(scene.files))
+    keys = cache.of(workspace, progress, cancellation)
+    for case in scene.cases:
+        asked = asked_of(workspace, keys, cache.drafter, case.question, cancellation)
+        given = _units(workspace, case.question.cursor)
+        golds = np.setdiff1d(_golds(workspace, case), given)
+        yield Observation(case.family, asked, traits_of(asked), gather(asked), golds, given)
+
+
+def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:
+    found = [_units(workspace, gold) for gold in case.golds]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _units(workspace: Workspace, lines: Gold | Cursor | None) -> NDArray[np.int64]:
+    """The units that hold some lines."""
+    if lines is None:
+        return np.empty(0, np.int64)
+    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
+    return np.arange(first, last + 1)

@@ -1,0 +1,17 @@
+"""The parts of a question that each ask for something of their own: "How is X read, and where is it written?"."""
+
+from __future__ import annotations
+
+import re
+
+_MOST = 6
+_FEWEST_WORDS = 3
+_ASKING = r"(?=(?:how|what|where|which|who|why|when)\b)"
+_BORDER = re.compile(rf"(?<=[.?!;])\s+|\s*\(\d+\)\s*|\n+|,?\s+and\s+{_ASKING}|,\s+{_ASKING}", re.IGNORECASE)
+
+
+def parts(question: str) -> tuple[str, ...]:
+    """At most six parts of at least three words, in order; none where the question has no two of them."""
+    found = [part.strip(" ;,") for part in _BORDER.split(question)]
+    found = [part for part in found if len(part.split()) >= _FEWEST_WORDS and not part.endswith(":")]
+    return tuple(found[:_MOST]) if len(found) > 1 else ()

@@ -1,0 +1,36 @@
+"""What a question is like, as the numbers that decide how much each kind of evidence counts for it."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from winnow_engine.selection.evidence import Asked
+
+_USES = re.compile(
+    r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
+    r"|refer(s|ences?)?)\b",
+    re.IGNORECASE,
+)
+_DOCUMENTATION = re.compile(r"\b(docs?|documentation|documented|readme|guide|manual|tutorial)\b", re.IGNORECASE)
+_USUAL_WORDS = 12
+
+TRAITS = ("one", "named", "cursor", "length", "uses", "documentation", "parts")
+
+
+def traits_of(asked: Asked) -> dict[str, float]:
+    """Each of TRAITS, of the order of 1.
+
+    `named` is the rarity of the rarest name that the question surely means and the workspace defines; `uses` and
+    `documentation` say whether its words ask for users of something or for documentation, `parts` whether it has
+    several.
+    """
+    return {
+        "one": 1.0,
+        "named": asked.workspace.symbols.rarity(asked.names.certain),
+        "cursor": float(asked.question.cursor is not None),
+        "length": math.log(max(len(asked.text.split()), 1) / _USUAL_WORDS),
+        "uses": float(_USES.search(asked.text) is not None),
+        "documentation": float(_DOCUMENTATION.search(asked.text) is not None),
+        "parts": float(any(len(scores) for scores in asked.drafted.parts.values())),
+    }

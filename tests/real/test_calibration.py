@@ -1,0 +1,87 @@
+"""Calibrating a real drafter on two workspaces small enough for any machine."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.calibration.fusion import fit_gate, mean_reciprocal_rank
+from winnow_engine.calibration.heads import choose_heads
+from winnow_engine.calibration.observing import observe
+from winnow_engine.core import Budget, Cancellation, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.heads import heads_of
+from winnow_engine.drafter.weights import shape_of
+from winnow_engine.evaluation.cases import Case, Gold, Scene
+from winnow_engine.index.files import SourceFile
+from winnow_engine.index.store import Store
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.keys import KeyCache
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.selection.gate import read_gate
+
+pytestmark = pytest.mark.real_weights
+
+FUNCTIONS = {
+    "files.py": {
+        "load": ("def load(p):\n    with open(p) as f:\n        return f.read()\n", "Read the whole text of a file."),
+        "gone": ("def gone(p):\n    import os\n    os.remove(p)\n", "Delete something from the disk."),
+    },
+    "net.py": {
+        "get": ("def get(u):\n    import urllib.request\n    return urllib.request.urlopen(u)\n", "Download a page."),
+        "wait": ("def wait(n):\n    import time\n    time.sleep(n)\n", "Do nothing for some seconds."),
+    },
+    "numbers.py": {
+        "mean": ("def mean(xs):\n    return sum(xs) / len(xs)\n", "Compute the average of a list."),
+        "odd": ("def odd(n):\n    return n % 2 == 1\n", "Tell whether a number leaves a remainder of one."),
+    },
+}
+
+
+def scene(*paths: str) -> Scene:
+    files, cases = [], []
+    for path in paths:
+        line, text = 1, ""
+        for code, sentence in FUNCTIONS[path].values():
+            last = line + code.count("\n") - 1
+            cases.append(Case("describe", "tiny", "python", Question(sentence), (Gold(path, line, last),)))
+            text, line = f"{text}{code}\n", last + 2
+        files.append(SourceFile(path, text.encode()))
+    unanswered = Case("negative", "tiny", "python", Question("Parse the grammar of a query language."), ())
+    return Scene("tiny", tuple(files), (*cases, unanswered))
+
+
+def answered(one: Scene) -> Scene:
+    return Scene(one.name, one.files, tuple(case for case in one.cases if case.golds))
+
+
+def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2: Path, tmp_path: Path) -> None:
+    scenes = [scene("files.py", "numbers.py"), scene("net.py", "numbers.py")]
+    store = Store(tmp_path / "index.sqlite")
+    heads = choose_heads(smollm2, map(answered, scenes), store, lambda _: None, Cancellation())
+    assert 1 <= len(heads) <= 6
+    assert all(head.weight > 0 for head in heads)
+    profile = heads_of(map(asdict, heads), shape_of(read_header(smollm2), 1).group)
+    cache = KeyCache(store, Drafter(smollm2, profile))
+    observations = [one for each in scenes for one in observe(each, cache, lambda _: None, Cancellation())]
+    gate = fit_gate(observations)
+    store.close()
+    assert len(observations) == 10
+    assert mean_reciprocal_rank(observations, gate) > 0.6  # 0.52 is chance among four functions
+    assert read_gate(gate.document()) == gate
+    assert {"heads", "words", "names"} <= gate.kinds.keys()
+
+
+def test_the_automatic_budget_says_what_it_decided(qwen_small: Path, tmp_path: Path) -> None:
+    root, store = tmp_path / "root", Store(tmp_path / "index.sqlite")
+    scene("files.py", "net.py", "numbers.py").write(root)
+    drafter = Drafter(qwen_small)
+    assistant, sources = Assistant(store, lambda: drafter), Sources((Folder(root),))
+    found = assistant.select(sources, Question("Which function computes the average of a list?"), Budget())
+    lost = assistant.select(sources, Question("How are Kafka partitions rebalanced?"), Budget())
+    store.close()
+    assert "mean" in [span.name for span in found.spans]
+    assert found.stats.budget_tokens >= 1500
+    assert found.stats.answer_probability > lost.stats.answer_probability
+    assert bool(lost.notices) == (not lost.spans)

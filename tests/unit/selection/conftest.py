@@ -1,0 +1,32 @@
+"""A workspace of three files small enough to know by heart."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.index.store import Store
+from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+
+FILES = {
+    "src/shop/basket.py": (
+        "import os\n\n\ndef total_price(items):\n    return sum(item.price for item in items)\n\n\n"
+        "def checkout(items):\n    return send_order(total_price(items))\n"
+    ),
+    "src/shop/orders.py": (
+        "def send_order(amount):\n    return amount\n\n\ndef cancel(order):\n    order.cancelled = True\n"
+    ),
+    "docs/guide.md": "# Guide\n\nHow to order things.\n\n## Prices\n\nPrices come with tax.\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    root = tmp_path / "root"
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    store = Store(tmp_path / "index.sqlite")
+    read = read_workspace(Sources((Folder(root),)), store, Cancellation())
+    store.close()
+    return read
