@@ -8,7 +8,7 @@ const extension = {
   outfile: 'dist/extension.js',
   platform: 'node',
   format: 'cjs',
-  target: 'node20',
+  target: 'node22',
   external: ['vscode'],
 };
 const view = {
