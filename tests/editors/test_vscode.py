@@ -11,10 +11,11 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,12 @@ def tests_of(suite: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def code_server() -> list[str]:
-    """VS Code as a server, and the extension built. They need not be on a developer's machine; where CI is set they must."""
+    """VS Code as a server, and the extension built. A developer may do without them, CI may not."""
     if not (TOOLS.is_dir() and shutil.which("chromium")) and "CI" not in os.environ:
         pytest.skip("there is no VS Code to test in: run .ci/vscode, which fetches Node, code-server and Chromium")
     build = [ROOT / ".ci" / "vscode-build"]
-    done = subprocess.run(build, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True, timeout=600)
+    python = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run(build, env=python, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     [entry] = TOOLS.glob("code-server-*/node_modules/code-server/out/node/entry.js")
     return [str(node()), str(entry)]
@@ -79,6 +81,15 @@ def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def shop(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with a shorter module beside it: here the index is waited for more than once."""
+    root = tmp_path_factory.mktemp("vscode") / "shop"
+    shutil.copytree(workspace, root, ignore=shutil.ignore_patterns("options.py", ".git"))
+    (root / "shop" / "wrapping.py").write_bytes(Path(textwrap.__file__).read_bytes())
+    return root
+
+
+@pytest.fixture(scope="module")
 def greetings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("second") / "greetings"
     root.mkdir()
@@ -96,7 +107,9 @@ def third(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def editor_settings(program: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    winnow = {f"winnow.{name}": value for name, value in flat(settings)}
+    """Prompts and answers shorter than the other editors' tests have: more of them are waited for."""
+    short = {**settings, "budget": {"tokens": 200}, "answer": {"maxTokens": 16, "temperature": 0}}
+    winnow = {f"winnow.{name}": value for name, value in flat(short)}
     return {**winnow, "winnow.server.path": str(program), **QUIET}
 
 
@@ -131,22 +144,22 @@ def environment(server_environment: dict[str, str], program: Path, hanging: Path
 
 
 @pytest.fixture(scope="module")
-def untrusted(code_server, environment, editor_settings, workspace, tmp_path_factory):  # type: ignore[no-untyped-def]
+def untrusted(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
     """Before the others: the server's program has not run yet."""
     home = tmp_path_factory.mktemp("untrusted")
-    return run("untrusted", code_server, environment, editor_settings, workspace, home, trusted=False)
+    return run("untrusted", code_server, environment, editor_settings, shop, home, trusted=False)
 
 
 @pytest.fixture(scope="module")
-def one_folder(code_server, environment, editor_settings, workspace, tmp_path_factory):  # type: ignore[no-untyped-def]
-    return run("main", code_server, environment, editor_settings, workspace, tmp_path_factory.mktemp("main"))
+def one_folder(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
+    return run("main", code_server, environment, editor_settings, shop, tmp_path_factory.mktemp("main"))
 
 
 @pytest.fixture(scope="module")
-def several(code_server, environment, editor_settings, workspace, greetings, tmp_path_factory):  # type: ignore[no-untyped-def]
+def several(code_server, environment, editor_settings, shop, greetings, tmp_path_factory):  # type: ignore[no-untyped-def]
     home = tmp_path_factory.mktemp("several")
     window = home / "both.code-workspace"
-    window.write_text(json.dumps({"folders": [{"path": str(workspace)}, {"path": str(greetings)}]}))
+    window.write_text(json.dumps({"folders": [{"path": str(shop)}, {"path": str(greetings)}]}))
     return run("multiroot", code_server, environment, editor_settings, window, home)
 
 
@@ -178,7 +191,9 @@ def run(
     report = home / "report.json"
     command = [str(node()), EXTENSION / "test" / "e2e" / "run.mjs"]
     with serving(code_server, {**environment, "WINNOW_E2E_REPORT": str(report)}, settings, home, trusted) as url:
-        shell = start([*command, url, window, EXTENSION / "dist" / "test" / f"{suite}.cjs"], environment, home / "shell.log")
+        shell = start(
+            [*command, url, window, EXTENSION / "dist" / "test" / f"{suite}.cjs"], environment, home / "shell.log"
+        )
         try:
             code = shell.wait(LONGEST_S)
         except subprocess.TimeoutExpired:
@@ -191,8 +206,8 @@ def run(
 
 
 def read_report(report: Path) -> dict[str, str]:
-    tests = json.loads(report.read_text(encoding="utf-8"))["tests"]
-    return {test["title"]: test["err"].get("stack", str(test["err"])) if test["err"] else "ok" for test in tests}
+    tests = map(json.loads, report.read_text(encoding="utf-8").splitlines())
+    return {test["title"]: test.get("error") or "ok" for test in tests}
 
 
 @contextmanager
@@ -201,8 +216,9 @@ def serving(
 ) -> Iterator[str]:
     """code-server on a port of this machine, with a profile of its own. Yields its URL."""
     profile, port = home / "profile", free_port()
-    (profile / "User").mkdir(parents=True)
-    (profile / "User" / "settings.json").write_text(json.dumps(settings))
+    for name in ("User", "Machine"):  # settings of the machine's scope count only in the latter
+        (profile / name).mkdir(parents=True)
+        (profile / name / "settings.json").write_text(json.dumps(settings))
     flags = ["--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--config", os.devnull, "--disable-telemetry"]
     flags += ["--disable-update-check", "--disable-getting-started-override", "--disable-proxy"]
     flags += ["--user-data-dir", str(profile), "--extensions-dir", str(home / "extensions")]
@@ -226,10 +242,8 @@ def start(command: list[Any], environment: dict[str, str], log: Path) -> subproc
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with suppress(ProcessLookupError):  # it has ended by itself, and all it started
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it ended by itself, and all it started
     process.wait()
 
 

@@ -1,20 +1,26 @@
 /** What the suites share that run inside VS Code's extension host. */
+import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 import * as vscode from 'vscode';
 import type { Exchange, Question } from '../../src/ask/contract';
 import type { Api } from '../../src/extension';
 
-/** Run the tests that `define` names; rejects if one fails. WINNOW_E2E_REPORT is the file that gets their outcomes. */
+/** Run the tests that `define` names, up to the first that fails. Each adds a line of JSON to the file WINNOW_E2E_REPORT. */
 export function suite(define: () => void): Promise<void> {
   const report = environment('WINNOW_E2E_REPORT');
-  const mocha = new Mocha({ ui: 'tdd', timeout: 60_000, reporter: 'json', reporterOptions: { output: report } });
+  const tell = (title: string, ms: number | undefined, error?: Error): void => {
+    appendFileSync(report, `${JSON.stringify({ title, ms, error: error && (error.stack ?? error.message) })}\n`);
+  };
+  const mocha = new Mocha({ ui: 'tdd', timeout: 150_000, bail: true, reporter: 'min' });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   define();
   return new Promise((resolve, reject) => {
-    mocha.run((failures) => {
+    const runner = mocha.run((failures) => {
       if (failures === 0) resolve();
       else reject(new Error(`${failures} failed`));
     });
+    runner.on('pass', (test) => { tell(test.title, test.duration); });
+    runner.on('fail', (test, error) => { tell(test.title, test.duration, error as Error); });
   });
 }
 
@@ -43,7 +49,7 @@ export async function eventually<T>(check: () => T | undefined | false, otherwis
 
 /** Resolves once the server's models are loaded and the index is up to date. */
 export async function serverReady({ session }: Api): Promise<void> {
-  await eventually(() => session.status?.state === 'ready', () => [session.state, session.status], 60_000);
+  await eventually(() => session.status?.state === 'ready', () => [session.state, session.status], 120_000);
 }
 
 export function folder(index = 0): vscode.Uri {

@@ -12,13 +12,15 @@ function define(): void {
   let winnow: Api;
 
   suite('winnow', () => {
+    // Processor time, because the machine may be busy with other things; waiting for the server would show in its state.
     test('activates in less than a second, before the server is there', async () => {
       const started = Date.now();
+      const before = process.cpuUsage();
       winnow = await api();
-      const took = Date.now() - started;
+      const { user, system } = process.cpuUsage(before);
       assert.notEqual(winnow.session.state.kind, 'running');
-      assert.ok(took < 1000, `${took} ms`);
-      console.log(`activation took ${took} ms`);
+      assert.ok(user + system < 1e6, `${(user + system) / 1000} ms`);
+      console.log(`activation took ${(user + system) / 1000} ms of processor time and ${Date.now() - started} ms in all`);
     });
 
     test('finds the server, and it gets ready', async () => {
@@ -55,12 +57,14 @@ function define(): void {
     });
 
     test('cancelling while the prompt is read stops the work', async () => {
-      const question = asking(winnow, { text: 'How does OptionParser print help, and in what order?' });
+      await configure('budget.tokens', 1500);
+      const question = asking(winnow, { text: 'How does TextWrapper split long words, and in what order?' });
       await eventually(() => question.messages.some((message) => message.startsWith('reading')), () => question.messages);
       question.cancel();
       const exchange = await question.done;
       assert.deepEqual([exchange.outcome, exchange.answer, question.pieces], ['cancelled', '', []]);
       await eventually(() => winnow.session.status?.questions.running === 0);
+      await configure('budget.tokens', 200);
     });
 
     test('cancelling in the middle of an answer keeps what came', async () => {
@@ -131,7 +135,7 @@ function define(): void {
       assert.equal(exchange.stats?.decodeTokens, 5);
       assert.equal(winnow.session.pid, pid);
       await configure('codeLens.enabled', undefined);
-      await configure('answer.maxTokens', 48);
+      await configure('answer.maxTokens', 16);
     });
 
     test('a wrong setting is reported, and nobody hears of ours', async () => {
@@ -155,14 +159,13 @@ function define(): void {
       await serverReady(winnow);
       assert.notEqual(winnow.session.pid, pid);
       assert.deepEqual(winnow.service.history(), [...before, first].slice(-100));
-      const alone = await asking(winnow, { text: QUESTION }).done;
       const second = await asking(winnow, { text: QUESTION, conversation: first.conversation }).done;
-      assert.ok((second.stats?.promptTokens ?? 0) > (alone.stats?.promptTokens ?? 0), JSON.stringify([alone.stats, second.stats]));
+      assert.ok((second.stats?.promptTokens ?? 0) > (first.stats?.promptTokens ?? 0), JSON.stringify([first.stats, second.stats]));
     });
 
     test('a question under way when the server dies fails with words, and does not hang', async () => {
       const said = messages();
-      const question = asking(winnow, { text: 'How does OptionParser print help, and in what order?' });
+      const question = asking(winnow, { text: 'How does TextWrapper split long words, and in what order?' });
       await eventually(() => question.messages.some((message) => message.startsWith('reading')), () => question.messages);
       process.kill(winnow.session.pid ?? 0, 'SIGKILL');
       const exchange = await question.done;

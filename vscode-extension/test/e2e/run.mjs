@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const [, , base, workspace, suite] = process.argv;
-const LONGEST_MS = 280_000;
+const LONGEST_MS = Number(process.env.WINNOW_E2E_LONGEST_MS ?? 280_000);
 const extension = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const uri = (path) => ({ $mid: 1, scheme: 'vscode-remote', authority: new URL(base).host, path });
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
