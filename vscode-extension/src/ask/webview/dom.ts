@@ -21,7 +21,7 @@ export function iconButton(icon: IconName, label: string, action: string): HTMLB
 
 export function svg(name: IconName): SVGSVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  for (const [key, value] of [['viewBox', '0 0 16 16'], ['aria-hidden', 'true'], ['class', `glyph ${name}`]] as const)
+  for (const [key, value] of [['viewBox', '0 0 16 16'], ['aria-hidden', 'true'], ['class', 'glyph'], ['data-icon', name]] as const)
     element.setAttribute(key, value);
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
   path.setAttribute('d', ICONS[name]);

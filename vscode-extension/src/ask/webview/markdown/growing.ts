@@ -18,7 +18,7 @@ export class GrowingMarkdown {
   lexed = 0;
   private tail = '';
   private unread = 0;
-  private readonly links: Links = {};
+  private readonly links = noLinks();
 
   /** Add text; it is read by the next `read`. */
   append(text: string): void {
@@ -47,7 +47,7 @@ export class GrowingMarkdown {
 }
 
 /** Tokens of a text. What the lexer cannot take (nesting of thousands of levels) is one block of plain text. */
-export function lex(text: string, links: Links = {}): Token[] {
+export function lex(text: string, links = noLinks()): Token[] {
   try {
     const lexer = new Lexer({ gfm: true });
     lexer.tokens.links = links;
@@ -79,6 +79,11 @@ function starts(tokens: Token[], text: string): { index: number; offset: number 
     offset += token.raw.length;
   }
   return found;
+}
+
+/** No prototype: an answer chooses the names. */
+function noLinks(): Links {
+  return Object.create(null) as Links;
 }
 
 function lengthOf(tokens: Token[]): number {

@@ -5,9 +5,10 @@ import { duration, stages, summary, type Stage } from '../figures';
 /** What can be done with an answer, and what it cost. */
 export function footer({ outcome, answer, spans, stats }: ShownExchange): Node {
   const why = h('button', { type: 'button', class: 'text', 'data-action': 'spans' }, 'Why these spans?');
+  const again = h('button', { type: 'button', class: 'text', 'data-action': 'again' }, 'Try again');
   const buttons = h('div', { class: 'actions' },
     answer ? iconButton('copy', 'Copy the answer', 'copy-answer') : undefined,
-    iconButton('again', outcome === 'answered' ? 'Ask again' : 'Try again', 'again'),
+    outcome === 'answered' ? iconButton('again', 'Ask again', 'again') : again,
     spans.length > 0 ? why : undefined);
   return h('footer', {}, buttons, stats && cost(stats));
 }

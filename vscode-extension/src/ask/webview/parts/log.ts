@@ -10,22 +10,27 @@ export class Log {
   readonly element: HTMLElement;
   private turns = new Map<string, Turn>();
   private running: Turn | undefined;
+  /** The end stays in sight, until the reader scrolls up. */
+  private following = true;
   private shown: string | undefined;
   private exchanges: PageState['exchanges'] | undefined;
 
   /** `before` is shown above the turns. */
   constructor(before: Node) {
     this.element = h('main', {}, before, this.list);
+    this.element.addEventListener('scroll', () => { this.following = this.atEnd(); });
+    const resized = new ResizeObserver(() => { this.scroll(); });
+    resized.observe(this.element);
   }
 
   update(state: PageState): void {
-    const atEnd = this.atEnd();
     const began = this.running === undefined && shownRunning(state) !== undefined;
     if (state.shown !== this.shown) this.clear(state.shown);
     this.settle(state);
     this.follow(shownRunning(state));
     this.list.hidden = state.historyOpen;
-    if (atEnd || began) this.element.scrollTop = this.element.scrollHeight;
+    this.following ||= began;
+    this.scroll();
   }
 
   private clear(shown: string | undefined): void {
@@ -66,6 +71,10 @@ export class Log {
       this.list.append(this.running.element);
     }
     this.running.follow(running);
+  }
+
+  private scroll(): void {
+    if (this.following && !this.list.hidden) this.element.scrollTop = this.element.scrollHeight;
   }
 
   private atEnd(): boolean {
