@@ -8,7 +8,7 @@ const extension = {
   outfile: 'dist/extension.js',
   platform: 'node',
   format: 'cjs',
-  target: 'node20',
+  target: 'node22',
   external: ['vscode'],
 };
 const view = {
@@ -20,8 +20,19 @@ const view = {
   target: 'es2022',
 };
 
+/** Suites for the extension host, in dist/test. */
+const suites = {
+  ...extension,
+  entryPoints: ['main', 'multiroot', 'untrusted'].map((name) => `test/e2e/${name}.ts`),
+  outfile: undefined,
+  outdir: 'dist/test',
+  outExtension: { '.js': '.cjs' },
+  minify: false,
+  external: ['vscode', 'mocha'],
+};
+
 if (process.argv.includes('--watch')) {
   for (const options of [extension, view]) await (await context(options)).watch();
 } else {
-  await Promise.all([build(extension), build(view)]);
+  await Promise.all([build(extension), build(view), build(suites)]);
 }
