@@ -68,7 +68,7 @@ export interface Question {
   /** For `about: 'diagnostic'`. */
   diagnostics?: { message: string }[];
   place?: Place;
-  /** The conversation this follows up; a new one starts without it. */
+  /** An id of the asker's choice, which follow-ups repeat; without it a new conversation starts. */
   conversation?: string;
 }
 
@@ -103,6 +103,17 @@ export interface AskListener {
   progress(message: string): void;
 }
 
+/** Why questions have to wait, or cannot be asked, and what the user can do about it. */
+export interface Readiness {
+  severity: 'info' | 'warning' | 'error';
+  /** One or two sentences, such as `Indexing 120 of 300 files.` */
+  message: string;
+  /** Questions cannot be asked; else they wait. */
+  blocked: boolean;
+  /** Commands of the extension or of VS Code, as buttons. */
+  actions: { label: string; command: string }[];
+}
+
 /** `vscode.Disposable`, `vscode.CancellationToken` and `vscode.Event`, as far as they are needed here. */
 export interface Disposable {
   dispose(): unknown;
@@ -130,6 +141,10 @@ export interface AskService {
   /** Where the editor is now: the selection if there is one, else the file; nothing if no file of the workspace is open. */
   place(): Place | undefined;
   readonly onDidChangePlace: Event<void>;
+
+  /** How the server is; undefined when it is ready. */
+  readiness?(): Readiness | undefined;
+  readonly onDidChangeReadiness?: Event<void>;
 
   /** Open a file at its lines. Tells the user if it is gone. */
   openLocation(location: Location): Promise<void>;
@@ -168,19 +183,24 @@ export interface ShownExchange extends Exchange {
 /** From the page to the extension. */
 export type PageMessage =
   | { type: 'ready' }
-  | { type: 'ask'; text: string; place?: Place; conversation?: string }
+  | { type: 'ask'; text?: string; about?: Topic; place?: Place; conversation?: string }
   | { type: 'stop' }
   | { type: 'open'; location: Location }
   | { type: 'spans'; exchangeId: string }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  /** Open a web address, after VS Code asked the user. */
+  | { type: 'browse'; address: string }
+  /** Run the action of the shown readiness with this index. */
+  | { type: 'act'; index: number }
   | { type: 'forget'; conversation?: string };
 
 /** From the extension to the page. */
 export type HostMessage =
   | { type: 'history'; exchanges: ShownExchange[] }
   | { type: 'place'; place?: Place }
-  | { type: 'started'; question: string; place?: Place; conversation?: string }
+  | { type: 'readiness'; readiness?: Readiness }
+  | { type: 'started'; question: string; place?: Place; conversation: string }
   | { type: 'delta'; text: string }
   | { type: 'progress'; message: string }
   | { type: 'finished'; exchange: ShownExchange }
