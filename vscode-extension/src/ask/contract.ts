@@ -143,8 +143,8 @@ export interface AskService {
   readonly onDidChangePlace: Event<void>;
 
   /** How the server is; undefined when it is ready. */
-  readiness?(): Readiness | undefined;
-  readonly onDidChangeReadiness?: Event<void>;
+  readiness(): Readiness | undefined;
+  readonly onDidChangeReadiness: Event<void>;
 
   /** Open a file at its lines. Tells the user if it is gone. */
   openLocation(location: Location): Promise<void>;

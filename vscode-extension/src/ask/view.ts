@@ -25,8 +25,8 @@ class View implements AskView, vscode.WebviewViewProvider {
       vscode.window.registerWebviewViewProvider(VIEW, this),
       service.onDidChangeHistory(() => { this.asker.changedHistory(); }),
       service.onDidChangePlace(() => { this.post(this.place()); }),
+      service.onDidChangeReadiness(() => { this.post(this.readiness()); }),
     ];
-    if (service.onDidChangeReadiness) this.subscriptions.push(service.onDidChangeReadiness(() => { this.post(this.readiness()); }));
   }
 
   resolveWebviewView({ webview, onDidDispose }: vscode.WebviewView): void {
@@ -116,7 +116,7 @@ class View implements AskView, vscode.WebviewViewProvider {
   }
 
   private readiness(): HostMessage {
-    const readiness = this.service.readiness?.();
+    const readiness = this.service.readiness();
     return { type: 'readiness', ...(readiness && { readiness }) };
   }
 
@@ -132,7 +132,7 @@ class View implements AskView, vscode.WebviewViewProvider {
   }
 
   private async act(index: number): Promise<void> {
-    const action = this.service.readiness?.()?.actions[index];
+    const action = this.service.readiness()?.actions[index];
     if (action) await vscode.commands.executeCommand(action.command);
   }
 }

@@ -1,7 +1,8 @@
 /** `AskService`: asks the server, remembers, opens. */
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { AskListener, AskService, CancellationToken, Exchange, Location, Place, Question } from '../ask/contract';
+import type { AskListener, AskService, CancellationToken, Exchange, Location, Place, Question, Readiness } from '../ask/contract';
+import { readinessOf } from '../ask/readiness';
 import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
@@ -14,10 +15,12 @@ type Asked = Pick<Exchange, 'id' | 'conversation' | 'question' | 'askedAt' | 'ci
 export class Service implements AskService, vscode.Disposable {
   private readonly historyChanged = new vscode.EventEmitter<void>();
   private readonly placeChanged = new vscode.EventEmitter<void>();
+  private readonly readinessChanged = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
 
   readonly onDidChangeHistory = this.historyChanged.event;
   readonly onDidChangePlace = this.placeChanged.event;
+  readonly onDidChangeReadiness = this.readinessChanged.event;
 
   constructor(
     private readonly session: Session,
@@ -25,7 +28,13 @@ export class Service implements AskService, vscode.Disposable {
     private readonly spansOf: (exchange: Exchange) => Promise<void>,
   ) {
     const moved = (): void => { this.placeChanged.fire(); };
-    this.subscriptions = [vscode.window.onDidChangeActiveTextEditor(moved), vscode.window.onDidChangeTextEditorSelection(moved)];
+    const turned = (): void => { this.readinessChanged.fire(); };
+    this.subscriptions = [
+      vscode.window.onDidChangeActiveTextEditor(moved),
+      vscode.window.onDidChangeTextEditorSelection(moved),
+      session.onDidChange(turned),
+      session.onDidReport(turned),
+    ];
   }
 
   async ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange> {
@@ -57,6 +66,10 @@ export class Service implements AskService, vscode.Disposable {
     return currentPlace();
   }
 
+  readiness(): Readiness | undefined {
+    return readinessOf(this.session.state, this.session.status);
+  }
+
   openLocation(location: Location): Promise<void> {
     return openLocation(location);
   }
@@ -84,7 +97,7 @@ export class Service implements AskService, vscode.Disposable {
   }
 
   dispose(): void {
-    vscode.Disposable.from(...this.subscriptions, this.historyChanged, this.placeChanged).dispose();
+    vscode.Disposable.from(...this.subscriptions, this.historyChanged, this.placeChanged, this.readinessChanged).dispose();
   }
 
   private begin({ text, about, place, conversation }: Question): Asked {

@@ -24,9 +24,9 @@ export interface Shown {
   requests: string[];
   /** Errors of the page's script, and what its policy refused. */
   complaints: string[];
-  tell(...messages: HostMessage[]): Promise<void>;
+  tell: (...messages: HostMessage[]) => Promise<void>;
   /** What the page said since the last call, but for `ready`. */
-  said(): Promise<PageMessage[]>;
+  said: () => Promise<PageMessage[]>;
 }
 
 export interface Options {
@@ -39,7 +39,7 @@ export interface Options {
 }
 
 export function chromiumPath(): string | undefined {
-  return [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path !== undefined && existsSync(path));
+  return [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path !== undefined && existsSync(path));
 }
 
 export function launch(): Promise<Browser> {

@@ -91,7 +91,8 @@ describe('the policy, should the page ever fail', () => {
       const tries: Record<string, () => unknown> = {
         markup: () => { document.body.innerHTML += '<img src=x onerror=window.pwned=1>'; },
         fragment: () => document.createRange().createContextualFragment('<script>window.pwned=1</script>'),
-        evaluation: () => new Promise((resolve, reject) => { setTimeout(() => { try { resolve((0, eval)('window.pwned = 1')); } catch (error) { reject(error as Error); } }); }),
+        // In a task of its own: what the test itself runs is outside of the policy.
+        evaluation: () => new Promise<void>((resolve) => { setTimeout(resolve); }).then(() => (0, eval)('window.pwned = 1') as unknown),
         fetching: () => fetch('http://evil.test/'),
       };
       const refused: Record<string, boolean> = {};

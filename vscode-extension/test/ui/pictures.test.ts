@@ -7,7 +7,7 @@ import { exchange, launch, location, show, type Shown } from './harness';
 import { ANSWER, sample } from './samples';
 import type { ThemeName } from './themes';
 
-const folder = process.env['SHOTS'] ?? '';
+const folder = process.env.SHOTS ?? '';
 const PLACE: HostMessage = { type: 'place', place: { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py:12-14', range: location(12, 14).range } };
 const HISTORY: HostMessage = {
   type: 'history',

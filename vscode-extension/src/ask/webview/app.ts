@@ -92,7 +92,7 @@ export class App {
     this.welcome.update(state);
     this.history.update(state);
     this.log.update(state);
-    this.banner.update(state.readiness);
+    this.banner.update(state);
     this.composer.update(state);
     this.keep();
   }

@@ -19,6 +19,11 @@ export function iconButton(icon: IconName, label: string, action: string): HTMLB
   return h('button', { type: 'button', class: 'icon', title: label, 'aria-label': label, 'data-action': action }, svg(icon));
 }
 
+/** Plain text with `code` in it, as messages of the server and the extension have. */
+export function prose(text: string): Child[] {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
+}
+
 export function svg(name: IconName): SVGSVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   for (const [key, value] of [['viewBox', '0 0 16 16'], ['aria-hidden', 'true'], ['class', 'glyph'], ['data-icon', name]] as const)

@@ -7,7 +7,7 @@ export class Composer {
   private readonly chips = h('ul', { class: 'chips', 'aria-label': 'What the question is about' });
   private readonly send = iconButton('send', 'Ask (Enter)', 'send');
   private readonly stop = iconButton('stop', 'Stop the answer (Escape)', 'stop');
-  readonly element = h('form', { class: 'composer' }, this.chips, h('div', { class: 'box' }, this.box, this.send, this.stop));
+  readonly element = h('form', { class: 'composer', 'aria-label': 'Ask' }, this.chips, h('div', { class: 'box' }, this.box, this.send, this.stop));
   private shownChips: string | undefined;
 
   constructor() {

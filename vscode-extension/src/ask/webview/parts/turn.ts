@@ -1,5 +1,5 @@
 import type { Place, ShownExchange } from '../../contract';
-import { h, svg } from '../dom';
+import { h, prose, svg } from '../dom';
 import { progressShare } from '../figures';
 import { linkPlaces, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
@@ -84,12 +84,12 @@ function problems({ outcome, error, answer, finish, notices }: ShownExchange): N
   if (outcome === 'failed') lines.push(note('error', error ?? 'The question failed.'));
   if (outcome === 'cancelled') lines.push(note('info', answer ? 'Stopped here.' : 'Stopped before the answer began.'));
   if (outcome === 'answered' && answer.trim() === '') lines.push(note('info', 'The model gave no answer. Try other words.'));
-  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise the setting winnow.answer.maxTokens for longer answers.'));
+  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise the setting `winnow.answer.maxTokens` for longer answers.'));
   return [...lines, ...notices.map((notice) => note('info', notice))];
 }
 
 function note(kind: 'info' | 'warning' | 'error', text: string): Node {
-  return h('p', { class: `note ${kind}`, role: kind === 'error' ? 'alert' : undefined }, svg(kind), h('span', {}, text));
+  return h('p', { class: `note ${kind}`, role: kind === 'error' ? 'alert' : undefined }, svg(kind), h('span', {}, ...prose(text)));
 }
 
 function sources({ links }: ShownExchange): Node[] {
