@@ -38,6 +38,7 @@ class Stats:
 
     `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
     `prompt_tokens` are the target's, all in. `answer_probability` is how likely anything in the workspace answers.
+    `target_host` is where the prompt was sent to if it left this machine.
     """
 
     workspace_tokens: int
@@ -50,6 +51,7 @@ class Stats:
     decode_tokens_per_s: float = 0.0
     budget_tokens: int = 0
     answer_probability: float = 1.0
+    target_host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Assistant:
             reused_tokens=generation.reused_tokens,
             decode_tokens=generation.decode_tokens,
             decode_tokens_per_s=generation.decode_tokens_per_s,
+            target_host=target.host,
         )
         citations = cite(generation.text, selection.workspace, selection.spans)
         return Answer(generation.text, citations, selection.spans, stats, generation.finish, selection.notices)
