@@ -9,6 +9,7 @@ import click
 
 from winnow_engine.assistant import Answer
 from winnow_engine.target.base import Sampling
+from winnow_engine.target.options import TargetOptions
 from winnow_lsp.cli.options import (
     budget_of,
     drafter_option,
@@ -49,6 +50,13 @@ _sampling_options = shared(
         default="f16",
         show_default=True,
         help="How the target stores keys and values.",
+    ),
+    click.option(
+        "--draft",
+        default=TargetOptions().draft,
+        show_default=True,
+        metavar="auto|off|lookup|NAME|FILE",
+        help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
     ),
 )
 

@@ -16,7 +16,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.store import CACHE_BYTES, Store, default_path
 from winnow_engine.models.cache import locate
 from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.options import TargetOptions, draft_of
 
 
 @contextmanager
@@ -24,10 +24,11 @@ def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
     """The assistant a command's options describe; models must be there before anything starts."""
     drafter_file = locate(options["drafter"])
     target_file = locate(options["target"]) if target else None
+    draft = draft_of(options["draft"]) if target else "off"
 
     def open_target() -> LlamaTarget:
         assert target_file is not None
-        return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"]))
+        return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"], draft=draft))
 
     def open_drafter() -> Drafter:
         return Drafter(drafter_file, on_compile=lambda kernel: click.echo(f"compiling {kernel} for the GPU", err=True))

@@ -16,7 +16,7 @@ from winnow_engine.index.store import CACHE_BYTES, Store
 from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
 from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.options import TargetOptions, draft_of
 from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
 
@@ -86,7 +86,9 @@ class Engine:
         return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
 
     def _open_target(self) -> LlamaTarget:
-        return LlamaTarget.open(locate(self.models.target), TargetOptions(kv_type=self.models.kv_type))
+        return LlamaTarget.open(
+            locate(self.models.target), TargetOptions(kv_type=self.models.kv_type, draft=draft_of(self.models.draft))
+        )
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None

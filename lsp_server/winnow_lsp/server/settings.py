@@ -73,6 +73,7 @@ def _all_texts(value: Any) -> bool:
 
 
 _NAME = Rule("a model's name or a GGUF file", lambda v: isinstance(v, str) and bool(v.strip()), {"type": "string"})
+_DRAFT = Rule("auto, off, lookup, a model's name or a GGUF file", _NAME.allows, _NAME.schema)
 _FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 _SHARE = _number("a number above 0 and at most 1", lambda v: 0 < v <= 1, exclusiveMinimum=0, maximum=1)
 _SEED = _number("a whole number from 0 to 2**32 - 2", lambda v: isinstance(v, int) and 0 <= v < 2**32 - 1, minimum=0)
@@ -83,6 +84,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("target", DEFAULT_TARGET, _NAME, "The target: likewise."),
     Setting(
         "kvType", TargetOptions().kv_type, _choice("f16", "q8_0", "q4_0"), "How the target stores keys and values."
+    ),
+    Setting(
+        "draft",
+        str(TargetOptions().draft),
+        _DRAFT,
+        "What guesses the answer's tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small "
+        "model.",
     ),
     Setting(
         "budget.tokens",
@@ -119,6 +127,7 @@ class Models:
     drafter: str
     target: str
     kv_type: KvType
+    draft: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +161,7 @@ class Settings:
         tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
-            models=Models(values["drafter"], values["target"], values["kvType"]),
+            models=Models(values["drafter"], values["target"], values["kvType"], values["draft"]),
             budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),
