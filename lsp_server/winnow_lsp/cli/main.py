@@ -13,6 +13,7 @@ from winnow_engine.errors import (
     ModelError,
     PositionError,
     ProfileError,
+    TargetAddressError,
     WinnowError,
     WorkspaceError,
 )
@@ -25,6 +26,7 @@ EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
     (ProfileError, 3),
     (PositionError, 2),
     (BudgetError, 2),
+    (TargetAddressError, 2),
     (WinnowError, 1),
 )
 
