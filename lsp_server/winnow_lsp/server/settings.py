@@ -9,7 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from winnow_engine.core import Budget
 from winnow_engine.index.files import FileRules
@@ -18,7 +18,7 @@ from winnow_engine.target.base import Sampling
 from winnow_engine.target.options import KvType, TargetOptions
 
 SECTION = "winnow"
-AUTO = "auto"
+AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
