@@ -37,7 +37,8 @@ class Stats:
     """What a question cost. `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`.
 
     `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
-    `prompt_tokens` are the target's, all in. `answer_probability` is how likely anything in the workspace answers.
+    `prompt_tokens` are the target's, all in. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
+    gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
     `target_host` is where the prompt was sent to if it left this machine.
     """
 
@@ -49,6 +50,9 @@ class Stats:
     reused_tokens: int = 0
     decode_tokens: int = 0
     decode_tokens_per_s: float = 0.0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
+    draft: str = "off"
     budget_tokens: int = 0
     answer_probability: float = 1.0
     target_host: str | None = None
@@ -130,6 +134,9 @@ class Assistant:
             reused_tokens=generation.reused_tokens,
             decode_tokens=generation.decode_tokens,
             decode_tokens_per_s=generation.decode_tokens_per_s,
+            drafted_tokens=generation.drafted_tokens,
+            accepted_tokens=generation.accepted_tokens,
+            draft=generation.draft,
             target_host=target.host,
         )
         citations = cite(generation.text, selection.workspace, selection.spans)

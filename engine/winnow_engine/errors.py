@@ -21,6 +21,10 @@ class UnsupportedModelError(ModelError):
     """The GGUF is sound, but its architecture is not one Winnow runs."""
 
 
+class DraftError(ModelError):
+    """The draft model cannot draft for the target: their vocabularies differ."""
+
+
 class DownloadError(ModelError):
     """No source could deliver a model file."""
 

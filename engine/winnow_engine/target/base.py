@@ -61,7 +61,9 @@ class Generation:
     """What one request gave, and where its time went (seconds of wall clock).
 
     `first_token_s` counts from the call of `generate` and is None when cancelled before; `prefill_s` is the
-    evaluation of the `prompt_tokens - reused_tokens` others; `decode_s` starts at the first token.
+    evaluation of the `prompt_tokens - reused_tokens` others; `decode_s` starts at the first token. `rounds` are the
+    evaluations after the first token, for which `drafted_tokens` were proposed and `accepted_tokens` of them right;
+    `draft` tells by what, or why by nothing.
     """
 
     text: str
@@ -72,6 +74,10 @@ class Generation:
     first_token_s: float | None
     decode_tokens: int
     decode_s: float
+    rounds: int = 0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
+    draft: str = "off"
 
     @property
     def decode_tokens_per_s(self) -> float:

@@ -83,6 +83,13 @@ target_options = shared(
         show_default=True,
         help="How a local target stores keys and values.",
     ),
+    click.option(
+        "--draft",
+        default=TargetOptions().draft,
+        show_default=True,
+        metavar="auto|off|lookup|NAME|FILE",
+        help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
+    ),
 )
 
 selection_options = shared(

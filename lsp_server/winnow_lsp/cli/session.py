@@ -17,7 +17,7 @@ from winnow_engine.index.store import CACHE_BYTES, Store, default_path
 from winnow_engine.models.cache import locate
 from winnow_engine.target.base import Target
 from winnow_engine.target.opening import opener
-from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.options import TargetOptions, draft_of
 from winnow_engine.target.remote.address import sent_to
 
 
@@ -38,7 +38,8 @@ def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
 
 def target_opener(options: dict[str, Any]) -> Callable[[], Target]:
     """What opens the target among a command's options. Says so if prompts are going to another machine."""
-    opens = opener(options["target"], TargetOptions(kv_type=options["kv_type"]), options["target_context"])
+    local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]))
+    opens = opener(options["target"], local, options["target_context"])
     if host := sent_to(options["target"]):
         click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)
     return opens

@@ -18,7 +18,7 @@ from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
 from winnow_engine.target.base import Target
 from winnow_engine.target.opening import opener
-from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.options import TargetOptions, draft_of
 from winnow_engine.target.remote.address import sent_to
 from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
@@ -103,7 +103,8 @@ class Engine:
 
     def _open_target(self) -> Target:
         models = self.models
-        return opener(models.target, TargetOptions(kv_type=models.kv_type), models.target_context)()
+        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft))
+        return opener(models.target, options, models.target_context)()
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from winnow_engine.core import Budget
 from winnow_engine.index.files import FileRules
@@ -18,7 +18,7 @@ from winnow_engine.target.base import Sampling
 from winnow_engine.target.options import KvType, TargetOptions
 
 SECTION = "winnow"
-AUTO = "auto"
+AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def _all_texts(value: Any) -> bool:
 
 
 _NAME = Rule("a model's name or a GGUF file", lambda v: isinstance(v, str) and bool(v.strip()), {"type": "string"})
+_DRAFT = Rule("auto, off, lookup, a model's name or a GGUF file", _NAME.allows, _NAME.schema)
 _PLACE = replace(_NAME, words="a model's name, a GGUF file or a URL")
 _FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 _SHARE = _number("a number above 0 and at most 1", lambda v: 0 < v <= 1, exclusiveMinimum=0, maximum=1)
@@ -96,6 +97,13 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "kvType", TargetOptions().kv_type, _choice("f16", "q8_0", "q4_0"), "How the target stores keys and values."
+    ),
+    Setting(
+        "draft",
+        str(TargetOptions().draft),
+        _DRAFT,
+        "What guesses the answer's tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small "
+        "model.",
     ),
     Setting(
         "budget.tokens",
@@ -132,6 +140,7 @@ class Models:
     drafter: str
     target: str
     kv_type: KvType
+    draft: str
     target_context: int | None = None
 
 
@@ -166,7 +175,7 @@ class Settings:
         tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
-            models=Models(values["drafter"], values["target"], values["kvType"], values["targetContext"]),
+            models=Models(*(values[name] for name in ("drafter", "target", "kvType", "draft", "targetContext"))),
             budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),
