@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.assistant import Assistant
+from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.store import CACHE_BYTES, Store
@@ -77,6 +78,14 @@ class Engine:
         assert self._assistant.target is not None
         state = _state(self.models.target, self._assistant.target)
         return replace(state, host=sent_to(self.models.target))
+
+    @property
+    def context_limit(self) -> int | None:
+        """The target's context in tokens; None as long as it is not loaded."""
+        target = self._assistant.target
+        if target is None or not target.over or target.error:
+            return None
+        return target.wait_for(Cancellation()).context_limit
 
     def close(self) -> None:
         """Free the models; waits for what still runs, so not on the event loop."""
