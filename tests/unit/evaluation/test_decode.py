@@ -5,7 +5,15 @@ from winnow_engine.evaluation.decode.bench import Timed, figures
 
 def timed(draft: str, tokens: int, seconds: float, rounds: int, gap: float | None = None) -> Timed:
     return Timed(
-        "quotes", draft, tokens, seconds, rounds, 2 * rounds if draft != "off" else 0, tokens - 1 - rounds, gap
+        "quotes",
+        draft,
+        tokens,
+        seconds,
+        seconds / 2,
+        rounds,
+        2 * rounds if draft != "off" else 0,
+        tokens - 1 - rounds,
+        gap,
     )
 
 
@@ -18,6 +26,7 @@ def test_ratios_are_of_each_answers_own_speed() -> None:
     plain, auto = figures(answers)
     assert (plain.ratio, plain.tokens_per_s, plain.tokens_per_round) == (1, 10, 1)
     assert (auto.ratio, auto.lowest_ratio) == (2.0, 0.5)
+    assert (plain.work_ratio, auto.work_ratio) == (1, 2.0)
     assert auto.tokens_per_round == pytest.approx(50 / 23)
     assert (auto.answers, auto.different, auto.widest_gap) == (3, 2, 0.25)
 

@@ -34,12 +34,16 @@ _N_CTX = 8192
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One answer. `gap` is None if its tokens are those of plain decoding, else the logits' gap where they part."""
+    """One answer, from its first token on: by the clock, and `cpu_seconds` of all this process's threads.
+
+    `gap` is None if its tokens are those of plain decoding, else the logits' gap where they part.
+    """
 
     load: str
     draft: str
     tokens: int
     seconds: float
+    cpu_seconds: float
     rounds: int
     drafted: int
     accepted: int
@@ -48,7 +52,11 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A draft on a load: all answers together, and the median of the answers' own speed over plain decoding's."""
+    """A draft on a load: all answers together, and the median of each answer's own speed over plain decoding's.
+
+    `work_ratio` is the same by processor time, which other work on the machine disturbs less; use it with one thread,
+    because several wait for each other by spinning.
+    """
 
     load: str
     draft: str
@@ -57,6 +65,7 @@ class Figure:
     tokens_per_s: float
     ratio: float
     lowest_ratio: float
+    work_ratio: float
     tokens_per_round: float
     drafted: int
     accepted: int
@@ -84,11 +93,11 @@ class DecodeBench:
         plain: list[int] = []
         for name, draft in self._drafts.items():
             cancellation.check()
-            answer, seconds = self._answer(prompt, draft, sampling)
+            answer, seconds, worked = self._answer(prompt, draft, sampling)
             plain = plain or answer.tokens
             gap = self._gap(prompt, plain, answer.tokens)
             counts = answer.rounds, answer.drafted, answer.accepted
-            yield Timed(load, name, len(answer.tokens), seconds, *counts, gap)
+            yield Timed(load, name, len(answer.tokens), seconds, worked, *counts, gap)
 
     def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
         """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns."""
@@ -111,14 +120,14 @@ class DecodeBench:
         self._cache.context.close()
         self._model.close()
 
-    def _answer(self, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float]:
-        """The answer, and the seconds from its first token on."""
+    def _answer(self, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
+        """The answer, and its seconds by the clock and of the processors."""
         self._read(prompt)
         answer = Answer(lambda _: None)
         draft.begin(prompt, AbortFlag())
+        worked, started = time.process_time(), time.perf_counter()
         decode(answer, self._cache, self._vocabulary, sampling, draft)
-        assert answer.first_token_at is not None
-        return answer, time.perf_counter() - answer.first_token_at
+        return answer, time.perf_counter() - started, time.process_time() - worked
 
     def _read(self, prompt: Prompt) -> None:
         self._cache.reuse(prompt)
@@ -142,10 +151,13 @@ def figures(timed: Sequence[Timed]) -> Iterator[Figure]:
         plain = [one for one in timed if (one.load, one.draft) == (load, PLAIN)]
         pairs = [(one, base) for one, base in zip(own, plain, strict=True) if one.rounds and base.rounds]
         if pairs:
-            yield _figure([one for one, _ in pairs], [_speed(one) / _speed(base) for one, base in pairs])
+            yield _figure(pairs)
 
 
-def _figure(own: Sequence[Timed], ratios: Sequence[float]) -> Figure:
+def _figure(pairs: Sequence[tuple[Timed, Timed]]) -> Figure:
+    own = [one for one, _ in pairs]
+    ratios = [_per_token(base, base.seconds) / _per_token(one, one.seconds) for one, base in pairs]
+    work = [_per_token(base, base.cpu_seconds) / _per_token(one, one.cpu_seconds) for one, base in pairs]
     gaps = [one.gap for one in own if one.gap is not None]
     made, rounds = sum(one.tokens - 1 for one in own), sum(one.rounds for one in own)
     return Figure(
@@ -156,6 +168,7 @@ def _figure(own: Sequence[Timed], ratios: Sequence[float]) -> Figure:
         tokens_per_s=made / sum(one.seconds for one in own),
         ratio=statistics.median(ratios),
         lowest_ratio=min(ratios),
+        work_ratio=statistics.median(work),
         tokens_per_round=made / rounds,
         drafted=sum(one.drafted for one in own),
         accepted=sum(one.accepted for one in own),
@@ -164,5 +177,5 @@ def _figure(own: Sequence[Timed], ratios: Sequence[float]) -> Figure:
     )
 
 
-def _speed(one: Timed) -> float:
-    return (one.tokens - 1) / one.seconds
+def _per_token(one: Timed, seconds: float) -> float:
+    return seconds / (one.tokens - 1)

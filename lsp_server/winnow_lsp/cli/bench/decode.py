@@ -45,6 +45,7 @@ _READ_BEFORE = 256  # tokens before the passes that are timed alone
 @click.option("--code", type=click.IntRange(1), default=1000, show_default=True, help="Tokens of code in a prompt.")
 @click.option("--max-tokens", type=click.IntRange(2), default=160, show_default=True, help="Longest answer.")
 @click.option("--passes", type=click.IntRange(0), default=9, show_default=True, help="Timed of each number of tokens.")
+@click.option("--threads", type=click.IntRange(1), help="Of the target [one a physical core].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
 def decode(
@@ -56,6 +57,7 @@ def decode(
     code: int,
     max_tokens: int,
     passes: int,
+    threads: int | None,
     seed: int,
     as_document: bool,
 ) -> None:
@@ -65,25 +67,34 @@ def decode(
     """
     with ExitStack() as stack:
         cancellation = stack.enter_context(cancel_on_interrupt())
-        bench = _opened(locate(target), drafts or ("auto", "lookup"), stack)
+        bench = _opened(locate(target), drafts or ("auto", "lookup"), threads, stack)
         cost = bench.passes(_READ_BEFORE, passes) if passes else {}
         timed: list[Timed] = []
         for load in loads or LOADS:
             found = _answers(bench, load, _REPOSITORIES[repository], code, prompts, seed, max_tokens, cancellation)
             timed += found
-    about = {"machine": _machine(), "target": target, "repository": repository, "code": code, "seed": seed}
+    about = {
+        "machine": _machine(),
+        "target": target,
+        "repository": repository,
+        "code": code,
+        "seed": seed,
+        "threads": threads,
+    }
     _show(about, cost, list(figures(timed)), timed, as_document)
 
 
-def _opened(file: Path, drafts: Sequence[str], stack: ExitStack) -> DecodeBench:
+def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitStack) -> DecodeBench:
     model = Model(file)
     if model.keeps_states:
         model.close()
         raise WinnowError(f"there is nothing to measure: the recurrent memory of {file.name} cannot roll back")
     made: dict[str, Draft] = {}
     for name in drafts:
-        made[name] = stack.enter_context(closing(open_draft(TargetOptions(draft=draft_of(name)), model)))
-    return stack.enter_context(closing(DecodeBench(model, made, TargetOptions())))
+        made[name] = stack.enter_context(
+            closing(open_draft(TargetOptions(n_threads=threads, draft=draft_of(name)), model))
+        )
+    return stack.enter_context(closing(DecodeBench(model, made, TargetOptions(n_threads=threads))))
 
 
 def _answers(
@@ -135,6 +146,6 @@ def _line(one: Figure) -> str:
     if one.draft == PLAIN:
         return f"{one.load:10} {one.draft:24} {speed}, {one.tokens} tokens of {one.answers} answers"
     same = f"{one.different} differ" + ("" if one.widest_gap is None else f" at gaps up to {one.widest_gap:.3f}")
-    ratio = f"{one.ratio:5.2f} times plain (least {one.lowest_ratio:.2f})"
+    ratio = f"{one.ratio:5.2f} times plain (least {one.lowest_ratio:.2f}, by work {one.work_ratio:.2f})"
     length = f"{one.tokens_per_round:.2f} tokens a pass, {one.accepted} of {one.drafted} drafted were right"
     return f"{one.load:10} {one.draft:24} {speed}, {ratio}, {length}, {same}"
