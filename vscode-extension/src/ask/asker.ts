@@ -84,7 +84,8 @@ export class Asker {
         this.post({ type: 'progress', message });
       },
     };
-    const exchange = await this.service.ask(question, listener, running.cancellation.token);
+    const answer = this.service.ask(question, listener, running.cancellation.token);
+    const exchange = await answer.catch((error: unknown) => failed(running, error));
     running.cancellation.dispose();
     this.running = undefined;
     this.post({ type: 'finished', exchange: this.shown(exchange) });
@@ -94,6 +95,12 @@ export class Asker {
   private shown(exchange: Exchange): Extract<HostMessage, { type: 'finished' }>['exchange'] {
     return shownExchange(exchange, (uri) => this.service.relative(uri));
   }
+}
+
+/** A question that was not answered because of a fault of the service, which should not reject. */
+function failed({ started: { question, conversation, place }, answer }: Running, error: unknown): Exchange {
+  const known = { id: `failed-${Date.now()}`, conversation, question, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
+  return { ...known, outcome: 'failed', error: error instanceof Error ? error.message : String(error), ...(place && { place }) };
 }
 
 /** How a question reads before the server has worded it. */

@@ -14,7 +14,10 @@ export interface Segment {
 
 const LINES = String.raw`(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?|#L(\d{1,7})(?:-L?(\d{1,7}))?)`;
 const WHOLE = new RegExp(String.raw`^([^\s:#]+)${LINES}$`);
-const INSIDE = new RegExp(String.raw`[^\s:\x60'"()<>,*#]+${LINES}`, 'g');
+const NUMBERS = new RegExp(LINES, 'g');
+/** What ends a path in prose, to its left. */
+const EDGE = /[\s:`'"()<>,*#]/;
+const LONGEST_PATH = 260;
 const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
 
 /** The lines that a code span, or a link's target, names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
@@ -26,13 +29,22 @@ export function locate(text: string, openable: Openable): Location | undefined {
 export function segments(text: string, links: readonly CitationLink[]): Segment[] {
   const found: Segment[] = [];
   let end = 0;
-  for (const match of text.matchAll(INSIDE)) {
-    const location = byPlace(match[0], links);
+  for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
+    const start = pathStart(text, index);
+    const place = text.slice(start, index + numbers.length);
+    const location = byPlace(place, links);
     if (!location) continue;
-    found.push({ text: text.slice(end, match.index) }, { text: match[0], location });
-    end = match.index + match[0].length;
+    found.push({ text: text.slice(end, start) }, { text: place, location });
+    end = index + numbers.length;
   }
   return [...found, { text: text.slice(end) }].filter((segment) => segment.text !== '');
+}
+
+/** Where the path that ends before `end` begins. One expression for all would take quadratic time. */
+function pathStart(text: string, end: number): number {
+  let start = end;
+  while (start > 0 && end - start < LONGEST_PATH && !EDGE.test(text.charAt(start - 1))) start -= 1;
+  return start;
 }
 
 /** A web address that may be shown to the user to open; nothing else leaves the view. */
