@@ -21,6 +21,10 @@ class UnsupportedModelError(ModelError):
     """The GGUF is sound, but its architecture is not one Winnow runs."""
 
 
+class DraftError(ModelError):
+    """The draft model cannot draft for the target: their vocabularies differ."""
+
+
 class DownloadError(ModelError):
     """No source could deliver a model file."""
 
@@ -39,6 +43,26 @@ class BudgetError(WinnowError):
 
 class TargetError(WinnowError):
     """The target model failed while evaluating or sampling."""
+
+
+class TargetAddressError(TargetError):
+    """The target's URL is malformed, or names a server that may not be asked that way."""
+
+
+class TargetUnreachableError(TargetError):
+    """The target's server cannot be reached."""
+
+
+class TargetRefusedError(TargetError):
+    """The target's server does not accept the key, or wants one."""
+
+
+class TargetTimeoutError(TargetError):
+    """The target's server takes too long."""
+
+
+class TargetProtocolError(TargetError):
+    """The target's server sends something that is not OpenAI's API, or only half of it."""
 
 
 class ProfileError(WinnowError):

@@ -21,10 +21,13 @@ from typing import Any
 
 import pytest
 
+from winnow_engine.models import cache
+
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "vscode-extension"
 TOOLS = ROOT / "build" / "vscode"
 LONGEST_S = 300
+MODEL = "smollm2-135m"
 
 pytestmark = pytest.mark.real_weights
 
@@ -134,8 +137,19 @@ def flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
 
 
 @pytest.fixture(scope="module")
-def environment(server_environment: dict[str, str], program: Path, hanging: Path, third: Path) -> dict[str, str]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of models with the small one alone."""
+    directory, file = tmp_path_factory.mktemp("models"), cache.path(MODEL)
+    (directory / file.name).symlink_to(file)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def environment(
+    server_environment: dict[str, str], program: Path, hanging: Path, third: Path, models: Path
+) -> dict[str, str]:
     given = {
+        "WINNOW_MODELS_DIR": str(models),
         "WINNOW_E2E_STARTED": f"{program}.started",
         "WINNOW_E2E_HANGING": str(hanging),
         "WINNOW_E2E_THIRD": str(third),

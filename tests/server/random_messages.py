@@ -73,6 +73,7 @@ _URIS = (
 _SETTINGS = {
     "drafter": ("smollm2-135m", "no-such-model", "/etc/passwd", 5, None),
     "kvType": ("f16", "q8_0", "f32", 1),
+    "draft": ("auto", "off", "lookup", "", 1),
     "budget": ({"tokens": 100}, {"ratio": 0.5}, {"ratio": -1}, {"earlierTokens": "many"}, [], 3),
     "answer": ({"maxTokens": 4}, {"maxTokens": -4}, {"temperature": 1e308}, {"seed": 2**64}, "long"),
     "files": ({"include": ["*.py"]}, {"exclude": ["!["]}, {"include": "*"}, {"maxBytes": 10}),

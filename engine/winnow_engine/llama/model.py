@@ -33,6 +33,12 @@ class Model:
         source = llama_cpp.llama_model_chat_template(self.handle, None)
         return None if source is None else source.decode("utf-8")
 
+    @property
+    def keeps_states(self) -> bool:
+        """Whether its memory is, in part, one recurrent state instead of one entry a token."""
+        handle = self.handle
+        return bool(llama_cpp.llama_model_is_recurrent(handle) or llama_cpp.llama_model_is_hybrid(handle))
+
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""
         llama_cpp.llama_model_free(self.handle)

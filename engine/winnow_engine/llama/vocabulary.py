@@ -62,5 +62,14 @@ class Vocabulary:
         ids = {"bos_token": llama_cpp.llama_vocab_bos, "eos_token": llama_cpp.llama_vocab_eos}
         return {name: self._text(get(self._handle)) for name, get in ids.items()}
 
+    @property
+    def size(self) -> int:
+        """How many tokens there are."""
+        return int(llama_cpp.llama_vocab_n_tokens(self._handle))
+
+    def spelling(self, token: int) -> bytes:
+        """How the vocabulary itself writes a token; unlike `piece`, different for any two."""
+        return bytes(llama_cpp.llama_vocab_get_text(self._handle, token))
+
     def _text(self, token: int) -> str:
-        return llama_cpp.llama_vocab_get_text(self._handle, token).decode("utf-8") if token >= 0 else ""
+        return self.spelling(token).decode("utf-8") if token >= 0 else ""

@@ -13,6 +13,7 @@ from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.tree import Tree
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
@@ -24,20 +25,26 @@ _ABORTED = 2
 
 
 class Context:
-    """A model's KV memory for one sequence, and the evaluation of tokens into it."""
+    """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
 
-    def __init__(self, model: Model, n_ctx: int, options: TargetOptions) -> None:
-        """Make room for `n_ctx` tokens. Raise TargetError if there is no memory for them."""
+    def __init__(self, model: Model, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
+        """Make room for `n_ctx` tokens, and to evaluate trees of `branches` nodes where that is over 1.
+
+        Raise TargetError if there is no memory for them.
+        """
         silence()
         self.n_ctx = n_ctx
+        self.branches = branches
+        self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         self.n_batch = options.n_ubatch
-        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(n_ctx, options))
+        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(n_ctx, options, branches))
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
+        self._branched = 0
         self.abort_with(AbortFlag())
 
     def abort_with(self, flag: AbortFlag) -> None:
@@ -51,18 +58,54 @@ class Context:
         False if aborted. After that, or after TargetError, memory may hold some of `tokens`.
         """
         assert 1 <= len(tokens) <= self.n_batch
-        if self._abort.is_set():
-            return False
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        status = llama_cpp.llama_decode(self.handle, _batch(tokens, outputs))
+        return self._evaluate(_batch(tokens, outputs))
+
+    def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
+        """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
+
+        Keeps the logits of all: row 0 is the token's, row n + 1 node n's. False if aborted. Whatever happens,
+        `keep_branch` or `truncate` must follow.
+        """
+        assert 1 <= len(tree) <= self.branches
+        through = tree.branches()
+        self._branched = 1 + max(branch for node in through for branch in node)
+        for branch in range(1, self._branched):
+            llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
+        tokens = np.array([token, *tree.tokens], np.int32)
+        positions = position + np.array([0, *tree.depths()], np.int32)
+        return self._evaluate(*_tree_batch(tokens, positions, [list(range(self._branched)), *through]))
+
+    def keep_branch(self, branch: int, start: int, length: int) -> bool:
+        """Forget all branches but one, and of that all but the first `length` tokens; all share the first `start`.
+
+        False if this memory cannot forget only a part.
+        """
+        if branch != _SEQUENCE:
+            llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
+            llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)
+        return self.truncate(length)
+
+    def logits(self) -> NDArray[np.float32]:
+        """The logits of the last token evaluated, shape (vocabulary,), until the next evaluation."""
+        row = llama_cpp.llama_get_logits_ith(self.handle, -1)
+        return np.ctypeslib.as_array(row, (self._n_vocab,))
+
+    def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
+        if self._abort.is_set():
+            return False
+        status = llama_cpp.llama_decode(self.handle, batch)
         if status not in (0, _ABORTED):
             raise TargetError(f"llama.cpp failed to evaluate (status {status}): {last_errors()}")
         return bool(status == 0)
 
     def truncate(self, length: int) -> bool:
         """Forget all but the first `length` tokens; False if this memory cannot forget only a part."""
+        for branch in range(1, self._branched):
+            llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
+        self._branched = 0
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
 
     def clear(self) -> None:
@@ -74,7 +117,7 @@ class Context:
         llama_cpp.llama_free(self.handle)
 
 
-def _context_params(n_ctx: int, options: TargetOptions) -> llama_cpp.llama_context_params:
+def _context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = options.n_ubatch
@@ -82,6 +125,9 @@ def _context_params(n_ctx: int, options: TargetOptions) -> llama_cpp.llama_conte
     params.type_k = params.type_v = _KV_TYPES[options.kv_type]
     # One row of logits a batch instead of n_ubatch rows: SmolLM2 needs 16 MB of compute buffers, not 103.
     params.n_outputs_max = 1
+    if branches > 1:
+        params.n_outputs_max = branches + 1
+        params.n_seq_max, params.kv_unified = branches, True  # one memory, shared by all branches
     if options.kv_type != "f16":
         # llama.cpp reads quantised values only in its flash attention.
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
@@ -98,3 +144,18 @@ def _batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp.ll
         token=tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
         logits=outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
     )
+
+
+def _tree_batch(
+    tokens: NDArray[np.int32], positions: NDArray[np.int32], branches: list[list[int]]
+) -> tuple[llama_cpp.llama_batch, list[object]]:
+    """A batch of tokens that each belong to some branches, with all logits; and what it borrows, to be kept alive."""
+    outputs = np.ones(len(tokens), np.int8)
+    counts = np.array([len(own) for own in branches], np.int32)
+    rows = [np.array(own, np.int32) for own in branches]
+    int_p = ctypes.POINTER(ctypes.c_int32)
+    pointers = (int_p * len(rows))(*(row.ctypes.data_as(int_p) for row in rows))
+    batch = _batch(tokens, outputs)
+    batch.pos, batch.n_seq_id = positions.ctypes.data_as(int_p), counts.ctypes.data_as(int_p)
+    batch.seq_id = ctypes.cast(pointers, ctypes.POINTER(int_p))
+    return batch, [tokens, positions, outputs, counts, rows, pointers]

@@ -6,11 +6,15 @@ quantised (Q4 weights on a CPU). Answers differ from a fresh context's only wher
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.errors import TargetError
 from winnow_engine.target.base import Prompt
 from winnow_engine.target.context import Context
+from winnow_engine.target.tree import Tree
 
 
 class KvCache:
@@ -25,7 +29,7 @@ class KvCache:
 
         At least the last token is left to evaluate: its logits choose the first token of the answer.
         """
-        self._rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
+        self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
         return len(self.tokens)
 
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
@@ -33,17 +37,42 @@ class KvCache:
 
         After an abort, or TargetError, the cache is as it was, or empty if its memory cannot forget a part.
         """
+        return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits))
+
+    def verify(self, token: int, tree: Tree) -> bool:
+        """Evaluate `token` behind those held, and all of `tree` behind it; False if aborted.
+
+        The logits are those of `Context.decode_tree`. As after `extend`; but if True, `keep` must come next.
+        """
+        one = np.array([token], np.int32)
+        if not len(tree):
+            return self.extend(one, want_logits=True)
+        return self._extend(one, lambda: self.context.decode_tree(token, tree, len(self.tokens)))
+
+    def keep(self, tree: Tree, path: Sequence[int]) -> None:
+        """Of the tree just verified, hold the nodes of `path`, which begins at the root, and free the others."""
+        if not len(tree):
+            return
+        start, length = len(self.tokens), len(self.tokens) + len(path)
+        branch = tree.branches()[path[-1]][0] if path else 0
+        if not self.context.keep_branch(branch, start, length):
+            self.rewind(0)
+            raise TargetError("the target's memory cannot roll back what was drafted: choose --draft off")
+        self.tokens = np.concatenate([self.tokens, np.array([tree.tokens[node] for node in path], np.int32)])
+
+    def _extend(self, tokens: NDArray[np.int32], evaluate: Callable[[], bool]) -> bool:
         done = False
         try:
-            done = self.context.decode(tokens, want_logits=want_logits)
+            done = evaluate()
         finally:
             if not done:
-                self._rewind(len(self.tokens))
+                self.rewind(len(self.tokens))
         if done:
             self.tokens = np.concatenate([self.tokens, tokens])
         return done
 
-    def _rewind(self, length: int) -> None:
+    def rewind(self, length: int) -> None:
+        """Forget all but the first `length` tokens, or all if memory cannot forget a part."""
         if self.context.truncate(length):
             self.tokens = self.tokens[:length]
         else:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from winnow_engine.cores import physical_cores
+from winnow_engine.models.cache import locate
 
 KvType = Literal["f16", "q8_0", "q4_0"]
+DRAFTS = ("auto", "off", "lookup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +20,16 @@ class TargetOptions:
     `kv_type` is the storage of keys and values. `n_threads` defaults to the physical cores, `n_gpu_layers` to
     all layers on a build with GPU support. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where
     llama.cpp cannot stop inside a batch (GPUs).
+
+    `draft` guesses tokens that the model verifies several at a time: `lookup` from prompt and answer, `auto` the same
+    as far as it pays, a path by the model in that GGUF file, which must have the same vocabulary.
     """
 
     kv_type: KvType = "f16"
     n_threads: int | None = None
     n_gpu_layers: int | None = None
     n_ubatch: int = 512
+    draft: str | Path = "auto"
 
     def __post_init__(self) -> None:
         if self.kv_type not in get_args(KvType):
@@ -33,8 +40,15 @@ class TargetOptions:
             raise ValueError(f"n_gpu_layers must be at least 0, not {self.n_gpu_layers}")
         if self.n_ubatch < 1:
             raise ValueError(f"n_ubatch must be at least 1, not {self.n_ubatch}")
+        if isinstance(self.draft, str) and self.draft not in DRAFTS:
+            raise ValueError(f"draft must be one of {', '.join(DRAFTS)} or a Path, not {self.draft!r}")
 
     @property
     def threads(self) -> int:
         """`n_threads`, or one a physical core: hyper-threads share the units that multiply matrices."""
         return self.n_threads or physical_cores()
+
+
+def draft_of(name: str) -> str | Path:
+    """What a user called a draft, as `TargetOptions.draft`. Raises ModelNotFoundError or ModelDamagedError."""
+    return name if name in DRAFTS else locate(name)

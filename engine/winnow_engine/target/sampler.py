@@ -18,9 +18,9 @@ class Sampler:
         for link in _links(sampling):
             llama_cpp.llama_sampler_chain_add(self._chain, link)
 
-    def sample(self, context: Context) -> int:
-        """A token from the logits of the context's last evaluation, which must have asked for them."""
-        return int(llama_cpp.llama_sampler_sample(self._chain, context.handle, -1))
+    def sample(self, context: Context, row: int = -1) -> int:
+        """A token from a row of the logits of the context's last evaluation, which must have asked for them."""
+        return int(llama_cpp.llama_sampler_sample(self._chain, context.handle, row))
 
     def close(self) -> None:
         """Free the chain and its links."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winnow_engine.core import Progress, ProgressSink
-from winnow_engine.errors import BudgetError
+from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.abort import AbortFlag
@@ -16,6 +16,8 @@ from winnow_engine.target.base import Generation, Message, Prompt, Sampling, Tex
 from winnow_engine.target.chat import CHATML, ChatTemplate
 from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
+from winnow_engine.target.drafts import open_draft
+from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
 
@@ -34,6 +36,7 @@ class Session:
         self._options = options
         self._model = Model(path, n_gpu_layers=options.n_gpu_layers)
         self._cache: KvCache | None = None
+        self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
@@ -65,10 +68,11 @@ class Session:
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         answer = Answer(on_text)
-        prefilled = _prefill(cache, prompt, progress)
+        prefilled = prefill(cache, prompt, progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            decode(answer, cache, self._vocabulary, sampling)
+            self._draft.begin(prompt, abort)
+            decode(answer, cache, self._vocabulary, sampling, self._draft)
         first_at = answer.first_token_at
         return Generation(
             text=answer.text,
@@ -77,8 +81,12 @@ class Session:
             reused_tokens=reused,
             prefill_s=prefill_s,
             first_token_s=None if first_at is None else first_at - started,
-            decode_tokens=answer.tokens,
+            decode_tokens=len(answer.tokens),
             decode_s=0.0 if first_at is None else time.perf_counter() - first_at,
+            rounds=answer.rounds,
+            drafted_tokens=answer.drafted,
+            accepted_tokens=answer.accepted,
+            draft=self._draft_name,
         )
 
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
@@ -92,7 +100,8 @@ class Session:
             )
         if self._cache is None or self._cache.context.n_ctx < need:
             self._drop_context()
-            self._cache = KvCache(Context(self._model, self._context_size(need), self._options))
+            branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
+            self._cache = KvCache(Context(self._model, self._context_size(need), self._options, branches))
         return self._cache
 
     def _context_size(self, need: int) -> int:
@@ -107,10 +116,27 @@ class Session:
     def close(self) -> None:
         """Free the context and the model."""
         self._drop_context()
+        self._draft.close()
         self._model.close()
 
+    @property
+    def _draft_name(self) -> str:
+        """What drafts, or why nothing does."""
+        wanted = self._options.draft
+        if wanted != "off" and self._model.keeps_states:
+            return "off: the target's recurrent memory cannot roll back"
+        return wanted if isinstance(wanted, str) else wanted.name
 
-def _prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
+
+def _opened(options: TargetOptions, model: Model) -> Draft:
+    try:
+        return open_draft(options, model)
+    except ModelError:
+        model.close()
+        raise
+
+
+def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
     """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
     started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
     step = cache.context.n_batch

@@ -16,7 +16,7 @@ from winnow_lsp.cli.options import (
     selection_options,
     shared,
     sources_of,
-    target_option,
+    target_options,
     usage_errors,
     workspace_options,
 )
@@ -43,13 +43,6 @@ _sampling_options = shared(
     ),
     click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=_DEFAULTS.top_p, show_default=True),
     click.option("--seed", type=click.IntRange(0, 2**32 - 2), default=_DEFAULTS.seed, show_default=True),
-    click.option(
-        "--kv-type",
-        type=click.Choice(["f16", "q8_0", "q4_0"]),
-        default="f16",
-        show_default=True,
-        help="How the target stores keys and values.",
-    ),
 )
 
 
@@ -59,7 +52,7 @@ _sampling_options = shared(
 @selection_options
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
 @drafter_option
-@target_option
+@target_options
 @_sampling_options
 def ask(question: str, show_spans: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""

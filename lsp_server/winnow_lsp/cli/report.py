@@ -45,7 +45,12 @@ def stats_line(stats: Stats) -> str:
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in stats.stages.items())
     if stats.ttft_s is not None:
         parts.append(f"first token {stats.ttft_s:.2f} s ({stages})")
-        parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s")
+        parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s{_drafted(stats)}")
+        parts.extend([f"answered by {stats.target_host}"] if stats.target_host else [])
     else:
         parts.append(stages)
     return " · ".join(parts)
+
+
+def _drafted(stats: Stats) -> str:
+    return f", {stats.accepted_tokens} of {stats.drafted_tokens} drafted were right" if stats.drafted_tokens else ""

@@ -56,5 +56,10 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "reusedTokens": stats.reused_tokens,
         "decodeTokens": stats.decode_tokens,
         "decodeTokensPerSecond": round(stats.decode_tokens_per_s, 2),
+        "draftedTokens": stats.drafted_tokens,
+        "acceptedTokens": stats.accepted_tokens,
+        "draft": stats.draft,
     }
+    if stats.target_host is not None:
+        document["targetHost"] = stats.target_host
     return document if stats.ttft_s is None else document | {"ttft": round(stats.ttft_s, 3)}

@@ -24,7 +24,9 @@ def test_sampling_refuses_what_makes_no_sense(wrong: dict[str, object]) -> None:
         Sampling(**wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [{"kv_type": "q5"}, {"n_threads": 0}, {"n_gpu_layers": -1}, {"n_ubatch": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"kv_type": "q5"}, {"n_threads": 0}, {"n_gpu_layers": -1}, {"n_ubatch": 0}, {"draft": "guess"}]
+)
 def test_options_refuse_what_makes_no_sense(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         TargetOptions(**wrong)  # type: ignore[arg-type]

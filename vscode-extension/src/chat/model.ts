@@ -18,7 +18,7 @@ const MODEL: Selectable = {
   tooltip: 'Answers about this workspace, with models on this machine',
   maxInputTokens: 8192,
   maxOutputTokens: 2048,
-  capabilities: {},
+  capabilities: { toolCalling: true },
   isUserSelectable: true,
   isDefault: true,
 };

@@ -5,13 +5,14 @@ import * as vscode from 'vscode';
 import type { Exchange, Question } from '../../src/ask/contract';
 import type { Api } from '../../src/extension';
 
-/** Run the tests that `define` names, up to the first that fails. Each adds a line of JSON to the file WINNOW_E2E_REPORT. */
+/** Run the tests that `define` names (with WINNOW_E2E_ONLY those whose names it matches), up to the first that fails. Each adds a line of JSON to the file WINNOW_E2E_REPORT. */
 export function suite(define: () => void): Promise<void> {
   const report = environment('WINNOW_E2E_REPORT');
   const tell = (title: string, ms: number | undefined, error?: Error): void => {
     appendFileSync(report, `${JSON.stringify({ title, ms, error: error && (error.stack ?? error.message) })}\n`);
   };
   const mocha = new Mocha({ ui: 'tdd', timeout: 150_000, bail: true, reporter: 'min' });
+  if (process.env.WINNOW_E2E_ONLY) mocha.grep(process.env.WINNOW_E2E_ONLY);
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   define();
   return new Promise((resolve, reject) => {

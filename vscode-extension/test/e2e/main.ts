@@ -12,15 +12,21 @@ function define(): void {
   let winnow: Api;
 
   suite('winnow', () => {
-    // Processor time, because the machine may be busy with other things; waiting for the server would show in its state.
-    test('activates in less than a second, before the server is there', async () => {
+    let took = { ms: 0, processorMs: 0, state: '' };
+
+    suiteSetup(async () => {
       const started = Date.now();
       const before = process.cpuUsage();
       winnow = await api();
       const { user, system } = process.cpuUsage(before);
-      assert.notEqual(winnow.session.state.kind, 'running');
-      assert.ok(user + system < 1e6, `${(user + system) / 1000} ms`);
-      console.log(`activation took ${(user + system) / 1000} ms of processor time and ${Date.now() - started} ms in all`);
+      took = { ms: Date.now() - started, processorMs: (user + system) / 1000, state: winnow.session.state.kind };
+    });
+
+    // Processor time, because the machine may be busy with other things; waiting for the server would show in its state.
+    test('activates in less than a second, before the server is there', () => {
+      console.log(`activation took ${took.processorMs} ms of processor time and ${took.ms} ms in all`);
+      assert.notEqual(took.state, 'running');
+      assert.ok(took.processorMs < 1000, `${took.processorMs} ms`);
     });
 
     test('finds the server, and it gets ready', async () => {
@@ -67,13 +73,15 @@ function define(): void {
     });
 
     test('cancelling in the middle of an answer keeps what came', async () => {
+      await configure('answer.maxTokens', 500);
       const question = asking(winnow, { text: QUESTION });
-      await eventually(() => question.pieces.length >= 2);
+      await eventually(() => question.pieces.length > 0, () => question.messages, 90_000);
       question.cancel();
       const exchange = await question.done;
       assert.equal(exchange.outcome, 'cancelled');
       assert.equal(exchange.answer, question.pieces.join(''));
       assert.ok(exchange.answer.length > 0);
+      await configure('answer.maxTokens', 24);
       await eventually(() => winnow.session.status?.questions.running === 0);
     });
 
@@ -176,8 +184,11 @@ function define(): void {
 
     test('the chat participant answers without sign-in', async () => {
       const before = winnow.service.history().length;
+      await vscode.commands.executeCommand('workbench.action.chat.open');
+      assert.equal((await vscode.lm.selectChatModels({ vendor: 'winnow' })).length, 1);
+      await new Promise((resolve) => setTimeout(resolve, 3000)); // the open panel takes the model up, and tells nobody
       await vscode.commands.executeCommand('workbench.action.chat.open', { query: `@winnow ${QUESTION}`, isPartialQuery: false });
-      const exchange = await eventually(() => winnow.service.history().at(before), () => winnow.service.history().length);
+      const exchange = await eventually(() => winnow.service.history().at(before), () => winnow.session.status, 90_000);
       assert.deepEqual([exchange.question, exchange.outcome], [QUESTION, 'answered']);
     });
 

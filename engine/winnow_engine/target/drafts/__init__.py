@@ -1,0 +1,40 @@
+"""Drafts: guesses of how an answer goes on, which the target verifies many at a time. One kind a file.
+
+`base` says what a draft offers; `lookup` and `model` guess, `auto` decides with `pace` how much of it pays.
+"""
+
+from __future__ import annotations
+
+from winnow_engine.errors import ModelError
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.target.drafts.auto import AutoDraft
+from winnow_engine.target.drafts.base import Draft, NoDraft
+from winnow_engine.target.drafts.lookup import LookupDraft
+from winnow_engine.target.drafts.model import ModelDraft, check_vocabulary
+from winnow_engine.target.options import TargetOptions
+
+
+def open_draft(options: TargetOptions, target: Model) -> Draft:
+    """The draft that `options.draft` names, for `target`.
+
+    Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError, or DraftError for another vocabulary.
+    """
+    if options.draft == "off" or target.keeps_states:
+        return NoDraft()
+    if options.draft == "lookup":
+        return LookupDraft()
+    if options.draft == "auto":
+        return AutoDraft(LookupDraft(), free=True)
+    return AutoDraft(_model_draft(options, target), free=False)
+
+
+def _model_draft(options: TargetOptions, target: Model) -> ModelDraft:
+    assert not isinstance(options.draft, str)
+    model = Model(options.draft, n_gpu_layers=options.n_gpu_layers)
+    try:
+        check_vocabulary(Vocabulary(model), Vocabulary(target), options.draft.name)
+    except ModelError:
+        model.close()
+        raise
+    return ModelDraft(model, options)

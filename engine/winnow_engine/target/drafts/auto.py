@@ -1,0 +1,52 @@
+"""Any draft, as long and as often as it pays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from winnow_engine.target.abort import AbortFlag
+from winnow_engine.target.base import Prompt
+from winnow_engine.target.drafts.base import Draft
+from winnow_engine.target.drafts.pace import Pace
+from winnow_engine.target.tree import NOTHING, Tree
+
+
+class AutoDraft:
+    """Cuts what another draft proposes to what pays, by a `Pace` that outlives the answer.
+
+    `free` tells that proposing takes no time to speak of: a round in which nothing is proposed is then a plain one.
+    """
+
+    def __init__(self, draft: Draft, *, free: bool) -> None:
+        self._draft, self._free = draft, free
+        self._pace = Pace()
+        self._started: float | None = None
+        self._nodes, self._tried = 0, False
+
+    def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
+        """Begin the other draft's answer."""
+        self._started = None
+        self._draft.begin(prompt, abort)
+
+    def propose(self, limit: int, least: float = 0.0) -> Tree:
+        """The part of what the other draft proposes that pays; nothing while drafting rests."""
+        self._started = time.perf_counter()
+        if self._pace.rests:
+            tree, self._tried = NOTHING, False
+        else:
+            tree = self._pace.first(self._draft.propose(limit, max(least, self._pace.least)))
+            self._tried = bool(len(tree)) or not self._free
+        self._nodes = len(tree)
+        return tree
+
+    def accept(self, tokens: Sequence[int]) -> None:
+        """Learn what the round since `propose` cost, and tell the other draft."""
+        if self._started is not None:
+            seconds, self._started = time.perf_counter() - self._started, None
+            self._pace.learn(self._nodes, len(tokens), seconds, tried=self._tried)
+        self._draft.accept(tokens)
+
+    def close(self) -> None:
+        """Free the other draft."""
+        self._draft.close()

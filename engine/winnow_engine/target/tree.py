@@ -1,0 +1,111 @@
+"""What a draft proposes: a tree of tokens that may follow the answer so far."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+S = TypeVar("S")
+
+ROOT = -1
+"""The parent of nodes that follow the answer's last token directly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Drafted tokens, each behind its parent, which stands before it. A parent's children have different tokens.
+
+    `worth[i]` is the draft's estimate, in (0, 1], that all tokens down to node i are what the target will say; no node
+    is worth more than one before it, so that every beginning of a tree is the best tree of its size.
+    """
+
+    tokens: tuple[int, ...] = ()
+    parents: tuple[int, ...] = ()
+    worth: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert len(self.tokens) == len(self.parents) == len(self.worth), self
+        assert all(ROOT <= parent < node for node, parent in enumerate(self.parents)), self
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def first(self, nodes: int) -> Tree:
+        """The tree's first nodes."""
+        return Tree(self.tokens[:nodes], self.parents[:nodes], self.worth[:nodes])
+
+    def child(self, node: int, token: int) -> int | None:
+        """The child of `node`, or of ROOT, that has this token."""
+        pairs = zip(self.parents, self.tokens, strict=True)
+        return next((child for child, pair in enumerate(pairs) if pair == (node, token)), None)
+
+    def depths(self) -> list[int]:
+        """How many tokens each node is behind the answer's last one: 1 for ROOT's children."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(1 if parent == ROOT else depths[parent] + 1)
+        return depths
+
+    def branches(self) -> list[list[int]]:
+        """For each node, the branches that lead through it. A branch is a way to a leaf; 0 takes each first child."""
+        through: list[list[int]] = [[] for _ in self.tokens]
+        for branch, leaf in enumerate(self._leaves()):
+            node = leaf
+            while node != ROOT:
+                through[node].append(branch)
+                node = self.parents[node]
+        return through
+
+    def _leaves(self) -> list[int]:
+        """Nodes without children, those behind first children first."""
+        children: dict[int, list[int]] = {}
+        for node, parent in enumerate(self.parents):
+            children.setdefault(parent, []).append(node)
+        leaves, stack = [], [ROOT] if self.tokens else []
+        while stack:
+            node = stack.pop()
+            stack += reversed(children.get(node, []))
+            if node not in children:
+                leaves.append(node)
+        return leaves
+
+
+NOTHING = Tree()
+
+
+def chain(tokens: Iterable[int], worth: Iterable[float]) -> Tree:
+    """A tree without branches."""
+    tokens = tuple(tokens)
+    return Tree(tokens, tuple(range(ROOT, len(tokens) - 1)), tuple(worth))
+
+
+Expand = Callable[[S], Iterable[tuple[int, float, S]]]
+"""What may follow a state: tokens, each with its probability there and the state behind it."""
+
+
+def grow(start: S, expand: Expand[S], limit: int, least: float) -> Tree:
+    """The best tree of at most `limit` nodes by cumulative probability; nodes worth less than `least` are left out."""
+    tokens: list[int] = []
+    parents: list[int] = []
+    worths: list[float] = []
+    order = count()
+    heap: list[tuple[float, int, int, int, S]] = []
+
+    def push(parent: int, worth: float, state: S) -> None:
+        for token, probability, behind in expand(state):
+            if worth * probability >= least:
+                heapq.heappush(heap, (-worth * probability, next(order), parent, token, behind))
+
+    if limit > 0:
+        push(ROOT, 1.0, start)
+    while heap and len(tokens) < limit:
+        negative, _, parent, token, state = heapq.heappop(heap)
+        tokens.append(token)
+        parents.append(parent)
+        worths.append(-negative)
+        if len(tokens) < limit:
+            push(len(tokens) - 1, -negative, state)
+    return Tree(tuple(tokens), tuple(parents), tuple(worths))

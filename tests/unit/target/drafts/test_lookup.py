@@ -1,0 +1,58 @@
+import numpy as np
+
+from winnow_engine.target.abort import AbortFlag
+from winnow_engine.target.drafts.lookup import LookupDraft
+from winnow_engine.target.tree import ROOT
+
+
+def draft_after(prompt: list[int], answer: list[int]) -> LookupDraft:
+    draft = LookupDraft()
+    draft.begin(np.array(prompt, np.int32), AbortFlag())
+    draft.accept(answer)
+    return draft
+
+
+def test_a_quote_of_the_prompt_goes_on_as_the_prompt_does() -> None:
+    tree = draft_after([1, 2, 3, 4, 5, 6, 7, 50, 51], [2, 3, 4]).propose(3)
+    assert (tree.tokens, tree.parents) == ((5, 6, 7), (ROOT, 0, 1))
+    assert 1 > tree.worth[0] > tree.worth[1] > tree.worth[2] > 0
+
+
+def test_the_longest_match_decides() -> None:
+    tree = draft_after([1, 2, 3, 7, 9, 2, 3, 8], [50, 1, 2, 3]).propose(1)
+    assert tree.tokens == (7,)
+
+
+def test_places_that_go_on_differently_are_branches_by_how_many_they_are() -> None:
+    tree = draft_after([1, 2, 7, 0, 1, 2, 8, 0, 1, 2, 8, 9], [1, 2]).propose(3)
+    assert (tree.tokens[0], tree.parents[0]) == (8, ROOT)
+    assert (7, ROOT) in zip(tree.tokens, tree.parents, strict=True)
+
+
+def test_the_answer_itself_is_looked_up_too() -> None:
+    assert draft_after([0], [5, 6, 7, 8, 9, 5, 6]).propose(2).tokens == (7, 8)
+
+
+def test_without_a_match_nothing_is_proposed() -> None:
+    assert len(draft_after([1, 2, 3], [9]).propose(8)) == 0
+    assert len(draft_after([1], []).propose(8)) == 0
+
+
+def test_a_match_at_the_very_end_proposes_no_token_beyond() -> None:
+    assert draft_after([1, 1], [1]).propose(8).tokens == (1,)
+
+
+def test_trust_follows_what_came_true() -> None:
+    """A text that never goes on as before, and one that always does."""
+    wrong = draft_after([1, 2, 3], [n for k in range(20, 60) for n in (1, 2, k)])
+    right = draft_after([1, 2, 3], [1, 2, 3] * 20)
+    least = 0.3
+    wrong.accept([1, 2])
+    assert len(wrong.propose(8, least)) == 0
+    assert len(right.propose(8, least)) == 8
+
+
+def test_a_new_answer_looks_up_in_its_own_prompt_only() -> None:
+    draft = draft_after([1, 2, 3], [1, 2])
+    draft.begin(np.array([7, 1, 2], np.int32), AbortFlag())
+    assert len(draft.propose(8)) == 0

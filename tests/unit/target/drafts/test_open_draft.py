@@ -1,0 +1,64 @@
+"""Which draft a target gets, and the draft model, on tiny real models."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import DraftError, ModelNotFoundError
+from winnow_engine.target.base import Generation, Sampling
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import TargetOptions
+
+PROMPT = np.arange(40, 90, dtype=np.int32)
+
+
+def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Generation:
+    options = TargetOptions(n_threads=1, n_ubatch=32, draft=draft)
+    with closing(LlamaTarget.open(path, options)) as target:
+        return target.generate(PROMPT, sampling or Sampling(max_tokens=60), Cancellation(), lambda _: None)
+
+
+@pytest.fixture
+def other_vocabulary(tiny_llama: Path, tmp_path: Path) -> Path:
+    """The same model with one token spelled otherwise."""
+    path = tmp_path / "other.gguf"
+    data = tiny_llama.read_bytes()
+    path.write_bytes(data.replace(b"<|im_start|>", b"<|im_begin|>", 1))
+    return path
+
+
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup"])
+def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
+    answer = ask(tiny_llama, draft)
+    assert answer.draft == draft
+    assert answer.text == ask(tiny_llama, "off").text
+    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
+
+
+def test_a_model_that_drafts_for_itself_is_always_right(tiny_llama: Path, tmp_path: Path) -> None:
+    twin = Path(shutil.copy(tiny_llama, tmp_path / "twin.gguf"))
+    answer = ask(tiny_llama, twin)
+    assert answer.draft == "twin.gguf"
+    assert answer.text == ask(tiny_llama, "off").text
+
+
+def test_a_draft_of_another_vocabulary_is_refused_with_one_that_fits(tiny_llama: Path, other_vocabulary: Path) -> None:
+    with pytest.raises(DraftError, match=r"other.gguf cannot draft .*token 256 is .*im_begin.* own family fits"):
+        ask(tiny_llama, other_vocabulary)
+
+
+def test_a_missing_draft_is_named(tiny_llama: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match="none"):
+        ask(tiny_llama, tmp_path / "none.gguf")
+
+
+@pytest.mark.parametrize("draft", ["auto", "lookup"])
+def test_a_recurrent_target_decodes_plainly_and_says_why(tiny_mamba: Path, draft: str) -> None:
+    answer = ask(tiny_mamba, draft)
+    assert answer.draft == "off: the target's recurrent memory cannot roll back"
+    assert (answer.drafted_tokens, answer.decode_tokens) == (0, 60)
+    assert answer.text == ask(tiny_mamba, "off").text
