@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from winnow_engine.asked import asked_of
 from winnow_engine.citations import cite
-from winnow_engine.core import Budget, Cancellation, Citation, Progress, ProgressSink, Question, Span
+from winnow_engine.clock import Clock
+from winnow_engine.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
+from winnow_engine.core import Budget, Cancellation, Citation, Progress, ProgressSink, Question, Span, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import BudgetError
 from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import KeyCache, WorkspaceKeys
 from winnow_engine.loading import Loading
-from winnow_engine.prompt import build_messages, with_latest_turns
+from winnow_engine.prompt import build_messages, continued_messages, with_latest_turns
 from winnow_engine.selection.auto import enough
 from winnow_engine.selection.budget import Focus, choose
 from winnow_engine.selection.fusion import Fused, fuse
 from winnow_engine.selection.gate import read_gate
 from winnow_engine.selection.parts import parts
 from winnow_engine.selection.source import WorkspaceSource
-from winnow_engine.target.base import Prompt, Sampling, Target, TextSink
-
-
-def _ignore(_: Progress) -> None:
-    """The default progress sink."""
+from winnow_engine.target.base import Message, Prompt, Sampling, Target, TextSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +92,7 @@ class Assistant:
         self._open_target = open_target
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
+        self._conversation: Conversation | None = None
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
@@ -111,22 +108,24 @@ class Assistant:
         budget: Budget,
         sampling: Sampling,
         on_text: TextSink,
-        progress: ProgressSink = _ignore,
+        progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Answer:
         """Answer `question`, streaming to `on_text`. The whole way of a question, on one screen."""
         assert self.target is not None, "an assistant without a target selects, but does not answer"
-        cancellation, clock = cancellation or Cancellation(), _Clock()
+        cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            selection, prompt = _fitted(ranked, budget, target, sampling)
+            follow_up = _continued(self._conversation, ranked, budget, target, sampling)
+            selection, messages, prompt = follow_up or _fitted(ranked, budget, target, sampling)
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(prompt, sampling, cancellation, on_text, progress)
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
+        self._conversation = Conversation.of(ranked.question, generation.text, messages, selection)
         stats = replace(
             selection.stats,
             stages=clock.stages,
@@ -149,18 +148,18 @@ class Assistant:
         sources: Sources,
         question: Question,
         budget: Budget,
-        progress: ProgressSink = _ignore,
+        progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Selection:
         """The spans `ask` would show the target, without asking it."""
-        cancellation, clock = cancellation or Cancellation(), _Clock()
+        cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
             selection = ranked.select(ranked.tokens(budget))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def index(
-        self, sources: Sources, progress: ProgressSink = _ignore, cancellation: Cancellation | None = None
+        self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date."""
         cancellation = cancellation or Cancellation()
@@ -179,7 +178,7 @@ class Assistant:
         self,
         sources: Sources,
         question: Question,
-        clock: _Clock,
+        clock: Clock,
         progress: ProgressSink,
         cancellation: Cancellation,
         needed_later: Loading[Target] | None = None,
@@ -256,18 +255,40 @@ class _Ranked:
         return self._source.focus(self.question.cursor) if self.question.cursor else None
 
 
-_LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
+_Fitted = tuple[Selection, list[Message], Prompt]
 
 
-def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling) -> tuple[Selection, Prompt]:
+def _continued(
+    conversation: Conversation | None, ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling
+) -> _Fitted | None:
+    """The last prompt with what this question adds; None if it does not follow that prompt, or outgrows a limit."""
+    question = ranked.question
+    if conversation is None or not conversation.goes_on(question, ranked.workspace):
+        return None
+    if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
+        return None
+    wanted = ranked.tokens(budget)
+    selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
+    new = conversation.unseen(selection.spans)
+    spans = conversation.with_spans(new)
+    messages = continued_messages(conversation.messages, ranked.workspace, new, question)
+    prompt = target.chat_prompt(messages)
+    if is_too_long(spans, wanted) or len(prompt) + sampling.max_tokens > target.context_limit:
+        return None
+    stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
+    return replace(selection, spans=spans, stats=stats), messages, prompt
+
+
+def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling) -> _Fitted:
     """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both."""
     wanted = tokens = ranked.tokens(budget)
     asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
     forgotten = len(ranked.question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
-    while tokens >= min(wanted, _LEAST_BUDGET):
+    while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        prompt = target.chat_prompt(build_messages(selection.workspace, selection.spans, asked))
+        messages = build_messages(selection.workspace, selection.spans, asked)
+        prompt = target.chat_prompt(messages)
         if len(prompt) <= room:
             notices = [*selection.notices]
             if tokens < wanted:
@@ -276,7 +297,7 @@ def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling)
             if forgotten:
                 turns = "turn was" if forgotten == 1 else "turns were"
                 notices.append(f"{forgotten} earlier {turns} left out to fit {budget.earlier_tokens:,} tokens of them")
-            return replace(selection, notices=tuple(notices)), prompt
+            return replace(selection, notices=tuple(notices)), messages, prompt
         if not tokens:
             break
         tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0
@@ -284,21 +305,3 @@ def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling)
         f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
         f"{sampling.max_tokens:,}: shorten the question or selection, or ask for a shorter answer"
     )
-
-
-class _Clock:
-    """Wall time by stage since the question came."""
-
-    def __init__(self) -> None:
-        self.stages: dict[str, float] = {}
-        self._started = time.perf_counter()
-
-    @property
-    def elapsed(self) -> float:
-        return time.perf_counter() - self._started
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.stages[name] = time.perf_counter() - started

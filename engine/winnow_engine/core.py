@@ -168,6 +168,10 @@ class Progress:
 ProgressSink = Callable[[Progress], None]
 
 
+def ignore_progress(_: Progress) -> None:
+    """The progress sink of those who do not ask for any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cancellation:
     """A flag that one thread sets and every stage polls."""

@@ -37,6 +37,15 @@ def build_messages(workspace: Workspace, spans: Sequence[Span], question: Questi
     return [Message("system", SYSTEM), *said, asked]
 
 
+def continued_messages(
+    said: Sequence[Message], workspace: Workspace, spans: Sequence[Span], question: Question
+) -> list[Message]:
+    """What was said before, word for word, then the code that is new and the question."""
+    code = "\n".join(_files(workspace, spans))
+    asked = f"{_where(question.cursor)}Question: {question.text}"
+    return [*said, Message("user", f"{code}\n\n{asked}" if code else asked)]
+
+
 def with_latest_turns(question: Question, tokens: int, count: Callable[[str], int]) -> Question:
     """The question with as many of the latest turns before it as `tokens` hold; `count` gives a text's tokens."""
     kept: list[Turn] = []

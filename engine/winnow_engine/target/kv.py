@@ -29,7 +29,7 @@ class KvCache:
 
         At least the last token is left to evaluate: its logits choose the first token of the answer.
         """
-        self._rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
+        self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
         return len(self.tokens)
 
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
@@ -56,7 +56,7 @@ class KvCache:
         start, length = len(self.tokens), len(self.tokens) + len(path)
         branch = tree.branches()[path[-1]][0] if path else 0
         if not self.context.keep_branch(branch, start, length):
-            self._rewind(0)
+            self.rewind(0)
             raise TargetError("the target's memory cannot roll back what was drafted: choose --draft off")
         self.tokens = np.concatenate([self.tokens, np.array([tree.tokens[node] for node in path], np.int32)])
 
@@ -66,12 +66,13 @@ class KvCache:
             done = evaluate()
         finally:
             if not done:
-                self._rewind(len(self.tokens))
+                self.rewind(len(self.tokens))
         if done:
             self.tokens = np.concatenate([self.tokens, tokens])
         return done
 
-    def _rewind(self, length: int) -> None:
+    def rewind(self, length: int) -> None:
+        """Forget all but the first `length` tokens, or all if memory cannot forget a part."""
         if self.context.truncate(length):
             self.tokens = self.tokens[:length]
         else:

@@ -68,7 +68,7 @@ class Session:
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         answer = Answer(on_text)
-        prefilled = _prefill(cache, prompt, progress)
+        prefilled = prefill(cache, prompt, progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._draft.begin(prompt, abort)
@@ -136,7 +136,7 @@ def _opened(options: TargetOptions, model: Model) -> Draft:
         raise
 
 
-def _prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
+def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
     """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
     started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
     step = cache.context.n_batch

@@ -1,7 +1,8 @@
 """Speculative decoding on tiny real models: whatever is drafted, the answer is the target's own."""
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from winnow_engine.target.base import Prompt, Sampling
 from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.target.drafts.lookup import LookupDraft
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING, ROOT, Tree
@@ -22,6 +24,7 @@ from winnow_engine.target.tree import NOTHING, ROOT, Tree
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 PROMPT = np.arange(40, 90, dtype=np.int32)
 LONG = Sampling(max_tokens=80)
+PROMPTS = int(os.environ.get("WINNOW_TEST_PROMPTS", "40"))
 
 
 class Oracle(NoDraft):
@@ -213,3 +216,16 @@ def test_nothing_proposed_is_plain_decoding(loaded: Loaded, plain: list[int]) ->
     answer = loaded.answer(NoDraft())
     assert (answer.drafted, answer.accepted, answer.rounds) == (0, 0, len(plain) - 1)
     assert NoDraft().propose(4) == NOTHING
+
+
+@pytest.mark.parametrize("draft", [LookupDraft, lambda: Oracle(range(40, 64), 0)], ids=["lookup", "mostly wrong"])
+def test_many_prompts_differ_nowhere_on_exact_weights(loaded: Loaded, draft: Callable[[], Draft]) -> None:
+    random = np.random.default_rng(11)
+    drafted = 0
+    for _ in range(PROMPTS):
+        prompt = random.integers(40, 44, 60).astype(np.int32)
+        sampling = Sampling(max_tokens=24)
+        plain, answer = loaded.answer(NoDraft(), sampling, prompt), loaded.answer(draft(), sampling, prompt)
+        assert answer.tokens == plain.tokens
+        drafted += answer.drafted
+    assert drafted > 0

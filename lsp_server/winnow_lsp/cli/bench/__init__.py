@@ -3,6 +3,7 @@
 import click
 
 from winnow_lsp.cli.bench.answers import answers
+from winnow_lsp.cli.bench.decode import decode
 from winnow_lsp.cli.bench.needles import needles
 from winnow_lsp.cli.bench.relevance import relevance
 from winnow_lsp.cli.bench.speed import drafter, kernels
@@ -10,11 +11,12 @@ from winnow_lsp.cli.bench.speed import drafter, kernels
 
 @click.group()
 def bench() -> None:
-    """Measure Winnow: what it keeps, and how fast its kernels are."""
+    """Measure Winnow: what it keeps, how fast the target decodes, and how fast the kernels are."""
 
 
 bench.add_command(relevance)
 bench.add_command(needles)
 bench.add_command(answers)
+bench.add_command(decode)
 bench.add_command(kernels)
 bench.add_command(drafter)

@@ -1,0 +1,65 @@
+"""A follow-up question on real weights: the target reads only what is new, and an edit makes it read afresh."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.core import Budget, Question, Turn
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.store import Store
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.target.base import Sampling
+from winnow_engine.target.llama import LlamaTarget
+
+pytestmark = pytest.mark.real_weights
+
+REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter"
+FIRST = "How does the drafter cut a file's tokens into segments?"
+SECOND = "And where is the longest segment set?"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(REPOSITORY, tmp_path / "drafter", ignore=shutil.ignore_patterns("profiles", "__pyc*")))
+
+
+@pytest.fixture(scope="module")
+def assistant(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+    with (
+        closing(Store(tmp_path_factory.mktemp("cache") / "cache.sqlite")) as store,
+        closing(Assistant(store, lambda: Drafter(smollm2), lambda: LlamaTarget.open(smollm2))) as assistant,
+    ):
+        yield assistant
+
+
+def ask(assistant: Assistant, folder: Path, text: str, earlier: tuple[Turn, ...] = ()) -> Answer:
+    question, sampling = Question(text, earlier=earlier), Sampling(max_tokens=16)
+    return assistant.ask(Sources((Folder(folder),)), question, Budget(1200), sampling, lambda _: None)
+
+
+def test_a_follow_up_reads_only_what_is_new(assistant: Assistant, folder: Path) -> None:
+    first = ask(assistant, folder, FIRST)
+    second = ask(assistant, folder, SECOND, (Turn(FIRST, first.text),))
+    assert second.stats.reused_tokens >= first.stats.prompt_tokens
+    assert second.stats.prompt_tokens - second.stats.reused_tokens < first.stats.prompt_tokens / 2
+    assert all(span in second.spans for span in first.spans)
+
+
+def test_a_third_turn_goes_on_too(assistant: Assistant, folder: Path) -> None:
+    first = ask(assistant, folder, FIRST)
+    turns = (Turn(FIRST, first.text),)
+    second = ask(assistant, folder, SECOND, turns)
+    third = ask(assistant, folder, "Why?", (*turns, Turn(SECOND, second.text)))
+    assert third.stats.reused_tokens >= second.stats.prompt_tokens
+
+
+def test_an_edit_of_what_was_shown_is_seen(assistant: Assistant, folder: Path) -> None:
+    first = ask(assistant, folder, FIRST)
+    edited = folder / first.spans[0].path
+    edited.write_text("# edited\n" + edited.read_text())
+    second = ask(assistant, folder, SECOND, (Turn(FIRST, first.text),))
+    assert second.stats.reused_tokens < first.stats.prompt_tokens / 2
