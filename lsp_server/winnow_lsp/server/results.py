@@ -59,6 +59,7 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "draftedTokens": stats.drafted_tokens,
         "acceptedTokens": stats.accepted_tokens,
         "draft": stats.draft,
+        "places": dict(stats.places),
     }
     if stats.target_host is not None:
         document["targetHost"] = stats.target_host
