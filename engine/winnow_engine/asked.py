@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from winnow_engine.core import Cancellation, Question
 from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
 from winnow_engine.index.languages import for_path
@@ -14,10 +16,13 @@ from winnow_engine.selection.parts import parts
 def asked_of(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> Asked:
-    """Have the drafter score the workspace's units against the question, and where it has no cursor, its parts.
+    """Have the drafter score the workspace's units against the question and the code it is about, or else its parts.
 
-    Raises PositionError if the cursor is nowhere in the workspace, CancelledError.
+    A cursor that the question is not about says nothing of what answers it. Raises PositionError if the cursor is
+    nowhere in the workspace, CancelledError.
     """
+    if not question.is_about_cursor:
+        question = replace(question, cursor=None)
     code = code_at_cursor(workspace, question)
     whole = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
     separate = parts(question.text) if code is None else ()

@@ -35,6 +35,7 @@ class Stats:
     `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
     `prompt_tokens` are the target's, all in. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
     gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
+    `target_host` is where the prompt was sent to if it left this machine.
     """
 
     workspace_tokens: int
@@ -50,6 +51,7 @@ class Stats:
     draft: str = "off"
     budget_tokens: int = 0
     answer_probability: float = 1.0
+    target_host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class Assistant:
             drafted_tokens=generation.drafted_tokens,
             accepted_tokens=generation.accepted_tokens,
             draft=generation.draft,
+            target_host=target.host,
         )
         citations = cite(generation.text, selection.workspace, selection.spans)
         return Answer(generation.text, citations, selection.spans, stats, generation.finish, selection.notices)

@@ -6,6 +6,7 @@ Paths are relative to the workspace root, with forward slashes.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -68,6 +69,14 @@ class Turn:
     answer: str
 
 
+# "Explain this", "what it does", but not "how does this project test?".
+_POINTING = re.compile(
+    r"\b(here|selected|selection|what it|(this|these)"
+    r"(?! (app|application|code ?base|library|package|program|project|repo|repository|workspace)s?\b))\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the user asks, where from, and the turns before it, oldest first."""
@@ -84,6 +93,11 @@ class Question:
     def search_text(self) -> str:
         """What to look for in the workspace. "And who calls it?" needs the question before it to mean something."""
         return "\n".join([*(turn.question for turn in self.earlier[-1:]), self.text])
+
+    @property
+    def is_about_cursor(self) -> bool:
+        """Whether the words point at the code at the cursor. An editor has a cursor whatever is asked."""
+        return self.cursor is not None and _POINTING.search(self.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +131,7 @@ class Budget:
 class Span:
     """Lines of one file that the target sees. `tokens` counts the drafter's tokens of exactly these lines.
 
-    `evidence` says why: what each kind of evidence adds to `score`, in deviations from the workspace's mean.
+    `score` is the log-odds of the best unit if this is it, else as much lower as `evidence`, what each kind adds, says.
     """
 
     path: str

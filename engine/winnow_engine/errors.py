@@ -45,6 +45,26 @@ class TargetError(WinnowError):
     """The target model failed while evaluating or sampling."""
 
 
+class TargetAddressError(TargetError):
+    """The target's URL is malformed, or names a server that may not be asked that way."""
+
+
+class TargetUnreachableError(TargetError):
+    """The target's server cannot be reached."""
+
+
+class TargetRefusedError(TargetError):
+    """The target's server does not accept the key, or wants one."""
+
+
+class TargetTimeoutError(TargetError):
+    """The target's server takes too long."""
+
+
+class TargetProtocolError(TargetError):
+    """The target's server sends something that is not OpenAI's API, or only half of it."""
+
+
 class ProfileError(WinnowError):
     """A drafter profile is malformed or does not belong to the drafter."""
 

@@ -47,7 +47,7 @@ SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"))
 
 
 def test_ask_prints_one_json_object_with_everything(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--max-tokens", "40", "--json")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "2600", "--max-tokens", "40", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()
@@ -173,7 +173,15 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
     cache, output = tmp_path / "cache", tmp_path / "output"
-    arguments = ("-w", str(REPOSITORY / "winnow_engine"), *MODELS, "--max-tokens", "4000", "--temperature", "1")
+    arguments = (
+        "-w",
+        str(REPOSITORY / "winnow_engine" / "index"),
+        *MODELS,
+        "--max-tokens",
+        "4000",
+        "--temperature",
+        "1",
+    )
     with output.open("wb") as stdout:
         process = subprocess.Popen(
             command("ask", QUESTION, *arguments),

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from winnow_engine.models import cache
 
+from .client import Client
 from .conftest import MODEL, SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
@@ -48,6 +49,13 @@ def long_document(folder: Path) -> tuple[Path, str]:
     """A document that no question has seen: its prompt has no start in common with any before."""
     lines = [f"def of_{uuid.uuid4().hex}(order):\n    return order.{uuid.uuid4().hex}\n" for _ in range(20)]
     return folder / "a.py", "\n".join(lines)
+
+
+def slow_to_read(client: Client, folder: Path) -> dict[str, Any]:
+    """A question whose prefill takes a while; shut its document afterwards."""
+    uri = client.open(*long_document(folder))
+    selected = {"start": START, "end": {"line": 40, "character": 0}}
+    return {"question": QUESTION, "budget": {"tokens": 3000}, "textDocument": {"uri": uri}, "range": selected}
 
 
 async def test_the_answer_streams_whole_and_in_order(client) -> None:
@@ -138,10 +146,8 @@ async def test_conversations_of_two_clients_are_apart_even_by_one_name(connect) 
 @pytest.mark.parametrize("stage", ["reading", "answering"])
 async def test_cancelling_stops_the_work_and_says_so(client, folder: Path, how: str, stage: str) -> None:
     token, asked = str(uuid.uuid4()), {"question": QUESTION}
-    if stage == "reading":  # which shall take a while
-        uri = client.open(*long_document(folder))
-        selected = {"start": START, "end": {"line": 40, "character": 0}}
-        asked |= {"budget": {"tokens": 3000}, "textDocument": {"uri": uri}, "range": selected}
+    if stage == "reading":
+        asked = slow_to_read(client, folder)
     tokens = {"partialResultToken": f"{token}-text", "workDoneToken": token}
     identity, answer = client.start("winnow/ask", asked | tokens)
     await client.until(lambda: client.said(token, stage), answer)
@@ -150,17 +156,19 @@ async def test_cancelling_stops_the_work_and_says_so(client, folder: Path, how: 
     assert client.values[token][-1]["kind"] == "end"
     assert bool(client.deltas(f"{token}-text")) == (stage == "answering")
     if stage == "reading":
-        client.shut(uri)
+        client.shut(asked["textDocument"]["uri"])
     await client.until(lambda: client.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
 
 
-async def test_a_newer_question_that_supersedes_ends_the_older_ones(client) -> None:
-    _, older = client.start("winnow/ask", {"question": QUESTION, "workDoneToken": "older"})
+async def test_a_newer_question_that_supersedes_ends_the_older_ones(client, folder: Path) -> None:
+    asked, token = slow_to_read(client, folder), str(uuid.uuid4())
+    _, older = client.start("winnow/ask", asked | {"workDoneToken": token})
     _, queued = client.start("winnow/spans", {"question": QUESTION})
-    await client.until(lambda: client.said("older", "reading"), older)
+    await client.until(lambda: client.said(token, "reading"), older)
     _, newer = client.start("winnow/ask", {"question": QUESTION, "supersedes": True})
     assert [(await client.refusal(task)).code for task in (older, queued)] == [SERVER_CANCELLED] * 2
     assert (await newer)["answer"]
+    client.shut(asked["textDocument"]["uri"])
 
 
 @pytest.mark.parametrize("fields", MALFORMED, ids=str)

@@ -1,4 +1,5 @@
-"""The model that answers: one contract (`base`), one implementation on llama.cpp (`llama`).
+"""The model that answers: one contract (`base`), two implementations, and `opening`, which knows both.
 
-Requests go `llama` (any thread) → `session` (the owner thread) → `kv`, `decoding` → `context`.
+On llama.cpp requests go `llama` (any thread) → `session` (the owner thread) → `kv`, `decoding` → `context`; on a
+server `http` → `remote`.
 """

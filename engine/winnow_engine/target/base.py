@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, ProgressSink
 
 Prompt = NDArray[np.int32]
-"""Token ids of the target's own vocabulary, shape (tokens,), special tokens included."""
+"""A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""
+
+P = TypeVar("P", bound=Sized)
 
 TextSink = Callable[[str], None]
 Role = Literal["system", "user", "assistant"]
@@ -83,17 +85,24 @@ class Generation:
         return (self.decode_tokens - 1) / self.decode_s if self.decode_tokens > 1 else 0.0
 
 
-class Target(Protocol):
-    """A model that answers. Safe to call from any thread; requests run one after the other."""
+class TargetOf(Protocol[P]):
+    """A model that answers. Safe to call from any thread; requests to a local one run one after the other.
+
+    A prompt `P` is what `chat_prompt` gives and `generate` takes. All that others know of it is its length in tokens.
+    """
 
     @property
     def context_limit(self) -> int:
-        """Tokens of prompt and answer together that the model was trained for."""
+        """Tokens of prompt and answer together that the model takes."""
+
+    @property
+    def host(self) -> str | None:
+        """Where prompts are sent to if they leave this machine; None if they do not."""
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message]) -> P:
         """The conversation as the model expects it, up to where its answer starts.
 
         Raises UnsupportedModelError if the model's chat template does not take these messages.
@@ -101,7 +110,7 @@ class Target(Protocol):
 
     def generate(
         self,
-        prompt: Prompt,
+        prompt: P,
         sampling: Sampling,
         cancellation: Cancellation,
         on_text: TextSink,
@@ -116,3 +125,7 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Free the model. Waits for a running request; calling it again does nothing."""
+
+
+Target: TypeAlias = TargetOf[Any]
+"""Any target, whatever its prompts are."""

@@ -25,6 +25,8 @@ _POLL_S = 0.02
 class LlamaTarget:
     """A `Target` on a GGUF file. llama.cpp contexts are not thread-safe: one owner thread makes all calls."""
 
+    host: str | None = None
+
     def __init__(self, owner: ThreadPoolExecutor, session: Session) -> None:
         self._owner = owner
         self._session = session

@@ -9,7 +9,6 @@ import click
 
 from winnow_engine.assistant import Answer
 from winnow_engine.target.base import Sampling
-from winnow_engine.target.options import TargetOptions
 from winnow_lsp.cli.options import (
     budget_of,
     drafter_option,
@@ -17,7 +16,7 @@ from winnow_lsp.cli.options import (
     selection_options,
     shared,
     sources_of,
-    target_option,
+    target_options,
     usage_errors,
     workspace_options,
 )
@@ -44,20 +43,6 @@ _sampling_options = shared(
     ),
     click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=_DEFAULTS.top_p, show_default=True),
     click.option("--seed", type=click.IntRange(0, 2**32 - 2), default=_DEFAULTS.seed, show_default=True),
-    click.option(
-        "--kv-type",
-        type=click.Choice(["f16", "q8_0", "q4_0"]),
-        default="f16",
-        show_default=True,
-        help="How the target stores keys and values.",
-    ),
-    click.option(
-        "--draft",
-        default=TargetOptions().draft,
-        show_default=True,
-        metavar="auto|off|lookup|NAME|FILE",
-        help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
-    ),
 )
 
 
@@ -67,7 +52,7 @@ _sampling_options = shared(
 @selection_options
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
 @drafter_option
-@target_option
+@target_options
 @_sampling_options
 def ask(question: str, show_spans: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""

@@ -8,18 +8,25 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import click
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import WinnowError
 from winnow_engine.index.store import default_path
 from winnow_engine.models.cache import FileState, default_directory, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.target.base import Message, Sampling
+from winnow_engine.target.http import HttpTarget
+from winnow_engine.target.remote.address import KEY_VARIABLE, parse
 from winnow_engine.target.selfcheck import check_build
 
 _LEAST_FREE_BYTES = 2 << 30
+_GREETING = [Message("user", "Hello")]
 _INSTALL = "reinstall it with the flags in .ci/install"
 
 
@@ -34,10 +41,11 @@ class Finding:
 
 
 @click.command()
-def doctor() -> None:
+@click.option("--target", metavar="URL", help="Also ask this OpenAI-compatible server for a token.")
+def doctor(target: str | None) -> None:
     """Say what works on this machine, what is missing, and how to get it. Exit code 1 if something is missing."""
     missing = 0
-    for finding in _findings():
+    for finding in chain(_findings(), _server(target) if target else ()):
         missing += not finding.works
         mark = "ok     " if finding.works else "missing"
         click.echo(f"{mark}  {finding.subject}: {finding.seen}")
@@ -94,6 +102,21 @@ def _build() -> Iterator[Finding]:
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
     yield Finding(result.ok, subject, result.detail, _INSTALL)
+
+
+def _server(url: str) -> Iterator[Finding]:
+    """Whether a target's server answers, what it answers with, and where that is."""
+    address = parse(url)
+    where = "this machine" if address.loopback else f"ANOTHER MACHINE, {address.host}: your code is sent there"
+    try:
+        target = HttpTarget.open(address)
+        answer = target.generate(target.chat_prompt(_GREETING), Sampling(max_tokens=1), Cancellation(), lambda _: None)
+    except WinnowError as error:
+        yield Finding(False, "target", str(error), f"start the server, or correct the URL or {KEY_VARIABLE}")
+        return
+    context = f"{target.context_limit:,} tokens" if target.context_known else "unknown, --target-context sets it"
+    seen = f"{target.model} on {where}; context {context}; tokens {target.counts}"
+    yield Finding(True, "target", f"{seen}; first token after {answer.prefill_s:.2f} s")
 
 
 def _cache() -> Iterator[Finding]:

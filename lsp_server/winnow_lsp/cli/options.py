@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -15,6 +15,7 @@ from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.target.options import KvType, TargetOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
@@ -61,7 +62,34 @@ drafter_option = click.option(
     help="The drafter: a name from `winnow models list`, or a GGUF.",
 )
 target_option = click.option(
-    "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME|FILE", help="The target: likewise."
+    "--target",
+    default=DEFAULT_TARGET,
+    show_default=True,
+    metavar="NAME|FILE|URL",
+    help="The target: likewise, or an OpenAI-compatible server (http://127.0.0.1:8000/v1#MODEL).",
+)
+target_options = shared(
+    target_option,
+    click.option(
+        "--target-context",
+        type=click.IntRange(1),
+        metavar="TOKENS",
+        help="Context of a target on a server [what it says, or 4,096].",
+    ),
+    click.option(
+        "--kv-type",
+        type=click.Choice(get_args(KvType)),
+        default=TargetOptions().kv_type,
+        show_default=True,
+        help="How a local target stores keys and values.",
+    ),
+    click.option(
+        "--draft",
+        default=TargetOptions().draft,
+        show_default=True,
+        metavar="auto|off|lookup|NAME|FILE",
+        help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
+    ),
 )
 
 selection_options = shared(

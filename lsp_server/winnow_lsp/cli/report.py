@@ -46,6 +46,7 @@ def stats_line(stats: Stats) -> str:
     if stats.ttft_s is not None:
         parts.append(f"first token {stats.ttft_s:.2f} s ({stages})")
         parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s{_drafted(stats)}")
+        parts.extend([f"answered by {stats.target_host}"] if stats.target_host else [])
     else:
         parts.append(stages)
     return " · ".join(parts)

@@ -1,22 +1,31 @@
-"""`winnow serve`: the language server."""
+"""`winnow serve`: the language server, and OpenAI's chat API."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.index.store import Store, default_path
+from winnow_engine.models.cache import locate
+from winnow_lsp.cli.options import drafter_option, target_options
+from winnow_lsp.cli.session import target_opener
+from winnow_lsp.server.settings import Models
 from winnow_lsp.server.transport import serve_stdio, serve_tcp
 
+_Address = tuple[str, int]
 _LEVELS = ["error", "warning", "info", "debug"]
 _ADDRESS = re.compile(r"(?:(?P<host>[^:]+|\[[0-9a-fA-F:]+\]):)?(?P<port>\d{1,5})")
 
 
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> _Address | None:
     if value is None:
         return None
     match = _ADDRESS.fullmatch(value)
@@ -26,22 +35,74 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 
 
 @click.command()
-@click.option("--stdio", is_flag=True, help="Serve on standard input and output; the default.")
-@click.option("--tcp", metavar="[HOST:]PORT", callback=_address, help="Serve on a socket; port 0 takes a free one.")
+@click.option("--stdio", is_flag=True, help="Serve editors on standard input and output; the default.")
+@click.option("--tcp", metavar="[HOST:]PORT", callback=_address, help="Serve editors on a socket; 0 takes a free port.")
+@click.option(
+    "--http", metavar="[HOST:]PORT", callback=_address, help="Serve OpenAI's chat API to other programs; likewise."
+)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="warning", show_default=True)
-def serve(stdio: bool, tcp: tuple[str, int] | None, log_level: str) -> int:
-    """Run the language server for editors; see docs/protocol.md for what it speaks."""
-    if stdio and tcp:
-        raise click.UsageError("--stdio and --tcp exclude each other")
+@drafter_option
+@target_options
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=DEFAULT_BUDGET,
+    show_default=True,
+    help="Tokens of a conversation to keep beside the system's messages and the user's last one.",
+)
+@click.pass_context
+def serve(context: click.Context, /, stdio: bool, log_level: str, **options: Any) -> int:
+    """Run the language server for editors, or with --http OpenAI's chat API; see docs/protocol.md and docs/http.md.
+
+    The options of models and budget go with --http: editors send theirs as settings.
+    """
+    tcp: _Address | None = options["tcp"]
+    http: _Address | None = options["http"]
+    if stdio + (tcp is not None) + (http is not None) > 1:
+        raise click.UsageError("--stdio, --tcp and --http exclude each other")
     _log_to_stderr(log_level)
+    if http is not None:
+        return _serve_http(http, options)
+    _refuse_models(context)
     with closing(Store(default_path())) as store:
         if tcp is None:
             return asyncio.run(serve_stdio(store))
-        try:
-            asyncio.run(serve_tcp(store, *tcp, ready=_say_ready))
-        except OSError as error:
-            raise click.UsageError(f"cannot serve on {tcp[0]}:{tcp[1]}: {error.strerror or error}") from error
+        with _bound(*tcp):
+            asyncio.run(serve_tcp(store, *tcp, _say_ready))
     return 0
+
+
+def _serve_http(address: _Address, options: dict[str, Any]) -> int:
+    from winnow_lsp.http.guard import Guard
+    from winnow_lsp.http.serving import serve_http
+
+    try:
+        guard = Guard.of(address[0])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    target_opener(options)  # models that are not there must not wait for the first request
+    locate(options["drafter"])
+    models = Models(options["drafter"], options["target"], options["kv_type"], options["target_context"])
+    with closing(Store(default_path())) as store, _bound(*address):
+        serve_http(models, store, options["budget"], *address, guard, _say_ready)
+    return 0
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[None]:
+    """Turn an address that cannot be had into a usage error."""
+    try:
+        yield
+    except OSError as error:
+        raise click.UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
+
+
+def _refuse_models(context: click.Context) -> None:
+    """An option that would have no effect is an error."""
+    for name in ("drafter", "target", "target_context", "kv_type", "budget"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} goes with --http; editors send it as a setting")
 
 
 def _say_ready(host: str, port: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from types import FrameType
 from typing import Any
@@ -15,28 +15,34 @@ from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.store import CACHE_BYTES, Store, default_path
 from winnow_engine.models.cache import locate
-from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.base import Target
+from winnow_engine.target.opening import opener
 from winnow_engine.target.options import TargetOptions, draft_of
+from winnow_engine.target.remote.address import sent_to
 
 
 @contextmanager
 def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
     """The assistant a command's options describe; models must be there before anything starts."""
     drafter_file = locate(options["drafter"])
-    target_file = locate(options["target"]) if target else None
-    draft = draft_of(options["draft"]) if target else "off"
-
-    def open_target() -> LlamaTarget:
-        assert target_file is not None
-        return LlamaTarget.open(target_file, TargetOptions(kv_type=options["kv_type"], draft=draft))
+    open_target = target_opener(options) if target else None
 
     def open_drafter() -> Drafter:
         return Drafter(drafter_file, on_compile=lambda kernel: click.echo(f"compiling {kernel} for the GPU", err=True))
 
     with closing(Store(default_path())) as store:
-        with closing(Assistant(store, open_drafter, open_target if target else None)) as made:
+        with closing(Assistant(store, open_drafter, open_target)) as made:
             yield made
         store.trim(CACHE_BYTES)
+
+
+def target_opener(options: dict[str, Any]) -> Callable[[], Target]:
+    """What opens the target among a command's options. Says so if prompts are going to another machine."""
+    local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]))
+    opens = opener(options["target"], local, options["target_context"])
+    if host := sent_to(options["target"]):
+        click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)
+    return opens
 
 
 @contextmanager

@@ -6,17 +6,20 @@ import asyncio
 import ctypes
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.assistant import Assistant
+from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.store import CACHE_BYTES, Store
 from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
-from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.base import Target
+from winnow_engine.target.opening import opener
 from winnow_engine.target.options import TargetOptions, draft_of
+from winnow_engine.target.remote.address import sent_to
 from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
 
@@ -27,11 +30,15 @@ Changed = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """Whether a model can be used: `loading`, `ready`, or `failed` with what to do about it."""
+    """Whether a model can be used: `loading`, `ready`, or `failed` with what to do about it.
+
+    `host` is where prompts are sent to if they leave this machine.
+    """
 
     name: str
     state: str
     error: str | None = None
+    host: str | None = None
 
 
 class Engine:
@@ -69,7 +76,16 @@ class Engine:
     def target(self) -> ModelState:
         """The target's state."""
         assert self._assistant.target is not None
-        return _state(self.models.target, self._assistant.target)
+        state = _state(self.models.target, self._assistant.target)
+        return replace(state, host=sent_to(self.models.target))
+
+    @property
+    def context_limit(self) -> int | None:
+        """The target's context in tokens; None as long as it is not loaded."""
+        target = self._assistant.target
+        if target is None or not target.over or target.error:
+            return None
+        return target.wait_for(Cancellation()).context_limit
 
     def close(self) -> None:
         """Free the models; waits for what still runs, so not on the event loop."""
@@ -85,10 +101,10 @@ class Engine:
     def _open_drafter(self) -> Drafter:
         return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
 
-    def _open_target(self) -> LlamaTarget:
-        return LlamaTarget.open(
-            locate(self.models.target), TargetOptions(kv_type=self.models.kv_type, draft=draft_of(self.models.draft))
-        )
+    def _open_target(self) -> Target:
+        models = self.models
+        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft))
+        return opener(models.target, options, models.target_context)()
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None

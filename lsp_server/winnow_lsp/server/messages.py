@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import attrs
 from lsprotocol import types
@@ -26,7 +26,7 @@ class AskParams:
     range: types.Range | None = None
     conversation: str | None = None
     supersedes: bool = False
-    budget_tokens: int | None = None
+    budget_tokens: int | Literal["auto"] | None = None
     budget_ratio: float | None = None
     partial_result_token: types.ProgressToken | None = None
     work_done_token: types.ProgressToken | None = None
@@ -47,7 +47,7 @@ class AskParams:
             range=at or (types.Range(position, position) if position else None),
             conversation=_optional(fields, "conversation", _text),
             supersedes=_optional(fields, "supersedes", _flag) or False,
-            budget_tokens=_optional(budget, "tokens", _whole),
+            budget_tokens=_optional(budget, "tokens", _tokens),
             budget_ratio=_optional(budget, "ratio", _number),
             partial_result_token=_optional(fields, "partialResultToken", _token),
             work_done_token=_optional(fields, "workDoneToken", _token),
@@ -119,6 +119,10 @@ def _topic(value: object, name: str) -> Topic:
 
 def _whole(value: object, name: str) -> int:
     return _expect(int, value, name, "a whole number")
+
+
+def _tokens(value: object, name: str) -> int | Literal["auto"]:
+    return "auto" if value == "auto" else _expect(int, value, name, "a whole number or auto")
 
 
 def _number(value: object, name: str) -> float:

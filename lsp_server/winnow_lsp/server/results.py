@@ -60,4 +60,6 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "acceptedTokens": stats.accepted_tokens,
         "draft": stats.draft,
     }
+    if stats.target_host is not None:
+        document["targetHost"] = stats.target_host
     return document if stats.ttft_s is None else document | {"ttft": round(stats.ttft_s, 3)}

@@ -60,6 +60,8 @@ class WinnowServer(LanguageServer):
         if self._engine is None:
             self._engine = self._engines.acquire(self.settings.models)
             self._engine.watch(self.status.changed)
+            if host := self._engine.target.host:
+                self.tell(types.MessageType.Info, f"Winnow: answers come from {host}; your code is sent there")
         return self._engine
 
     async def use(self, settings: Settings) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from winnow_engine.core import Budget
 from winnow_engine.index.files import FileRules
@@ -18,7 +18,7 @@ from winnow_engine.target.base import Sampling
 from winnow_engine.target.options import KvType, TargetOptions
 
 SECTION = "winnow"
-AUTO = "auto"
+AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ def _all_texts(value: Any) -> bool:
 
 _NAME = Rule("a model's name or a GGUF file", lambda v: isinstance(v, str) and bool(v.strip()), {"type": "string"})
 _DRAFT = Rule("auto, off, lookup, a model's name or a GGUF file", _NAME.allows, _NAME.schema)
+_PLACE = replace(_NAME, words="a model's name, a GGUF file or a URL")
 _FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 _SHARE = _number("a number above 0 and at most 1", lambda v: 0 < v <= 1, exclusiveMinimum=0, maximum=1)
 _SEED = _number("a whole number from 0 to 2**32 - 2", lambda v: isinstance(v, int) and 0 <= v < 2**32 - 1, minimum=0)
@@ -81,7 +82,19 @@ _PATTERNS = Rule("a list of patterns", _all_texts, {"type": "array", "items": {"
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("drafter", DEFAULT_DRAFTER, _NAME, "The drafter: a name from `winnow models list`, or a GGUF file."),
-    Setting("target", DEFAULT_TARGET, _NAME, "The target: likewise."),
+    Setting(
+        "target",
+        DEFAULT_TARGET,
+        _PLACE,
+        "The target: likewise, or an OpenAI-compatible server, to which the kept code is sent: "
+        "`http://127.0.0.1:8000/v1#MODEL`.",
+    ),
+    Setting(
+        "targetContext",
+        None,
+        _or_null(_whole(1)),
+        "Context of a target on a server in tokens; null: what it says, or 4,096.",
+    ),
     Setting(
         "kvType", TargetOptions().kv_type, _choice("f16", "q8_0", "q4_0"), "How the target stores keys and values."
     ),
@@ -128,6 +141,7 @@ class Models:
     target: str
     kv_type: KvType
     draft: str
+    target_context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +175,7 @@ class Settings:
         tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
-            models=Models(values["drafter"], values["target"], values["kvType"], values["draft"]),
+            models=Models(*(values[name] for name in ("drafter", "target", "kvType", "draft", "targetContext"))),
             budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),

@@ -70,9 +70,9 @@ class Status:
             return "loading", "loading models"
         if indexer.stale:
             return "stale", f"{len(indexer.stale):,} files changed"
-        return "ready", "ready"
+        return "ready", f"ready; answers come from {target.host}" if target.host else "ready"
 
 
 def _json(model: ModelState) -> dict[str, str]:
-    document = {"name": model.name, "state": model.state}
-    return document | ({"error": model.error} if model.error else {})
+    document = {"name": model.name, "state": model.state, "error": model.error, "host": model.host}
+    return {key: value for key, value in document.items() if value}

@@ -22,7 +22,7 @@ from winnow_lsp.cli.options import drafter_option
 @click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Of each test and size.")
 @click.option("--keep-ratio", type=click.FloatRange(0, 1, min_open=True), default=0.05, show_default=True)
 @click.option("--budget", type=click.IntRange(1), help="Tokens to keep, instead of a share of the workspace.")
-@click.option("--target", metavar="NAME|FILE", help="Also have this target answer, from what is kept and from all.")
+@click.option("--target", metavar="NAME|FILE|URL", help="Also have this target answer, from what is kept and from all.")
 @corpus_options
 @drafter_option
 def needles(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from winnow_engine.index.store import Store, default_path
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
-from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.opening import opener
 from winnow_engine.target.options import TargetOptions
 from winnow_lsp.cli.options import shared
 from winnow_lsp.cli.session import cancel_on_interrupt
@@ -70,12 +70,12 @@ class Bench:
 def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[Bench]:
     """The corpus of a split with its store, and an assistant, which has a target if one is named."""
     file = locate(drafter)
-    opener = _opener(locate(target)) if target else None
+    open_target = opener(target, TargetOptions(n_ubatch=_BATCH)) if target else None
     vocabulary = Vocabulary(Model(file, vocabulary_only=True))
     corpus = Corpus(repositories(Split(split)), lambda text: len(vocabulary.tokenize(text)), questions, seed)
     with (
         closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
-        closing(Assistant(store, lambda: Drafter(file), opener)) as assistant,
+        closing(Assistant(store, lambda: Drafter(file), open_target)) as assistant,
         cancel_on_interrupt() as cancellation,
     ):
         yield Bench(file, corpus, store, assistant, cancellation)
@@ -107,7 +107,3 @@ def _cell(score: Score | None) -> str:
         return f"{'–':>22}"
     one = score.estimate
     return f"{f'{100 * one.value:.0f} [{100 * one.low:.0f}–{100 * one.high:.0f}] of {score.cases}':>22}"
-
-
-def _opener(file: Path) -> Callable[[], LlamaTarget]:
-    return lambda: LlamaTarget.open(file, TargetOptions(n_ubatch=_BATCH))

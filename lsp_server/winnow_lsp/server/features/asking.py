@@ -17,6 +17,7 @@ from winnow_lsp.server.errors import parsing, protocol_errors, superseded
 from winnow_lsp.server.messages import ASK, SPANS, AskParams
 from winnow_lsp.server.queue import Work
 from winnow_lsp.server.results import answer_json, selection_json
+from winnow_lsp.server.settings import AUTO
 from winnow_lsp.server.symbols import symbol_at
 from winnow_lsp.server.work_done import WorkDone, work_done
 
@@ -107,7 +108,8 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     budget = server.settings.budget
     with parsing():
         if params.budget_tokens is not None:
-            budget = replace(budget, keep_tokens=params.budget_tokens, keep_ratio=None)
+            tokens = None if params.budget_tokens == AUTO else params.budget_tokens
+            budget = replace(budget, keep_tokens=tokens, keep_ratio=None)
         if params.budget_ratio is not None:
             budget = replace(budget, keep_ratio=params.budget_ratio)
     return budget

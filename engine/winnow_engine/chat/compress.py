@@ -1,0 +1,95 @@
+"""What of a long conversation its last question needs: the drafter scores it as if it were a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from winnow_engine.asked import asked_of
+from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
+from winnow_engine.core import Cancellation, Progress, Question, Turn
+from winnow_engine.index.store import content_key
+from winnow_engine.index.symbols import analyse
+from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.keys import KeyCache
+from winnow_engine.selection.budget import Focus, Piece, choose
+from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.gate import read_gate
+from winnow_engine.selection.source import WorkspaceSource
+from winnow_engine.target.base import Message
+
+# What is asked stands at one end of a message, whatever is pasted beside it.
+_END_CHARACTERS = 1000
+# A longer one gave material rather than asked: its words would drown those of the question after it.
+_SHORT_CHARACTERS = 300
+# "And the same for the other one?": the newest messages come first, up to this share of the budget.
+_NEWEST_SHARE = 0.25
+
+
+class Compressor:
+    """A conversation with a score for each unit of what may be cut."""
+
+    def __init__(self, messages: Sequence[Message], cache: KeyCache, cancellation: Cancellation) -> None:
+        """Have the drafter read what it has not read before, and score it. Raises CancelledError."""
+        self._messages, self._passages = messages, passages(messages)
+        self._workspace = Workspace(tuple(map(_file, self._passages)))
+        keys = cache.of(self._workspace, _ignore, cancellation)
+        asked = asked_of(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
+        self._scores = fuse(asked, read_gate(cache.drafter.fusion)).total
+        self._source = WorkspaceSource(self._workspace, keys.unit_tokens, cache.drafter.count)
+
+    @property
+    def tokens(self) -> int:
+        """The drafter's tokens of all that may be cut."""
+        return int(self._source.tokens.sum())
+
+    def within(self, budget: int) -> list[Message]:
+        """The conversation with at most `budget` of those tokens, in order, what is left out marked."""
+        pieces = choose(self._source, self._scores, budget, self._newest(budget)) if budget else []
+        return rebuilt(self._messages, self._passages, self._kept(pieces))
+
+    def _newest(self, budget: int) -> Focus:
+        """The units of the newest messages, as what is to be kept first: as many whole messages as the share holds."""
+        room, units, end = _NEWEST_SHARE * budget, list[int](), len(self._source.tokens)
+        for start in self._message_starts[::-1]:
+            room -= int(self._source.tokens[start:end].sum())
+            if room < 0:
+                break
+            units, end = [*range(start, end), *units], start
+        return Focus((), (1, 1), tuple(units))
+
+    @property
+    def _message_starts(self) -> list[int]:
+        """The first unit of each message that may be cut."""
+        first: dict[int, int] = {}
+        for passage, start in zip(self._passages, self._workspace.unit_starts.tolist(), strict=False):
+            first.setdefault(passage.message, start)
+        return list(first.values())
+
+    def _kept(self, pieces: Sequence[Piece]) -> dict[str, Ranges]:
+        by_path = groupby(pieces, key=lambda piece: self._workspace.units[piece.unit][0].path)
+        return {path: [(piece.start_line, piece.end_line) for piece in own] for path, own in by_path}
+
+
+def question_of(messages: Sequence[Message]) -> Question:
+    """What the conversation asks for: the user's last message, after the one before it if that was short."""
+    said = [_asked(message.content) for message in messages if message.role == "user" and message.content.strip()]
+    earlier = [Turn(text, "") for text in said[-2:-1] if 0 < len(text) <= _SHORT_CHARACTERS]
+    return Question(said[-1], earlier=tuple(earlier))
+
+
+def _asked(content: str) -> str:
+    """The words of a message, without its code unless there is nothing else, and of these the ends."""
+    text = prose(content).strip() or content.strip()
+    return text if len(text) <= 2 * _END_CHARACTERS else f"{text[:_END_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
+
+
+def _file(passage: Passage) -> IndexedFile:
+    data = passage.data
+    return IndexedFile(
+        passage.path, passage.local_path, data, content_key(passage.local_path, data), analyse(passage.local_path, data)
+    )
+
+
+def _ignore(_: Progress) -> None:
+    """Nobody watches."""

@@ -1,0 +1,141 @@
+"""A conversation as files: each fenced block of code is one, and each text between them; and back again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from winnow_engine.index.languages import all_languages, for_path
+from winnow_engine.index.lines import Lines
+from winnow_engine.target.base import Message
+
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
+_PATH = re.compile(r"[\w./-]*[\w-]\.\w{1,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Part of a message that is cut into units on its own. `local_path` is what its fence says, or a made-up name.
+
+    `opening` and `closing` are the fence's lines; they stay as long as any of `text` does.
+    """
+
+    message: int
+    path: str
+    local_path: str
+    text: str
+    opening: str = ""
+    closing: str = ""
+
+    @property
+    def data(self) -> bytes:
+        """The text as the index reads it."""
+        return self.text.encode("utf-8", "replace")
+
+
+Ranges = Sequence[tuple[int, int]]
+"""Lines that are kept, 1-based and inclusive, in order."""
+
+
+def compressible(messages: Sequence[Message]) -> list[int]:
+    """The messages that may be cut: all before the last of the user's, but for the system's."""
+    last = max((number for number, message in enumerate(messages) if message.role == "user"), default=0)
+    return [number for number in range(last) if messages[number].role != "system"]
+
+
+def passages(messages: Sequence[Message]) -> list[Passage]:
+    """What may be cut, in order. Together, fences in, the passages of a message are its content."""
+    found = []
+    for number in compressible(messages):
+        for place, (opening, text, closing) in enumerate(_parts(messages[number].content)):
+            local = _local_path(opening, number, place)
+            found.append(Passage(number, f"{number}/{place}/{local}", local, text, opening, closing))
+    return found
+
+
+def rebuilt(messages: Sequence[Message], all_passages: Sequence[Passage], kept: Mapping[str, Ranges]) -> list[Message]:
+    """The conversation with only these lines of each passage, by its path; what is left out is marked."""
+    by_message: dict[int, list[Passage]] = {}
+    for passage in all_passages:
+        by_message.setdefault(passage.message, []).append(passage)
+    texts = {
+        number: "".join(_marked(piece for passage in own for piece in _pieces(passage, kept.get(passage.path, ()))))
+        for number, own in by_message.items()
+    }
+    return [replace(m, content=texts.get(number, m.content)) for number, m in enumerate(messages)]
+
+
+def prose(content: str) -> str:
+    """A message without its blocks of code."""
+    return "".join(text for opening, text, _ in _parts(content) if not opening)
+
+
+def _parts(content: str) -> Iterator[tuple[str, str, str]]:
+    """(opening fence, text, closing fence) for each block and each text between blocks."""
+    text, opening, fence = list[str](), "", ""
+    for line in content.splitlines(keepends=True):
+        match = _FENCE.fullmatch(line)
+        if not fence and match:
+            if text:
+                yield "", "".join(text), ""
+            text, opening, fence = [], line, match["fence"]
+        elif fence and match and match["fence"].startswith(fence) and not match["info"].strip():
+            yield opening, "".join(text), line
+            text, opening, fence = [], "", ""
+        else:
+            text.append(line)
+    if text or opening:
+        yield opening, "".join(text), ""
+
+
+def _local_path(opening: str, number: int, place: int) -> str:
+    """The path in a fence's line (```python src/a.py, ```src/a.py), or one that has its language's suffix."""
+    match = _FENCE.fullmatch(opening)
+    if match is None:
+        return f"message-{number}-{place}.md"
+    info = match["info"].strip()
+    named = next((found[0] for found in _PATH.finditer(info) if for_path(found[0])), None)
+    if named:
+        return named
+    word = info.split()[0].lower() if info else ""
+    suffix = _suffixes().get(word, f".{word}" if for_path(f"x.{word}") else ".txt")
+    return f"message-{number}-{place}{suffix}"
+
+
+def _suffixes() -> dict[str, str]:
+    return {language.name: language.suffixes[0] for language in all_languages() if language.suffixes}
+
+
+def _pieces(passage: Passage, kept: Ranges) -> Iterator[str | int]:
+    """Kept text, and how many lines are left out between, in order."""
+    lines, end = Lines(passage.data), 0
+    if not kept and lines.count:
+        yield lines.count + bool(passage.opening) + bool(passage.closing)
+        return
+    yield passage.opening
+    for first, last in kept:
+        yield first - end - 1
+        start_byte, end_byte = lines.span(first, last)
+        yield passage.data[start_byte:end_byte].decode()
+        end = last
+    yield lines.count - end
+    yield passage.closing
+
+
+def _marked(pieces: Iterator[str | int]) -> Iterator[str]:
+    """The text, with a line in place of each run of lines left out."""
+    missing = 0
+    for piece in pieces:
+        if isinstance(piece, int):
+            missing += piece
+        elif piece:
+            yield from _mark(missing)
+            missing = 0
+            yield piece
+    yield from _mark(missing)
+
+
+def _mark(missing: int) -> Iterator[str]:
+    if missing:
+        yield f"⋯ {missing} lines left out\n"

@@ -1,0 +1,25 @@
+"""From what `--target` names to a target: a model's name, a GGUF file, or a server's URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from winnow_engine.models.cache import locate
+from winnow_engine.target.base import Target
+from winnow_engine.target.http import HttpTarget
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.remote.address import is_url, parse
+
+
+def opener(name: str, options: TargetOptions | None = None, context_limit: int | None = None) -> Callable[[], Target]:
+    """What opens the target called `name`; `context_limit` is for servers, in place of what they say.
+
+    What can be told without loading is raised here: ModelNotFoundError, ModelDamagedError, TargetAddressError. What
+    opening raises: `LlamaTarget.open` and `HttpTarget.open`.
+    """
+    if is_url(name):
+        address = parse(name)
+        return lambda: HttpTarget.open(address, context_limit)
+    file = locate(name)
+    return lambda: LlamaTarget.open(file, options)

@@ -1,0 +1,191 @@
+"""The routes: `/v1/chat/completions`, `/v1/models`, `/health`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from winnow_engine.chat.complete import Completion
+from winnow_engine.errors import WinnowError
+from winnow_engine.target.base import TextSink
+from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.replies import ApiError, Reply, api_error, failed, models
+from winnow_lsp.http.requests import ChatRequest, read_request
+from winnow_lsp.server.engines import ModelState
+
+_BODY_TIMEOUT_S = 60
+_LEFT = 499  # nobody reads it; as nginx logs it
+
+
+class Service(Protocol):
+    """What answers."""
+
+    model: str
+
+    @property
+    def context_limit(self) -> int | None:
+        """The target's context; None as long as it is not known."""
+
+    @property
+    def states(self) -> tuple[ModelState, ModelState]:
+        """How the drafter and the target are."""
+
+    async def complete(self, request: ChatRequest, on_text: TextSink) -> Completion:
+        """Answer; `on_text` is called from any thread. Cancelling the calling task stops the work."""
+
+    async def close(self) -> None:
+        """Free the models."""
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
+    """The application; the service is opened when its event loop runs, and closed with it."""
+
+    @asynccontextmanager
+    async def lifespan(application: Starlette) -> AsyncIterator[None]:
+        service = application.state.service = open_service()
+        yield
+        await service.close()
+
+    def guarded(endpoint: Endpoint) -> Endpoint:
+        return partial(_guarded, guard, endpoint)
+
+    routes = [
+        Route("/v1/chat/completions", guarded(partial(_chat, guard)), methods=["POST"]),
+        Route("/v1/models", guarded(_models)),
+        Route("/health", guarded(_health)),
+    ]
+    refuse: Any = _refused
+    application = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: refuse})
+    application.router.redirect_slashes = False
+    return application
+
+
+async def _guarded(guard: Guard, endpoint: Endpoint, request: Request) -> Response:
+    """What the endpoint answers, or why it does not."""
+    try:
+        guard.check(request)
+        return await endpoint(request)
+    except WinnowError as error:
+        return _error(api_error(error))
+    except ApiError as error:
+        return _error(error)
+    except ClientDisconnect:
+        return Response(status_code=_LEFT)
+
+
+async def _models(request: Request) -> Response:
+    service: Service = request.app.state.service
+    return JSONResponse(models(service.model, service.context_limit))
+
+
+async def _health(request: Request) -> Response:
+    """200 once both models are there, 503 before that and if one is not to be had."""
+    states = request.app.state.service.states
+    failures = [state.error for state in states if state.error]
+    ready = all(state.state == "ready" for state in states)
+    document: dict[str, Any] = {"status": "error" if failures else "ok" if ready else "loading"}
+    return JSONResponse(document | ({"error": failures[0]} if failures else {}), 200 if ready else 503)
+
+
+async def _chat(guard: Guard, request: Request) -> Response:
+    service: Service = request.app.state.service
+    try:
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
+            wanted = read_request(await guard.body(request), service.model)
+    except TimeoutError:
+        raise ApiError(408, f"the body did not come within {_BODY_TIMEOUT_S} s") from None
+    answer = _Answering(service, wanted, request)
+    reply = Reply(service.model)
+    if not wanted.stream:
+        return JSONResponse(reply.whole(await answer.completion()))
+    first = await answer.first()  # an error before the first word still has its status
+    return StreamingResponse(_events(answer, first, reply, wanted.include_usage), media_type="text/event-stream")
+
+
+async def _events(answer: _Answering, first: str | None, reply: Reply, include_usage: bool) -> AsyncIterator[bytes]:
+    try:
+        yield reply.first()
+        piece = first
+        while piece is not None:
+            yield reply.piece(piece)
+            piece = await answer.piece()
+        yield reply.last(await answer.completion(), include_usage)
+    except WinnowError as error:
+        yield failed(api_error(error))
+    finally:
+        await answer.close()
+
+
+class _Answering:
+    """One answer on its way, which ends when its client leaves."""
+
+    def __init__(self, service: Service, wanted: ChatRequest, request: Request) -> None:
+        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+        self._work = asyncio.ensure_future(service.complete(wanted, self._add))
+        self._work.add_done_callback(self._end)
+        self._watch = asyncio.ensure_future(_gone(request))
+        self._watch.add_done_callback(lambda _: self._work.cancel())
+
+    def _add(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._pieces.put_nowait, text)
+
+    def _end(self, work: asyncio.Future[Completion]) -> None:
+        if not work.cancelled():
+            work.exception()  # seen, also where nobody is left to be told
+        self._pieces.put_nowait(None)
+
+    async def first(self) -> str | None:
+        """The first text, None if there is none. Raises what ended the answer before it, ClientDisconnect."""
+        piece = await self.piece()
+        if piece is None:
+            await self.completion()
+        return piece
+
+    async def piece(self) -> str | None:
+        """More text; None when there will be no more."""
+        return await self._pieces.get()
+
+    async def completion(self) -> Completion:
+        """The whole, when it is there. Raises what ended it, ClientDisconnect if that was the client."""
+        try:
+            return await asyncio.shield(self._work)
+        except asyncio.CancelledError:
+            if self._work.cancelled():
+                raise ClientDisconnect from None
+            raise
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Stop whatever still runs."""
+        self._watch.cancel()
+        self._work.cancel()
+        await asyncio.wait((self._work, self._watch))
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _error(error: ApiError) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
+    return JSONResponse(error.document, error.status, headers)
+
+
+def _refused(_request: Request, error: HTTPException) -> Response:
+    """Unknown paths and methods, in the API's form."""
+    return JSONResponse(ApiError(error.status_code, error.detail).document, error.status_code, error.headers)

@@ -1,0 +1,115 @@
+"""What the API answers, as OpenAI's documents: completions, chunks, models, errors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
+from uuid import uuid4
+
+from winnow_engine.chat.complete import Completion
+from winnow_engine.errors import (
+    BudgetError,
+    ModelError,
+    TargetProtocolError,
+    TargetRefusedError,
+    TargetTimeoutError,
+    TargetUnreachableError,
+    UnsupportedModelError,
+    WinnowError,
+)
+
+_FINISHES = {"eos": "stop", "stop": "stop", "length": "length"}
+_REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, TargetProtocolError)
+DONE = b"data: [DONE]\n\n"
+
+
+class ApiError(Exception):
+    """An answer that is an error: the status, what is wrong, which field it is about, and a code for programs."""
+
+    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.param, self.code = status, param, code
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """OpenAI's form of an error."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
+
+
+def api_error(error: WinnowError) -> ApiError:
+    """An error of the engine's, for a program; its name is the code where OpenAI has none."""
+    if isinstance(error, BudgetError):
+        return ApiError(400, str(error), "messages", "context_length_exceeded")
+    status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
+    return ApiError(400 if isinstance(error, UnsupportedModelError) else status, str(error), None, type(error).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer's documents, all under the same id."""
+
+    model: str
+    id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
+    created: int = field(default_factory=lambda: int(time()))
+
+    def whole(self, completion: Completion) -> dict[str, Any]:
+        """The answer to a request that does not stream."""
+        message = {"role": "assistant", "content": completion.generation.text, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(completion)}
+        return self._document("chat.completion", [choice]) | {"usage": usage(completion)}
+
+    def first(self) -> bytes:
+        """The event that begins a stream."""
+        return self._event({"role": "assistant", "content": ""}, None)
+
+    def piece(self, text: str) -> bytes:
+        """The event for more text."""
+        return self._event({"content": text}, None)
+
+    def last(self, completion: Completion, include_usage: bool) -> bytes:
+        """The events that end a stream."""
+        end = self._event({}, _finish(completion))
+        if include_usage:
+            end += _sse(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
+        return end + DONE
+
+    def _event(self, delta: dict[str, str], finish: str | None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return _sse(self._document("chat.completion.chunk", [choice]))
+
+    def _document(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+
+
+def failed(error: ApiError) -> bytes:
+    """The event that ends a stream that has begun and cannot go on."""
+    return _sse(error.document)
+
+
+def usage(completion: Completion) -> dict[str, Any]:
+    """What it cost; `winnow` says what compression did, in the target's tokens."""
+    one = completion.generation
+    return {
+        "prompt_tokens": one.prompt_tokens,
+        "completion_tokens": one.decode_tokens,
+        "total_tokens": one.prompt_tokens + one.decode_tokens,
+        "prompt_tokens_details": {"cached_tokens": one.reused_tokens},
+        "winnow": {"original_tokens": completion.original_tokens, "kept_tokens": one.prompt_tokens},
+    }
+
+
+def models(name: str, context: int | None) -> dict[str, Any]:
+    """The list of the one model; vLLM's field for the context, once it is known."""
+    entry = {"id": name, "object": "model", "created": 0, "owned_by": "winnow", "max_model_len": context}
+    return {"object": "list", "data": [{key: value for key, value in entry.items() if value is not None}]}
+
+
+def _finish(completion: Completion) -> str:
+    return _FINISHES[completion.generation.finish]
+
+
+def _sse(document: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(document).encode() + b"\n\n"

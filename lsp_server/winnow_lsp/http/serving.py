@@ -1,0 +1,90 @@
+"""The API on a socket, answered by one pair of models."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from winnow_engine.chat.complete import Completion, complete
+from winnow_engine.core import Cancellation
+from winnow_engine.index.store import Store
+from winnow_engine.target.base import TextSink
+from winnow_engine.target.remote.address import is_url, parse
+from winnow_lsp.http.app import app
+from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.server.engines import Engine, ModelState
+from winnow_lsp.server.queue import Work
+from winnow_lsp.server.settings import Models
+
+_MOST_CONNECTIONS = 64
+_LEAVE_S = 5  # for answers under way when the server is told to end
+
+
+class EngineService:
+    """Answers one request after the other with an engine. Belongs to the event loop."""
+
+    def __init__(self, models: Models, store: Store, budget: int) -> None:
+        self._engine, self._budget = Engine(models, store), budget
+        self.model = served_name(models.target)
+
+    @property
+    def context_limit(self) -> int | None:
+        """The target's context; None as long as it is not loaded."""
+        return self._engine.context_limit
+
+    @property
+    def states(self) -> tuple[ModelState, ModelState]:
+        """How the drafter and the target are."""
+        return self._engine.drafter, self._engine.target
+
+    async def complete(self, request: ChatRequest, on_text: TextSink) -> Completion:
+        """Answer when all requests before have been; cancelling the task stops the work."""
+
+        def prepare() -> Work[Completion]:
+            assistant = self._engine.assistant()
+
+            def work(cancellation: Cancellation) -> Completion:
+                sampling, limited = request.sampling, request.limited
+                return complete(assistant, request.messages, self._budget, sampling, limited, on_text, cancellation)
+
+            return work
+
+        return await self._engine.queue.question(prepare, lambda _: None)
+
+    async def close(self) -> None:
+        """Free the models."""
+        await asyncio.to_thread(self._engine.close)
+
+
+def served_name(target: str) -> str:
+    """What clients call the target: its name, its file's without the suffix, or what its server calls it."""
+    if is_url(target):
+        address = parse(target)
+        return address.model or address.host
+    return Path(target).stem if target.endswith(".gguf") else target
+
+
+def serve_http(
+    models: Models, store: Store, budget: int, host: str, port: int, guard: Guard, ready: Callable[[str, int], None]
+) -> None:
+    """Serve until told to end; `ready` is told the address. OSError if it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        application = app(lambda: EngineService(models, store, budget), guard)
+        config = uvicorn.Config(
+            application,
+            http="h11",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_LEAVE_S,
+        )
+        ready(*listening.getsockname()[:2])
+        uvicorn.Server(config).run([listening])

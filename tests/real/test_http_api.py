@@ -1,0 +1,176 @@
+"""`winnow serve --http` as a process with real weights, asked by httpx, by OpenAI's own package, and by Winnow."""
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter import segments, template, weights
+from winnow_engine.target.base import Message, Sampling
+from winnow_engine.target.http import HttpTarget
+from winnow_engine.target.remote.address import parse
+
+pytestmark = pytest.mark.real_weights
+
+MODEL, BUDGET = "smollm2-135m", 600
+QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
+CODE = "".join(f"```python {m.__name__}.py\n{inspect.getsource(m)}```\n" for m in (template, segments, weights))
+LONG = [
+    {"role": "system", "content": "Answer in one word."},
+    {"role": "user", "content": f"Here is my code.\n{CODE}"},
+    {"role": "assistant", "content": "Thank you, I have read it."},
+    {"role": "user", "content": QUESTION},
+]
+
+
+@contextmanager
+def serving(cache: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The URL of a server on a free port, and its process."""
+    command = [sys.executable, "-m", "winnow_lsp", "serve", "--http", "127.0.0.1:0", "--drafter", MODEL, *options]
+    settled = {**os.environ, "WINNOW_CACHE_DIR": str(cache), **environment}
+    process = subprocess.Popen(command, env=settled, stderr=subprocess.PIPE, text=True)
+    line = process.stderr.readline()
+    assert line.startswith("winnow: serving on "), line + process.stderr.read()
+    log = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr))
+    log.start()
+    yield f"http://{line.split()[-1]}", process
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    log.join()
+    process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL, "--budget", str(BUDGET)) as (url, _):
+        yield url
+
+
+def post(url: str, messages: list[dict[str, str]], **fields: Any) -> dict[str, Any]:
+    answer = httpx.post(f"{url}/v1/chat/completions", json={"messages": messages, **fields}, timeout=300)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_short_conversation_passes_whole(url: str) -> None:
+    document = post(url, LONG[:1] + LONG[3:], max_tokens=8)
+    assert document["choices"][0]["message"]["content"].strip()
+    assert document["usage"]["winnow"]["original_tokens"] == document["usage"]["winnow"]["kept_tokens"]
+    assert document["usage"]["prompt_tokens"] == document["usage"]["winnow"]["kept_tokens"]
+
+
+def test_a_long_one_is_cut_to_the_budget_and_the_next_question_is_faster(url: str) -> None:
+    started = time.perf_counter()
+    first = post(url, LONG, max_tokens=8)
+    first_s, started = time.perf_counter() - started, time.perf_counter()
+    again = post(url, LONG, max_tokens=8)
+    again_s = time.perf_counter() - started
+    counts = first["usage"]["winnow"]
+    # Beside the budget: the system's message, the question, fences, marks, the template.
+    assert counts["kept_tokens"] < BUDGET + 250 < counts["original_tokens"] / 4
+    assert again["choices"][0]["message"] == first["choices"][0]["message"]
+    assert again_s < first_s
+
+
+def test_openais_own_package_streams_from_it(url: str) -> None:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+        assert [model.id for model in client.models.list()] == [MODEL]
+        stream = client.chat.completions.create(
+            model=MODEL, messages=LONG, max_tokens=8, stream=True, stream_options={"include_usage": True}
+        )
+        chunks = list(stream)
+        with pytest.raises(openai.BadRequestError, match="n is not supported"):
+            client.chat.completions.create(model=MODEL, messages=LONG, n=2)
+        with pytest.raises(openai.NotFoundError, match="no model 'gpt-5'"):
+            client.chat.completions.create(model="gpt-5", messages=LONG)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert chunks[-1].usage.completion_tokens == 8
+
+
+def test_what_may_not_be_cut_and_does_not_fit_is_refused(url: str) -> None:
+    long = [{"role": "user", "content": "why? " * 20_000}]
+    answer = httpx.post(f"{url}/v1/chat/completions", json={"messages": long}, timeout=300)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
+
+
+def test_a_client_that_leaves_makes_room_for_the_next(url: str) -> None:
+    story = {"messages": [{"role": "user", "content": "Write a long story."}], "max_tokens": 4000, "stream": True}
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=story, timeout=300) as answer:
+        next(answer.iter_bytes())
+    started = time.perf_counter()
+    post(url, LONG[:1] + LONG[3:], max_tokens=4)
+    assert time.perf_counter() - started < 15  # 4,000 tokens take a minute
+
+
+def test_one_winnow_can_be_the_target_of_another(url: str) -> None:
+    target = HttpTarget.open(parse(url))
+    assert (target.model, target.context_limit, target.context_known) == (MODEL, 8192, True)
+    messages = [Message("user", "Say hello.")]
+    answer = target.generate(target.chat_prompt(messages), Sampling(max_tokens=8), Cancellation(), lambda _: None)
+    assert answer.text.strip()
+    assert answer.decode_tokens <= 8
+
+
+def test_told_to_end_it_does_in_the_middle_of_an_answer(smollm2: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, "--target", MODEL, WINNOW_HTTP_TOKEN="secret") as (url, process):
+        assert httpx.get(f"{url}/health").status_code == 401
+        story = {"messages": [{"role": "user", "content": "Write a long story."}], "max_tokens": 4000, "stream": True}
+        headers = {"Authorization": "Bearer secret"}
+        with httpx.stream("POST", f"{url}/v1/chat/completions", json=story, headers=headers, timeout=300) as answer:
+            next(answer.iter_bytes())
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--http", "0.0.0.0:0"], 2, "WINNOW_HTTP_TOKEN"),
+        (["--http", "127.0.0.1:0", "--tcp", "0"], 2, "exclude each other"),
+        (["--target", MODEL], 2, "--target goes with --http"),
+        (["--http", "0", "--target", "nowhere"], 3, "nowhere"),
+        (["--http", "0", "--target", "http://gpu.lan/v1"], 2, "plain http"),
+        (["--http", "70000"], 2, "PORT"),
+    ],
+)
+def test_what_cannot_be_served_is_said_at_once(options: list[str], code: int, says: str, tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "WINNOW_HTTP_TOKEN"}
+    done = subprocess.run(
+        [sys.executable, "-m", "winnow_lsp", "serve", *options],
+        env=environment | {"WINNOW_CACHE_DIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+
+
+def test_the_right_code_is_kept(smollm2: Path, qwen_small: Path, tmp_path: Path) -> None:
+    """What the target sees, shown by a server in its place; the default drafter scores."""
+    from ..unit.target.hostile import Hostile, start
+
+    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    server = start(hostile)
+    options = ("--target", hostile.url, "--drafter", "qwen2.5-coder-0.5b", "--budget", str(BUDGET))
+    with serving(tmp_path, *options) as (url, _):
+        assert post(url, LONG, model=hostile.url.removeprefix("http://"))
+    server.shutdown()
+    server.server_close()
+    (talk,) = hostile.chats
+    system, given, answered, question = talk.document["messages"]
+    assert [system, answered, question] == [LONG[0], LONG[2], LONG[3]]
+    assert textwrap.dedent(inspect.getsource(segments.cut)) in given["content"]
+    assert "⋯" in given["content"]
+    assert len(given["content"]) < len(CODE) / 4

@@ -1,0 +1,147 @@
+"""The target on a server, against llama-cpp-python's own one as a real process with real weights."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import TargetError, TargetProtocolError, TargetRefusedError, WinnowError
+from winnow_engine.target.base import Message, Sampling
+from winnow_engine.target.http import HttpTarget
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.remote.address import KEY_VARIABLE, parse
+from winnow_engine.target.remote.client import Patience
+
+from .llama_server import CONTEXT, serving
+
+pytestmark = pytest.mark.real_weights
+
+QUESTION = [Message("user", "Write the numbers from 1 to 30, one a line.")]
+SAMPLING = Sampling(max_tokens=24)
+SECRET = "sk-of-the-test"
+
+
+@pytest.fixture(scope="module")
+def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(smollm2, tmp_path_factory.mktemp("server") / "log") as (url, _):
+        yield url
+
+
+@pytest.fixture
+def target(url: str) -> HttpTarget:
+    return HttpTarget.open(parse(f"{url}/v1#small"), CONTEXT)
+
+
+def test_the_same_weights_answer_the_same_as_in_this_process(target: HttpTarget, smollm2: Path) -> None:
+    pieces = list[str]()
+    answer = target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), pieces.append)
+    with closing(LlamaTarget.open(smollm2)) as local:
+        expected = local.generate(local.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None)
+        assert target.count(QUESTION[0].content) == local.count(QUESTION[0].content)
+        assert 0 <= len(target.chat_prompt(QUESTION)) - expected.prompt_tokens <= 40
+    assert "".join(pieces) == answer.text == expected.text
+    assert len(pieces) > 5
+    assert answer.finish == expected.finish == "length"
+
+
+def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -> None:
+    cancellation, started = Cancellation(), time.perf_counter()
+    long = target.chat_prompt([Message("user", "Write a very long story about a fox.")])
+    answer = target.generate(long, Sampling(max_tokens=2000), cancellation, lambda _: cancellation.cancel())
+    assert answer.finish == "cancelled"
+    next_one = target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None)
+    assert next_one.text
+    # All 2,000 tokens would take half a minute.
+    assert time.perf_counter() - started < 15
+
+
+def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str) -> None:
+    """Asked to stream, this server breaks off without a word of the reason it logs."""
+    target = HttpTarget.open(parse(f"{url}/v1#small"), context_limit=100_000)
+    prompt = target.chat_prompt([Message("user", "word " * 2 * CONTEXT)])
+    with pytest.raises(TargetProtocolError, match="context is shorter than 100,000 tokens"):
+        target.generate(prompt, SAMPLING, Cancellation(), lambda _: None)
+
+
+def test_a_server_killed_in_the_middle_of_an_answer_ends_it_with_a_clear_error(smollm2: Path, tmp_path: Path) -> None:
+    with serving(smollm2, tmp_path / "log") as (url, process):
+        target = HttpTarget.open(parse(url), CONTEXT, Patience(retries=(0.05,)))
+        prompt, pieces, killed = target.chat_prompt(QUESTION), list[str](), list[float]()
+
+        def kill(piece: str) -> None:
+            pieces.append(piece)
+            if len(pieces) == 3:
+                process.send_signal(signal.SIGKILL)
+                killed.append(time.perf_counter())
+
+        with pytest.raises(TargetProtocolError, match="in the middle"):
+            target.generate(prompt, Sampling(max_tokens=2000), Cancellation(), kill)
+        assert time.perf_counter() - killed[0] < 2
+        with pytest.raises(TargetError, match="is its server running"):
+            target.generate(prompt, SAMPLING, Cancellation(), lambda _: None)
+
+
+def test_the_servers_key_is_taken_from_the_environment(
+    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(smollm2, tmp_path / "log", "--api_key", SECRET) as (url, _):
+        for wrong in ("", "sk-wrong"):
+            monkeypatch.setenv(KEY_VARIABLE, wrong)
+            with pytest.raises(TargetRefusedError, match=KEY_VARIABLE):
+                HttpTarget.open(parse(url))
+        monkeypatch.setenv(KEY_VARIABLE, SECRET)
+        target = HttpTarget.open(parse(url), CONTEXT)
+        assert target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None).text
+    assert SECRET not in (tmp_path / "log").read_text()
+
+
+def winnow(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "winnow_lsp", *arguments],
+        env={**os.environ, "WINNOW_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_ask_takes_a_url(url: str, tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text("def area(r):\n    return 3.14159 * r * r\n")
+    common = ("ask", "What does area do?", "-w", str(tmp_path), "--drafter", "smollm2-135m", "--json")
+    done = winnow(*common, "--target", url, "--max-tokens", "16", cache=tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["answer"].strip()
+    assert answer["stats"]["target_host"] is None
+    for bad, code, says in (
+        (f"{url}/v1#other", 3, "has no model other"),
+        ("http://gpu.example.org/v1", 2, "plain http"),
+        ("http://127.0.0.1:1/v1", 1, "cannot reach"),
+    ):
+        done = winnow(*common, "--target", bad, cache=tmp_path / "cache")
+        assert (done.returncode, done.stdout) == (code, "")
+        assert says in done.stderr
+
+
+def test_doctor_asks_the_server(url: str, tmp_path: Path) -> None:
+    done = winnow("doctor", "--target", url, cache=tmp_path)
+    (line,) = [line for line in done.stdout.splitlines() if " target: " in line]
+    assert line.startswith("ok       target: small on this machine")
+    assert "llama-cpp-python's" in line
+    done = winnow("doctor", "--target", "http://127.0.0.1:1", cache=tmp_path)
+    assert done.returncode == 1
+    assert "missing  target: cannot reach" in done.stdout
+
+
+def test_every_error_is_the_users_to_know(url: str) -> None:
+    with pytest.raises(WinnowError, match="has no such model or API"):
+        HttpTarget.open(parse(f"{url}/elsewhere/v1"))

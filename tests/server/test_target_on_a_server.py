@@ -1,0 +1,89 @@
+"""The setting `winnow.target` as a URL: a server that answers, one that breaks off, and one on another machine."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ..unit.target.hostile import DONE, GOOD, Hostile, Talk, start
+from .conftest import SETTINGS
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+QUESTION = "What does delivery cost?"
+REQUEST_FAILED, REQUEST_CANCELLED = -32803, -32800
+
+
+@pytest.fixture
+def hostile() -> Iterator[Hostile]:
+    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    server = start(hostile)
+    yield hostile
+    server.shutdown()
+    server.server_close()
+
+
+def settings(url: str) -> dict[str, Any]:
+    return {**SETTINGS, "target": url}
+
+
+async def test_a_server_answers_in_place_of_a_local_model(connect, hostile: Hostile) -> None:
+    client = await connect(options=settings(hostile.url))
+    result = await client.ask(QUESTION, partialResultToken="text")
+    assert result["answer"] == "Hello" == "".join(delta["text"] for delta in client.deltas("text"))
+    assert "targetHost" not in result["stats"]
+    (talk,) = hostile.chats
+    assert QUESTION in talk.document["messages"][-1]["content"]
+    assert "def delivery" in talk.document["messages"][-1]["content"]
+
+
+async def test_a_server_killed_in_its_answer_fails_one_question_only(connect, hostile: Hostile) -> None:
+    client = await connect(options=settings(hostile.url))
+
+    def killed(talk: Talk) -> None:
+        talk.stream(*GOOD[:2])
+        talk.reset()
+
+    hostile.chat = killed
+    error = await client.refusal(client.ask(QUESTION))
+    assert (error.code, error.data["kind"]) == (REQUEST_FAILED, "TargetProtocolError")
+    hostile.chat = lambda talk: talk.stream(*GOOD, DONE)
+    assert (await client.ask(QUESTION))["answer"] == "Hello"
+
+
+async def test_cancelling_reaches_the_server(connect, hostile: Hostile) -> None:
+    client, left = await connect(options=settings(hostile.url)), threading.Event()
+
+    def stream(talk: Talk) -> None:
+        talk.stream(GOOD[0])
+        talk.until_left()
+        left.set()
+
+    hostile.chat = stream
+    identity, answer = client.start("winnow/ask", {"question": QUESTION, "partialResultToken": "cancelled"})
+    await client.until(lambda: client.deltas("cancelled"), answer)
+    client.cancel("$/cancelRequest", identity, "")
+    assert (await client.refusal(answer)).code == REQUEST_CANCELLED
+    await asyncio.to_thread(left.wait, 1)
+    assert left.is_set()
+
+
+async def test_another_machine_is_named_before_anything_is_sent(connect) -> None:
+    client = await connect(options=settings("https://gpu.invalid/v1"))
+    failed = await client.until(
+        lambda: next((s for s in client.statuses if s["models"]["target"]["state"] == "failed"), None)
+    )
+    assert failed["models"]["target"]["host"] == "gpu.invalid"
+    assert "answers come from gpu.invalid; your code is sent there" in [m.message[8:] for m in client.messages]
+    error = await client.refusal(client.ask(QUESTION))
+    assert error.data["kind"] == "TargetUnreachableError"
+
+
+@pytest.mark.parametrize("url", ["http://gpu.example.org/v1", "http://user:secret@127.0.0.1/v1"])
+async def test_a_url_that_is_refused_says_why(connect, url: str) -> None:
+    client = await connect(options=settings(url))
+    error = await client.refusal(client.ask(QUESTION))
+    assert error.data["kind"] == "TargetAddressError"
+    assert "secret" not in error.message

@@ -1,0 +1,93 @@
+"""When a conversation is compressed and when not; the models are fakes, the words are counted."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from winnow_engine.chat.complete import DEFAULT_ANSWER, complete
+from winnow_engine.chat.compress import question_of
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import BudgetError
+from winnow_engine.target.base import Generation, Message, Sampling
+
+
+class WordTarget:
+    """A token a word; remembers what it was asked."""
+
+    host = None
+
+    def __init__(self, context_limit: int = 100_000) -> None:
+        self.context_limit = context_limit
+        self.asked: list[tuple[list[Message], Sampling]] = []
+
+    def chat_prompt(self, messages: Sequence[Message]) -> "Words":
+        return Words(messages)
+
+    def generate(self, prompt: "Words", sampling: Sampling, *_: Any) -> Generation:
+        self.asked.append((list(prompt.messages), sampling))
+        return Generation("yes", "eos", len(prompt), 0, 0.0, 0.0, 1, 0.0)
+
+
+class Words:
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+
+    def __len__(self) -> int:
+        return sum(len(message.content.split()) for message in self.messages)
+
+
+def ready(value: Any) -> Any:
+    return SimpleNamespace(wait_for=lambda _: value)
+
+
+def run(target: WordTarget, messages: Sequence[Message], budget: int = 50, limit: int | None = None) -> Any:
+    assistant: Any = SimpleNamespace(target=ready(target), keys=SimpleNamespace(wait_for=None))
+    sampling = Sampling(max_tokens=limit or 7)
+    return complete(assistant, messages, budget, sampling, limit is not None, lambda _: None, Cancellation())
+
+
+def test_a_short_conversation_passes_unchanged_and_needs_no_drafter() -> None:
+    messages, target = [Message("user", "hello " * 50)], WordTarget()
+    assert run(target, messages).original_tokens == 50
+    assert target.asked[0][0] == messages
+
+
+def test_the_last_question_is_never_cut_however_long() -> None:
+    messages, target = [Message("system", "word " * 400), Message("user", "hello " * 500)], WordTarget()
+    run(target, messages)
+    assert target.asked[0][0] == messages
+
+
+def test_what_may_not_be_cut_and_does_not_fit_is_refused() -> None:
+    with pytest.raises(BudgetError, match="have 150 tokens, which do not fit the target's context of 100"):
+        run(WordTarget(100), [Message("system", "word " * 50), Message("user", "hello " * 100)], limit=10)
+
+
+@pytest.mark.parametrize(
+    ("context", "limit", "given"), [(100_000, None, DEFAULT_ANSWER), (400, None, 100), (400, 9, 9)]
+)
+def test_an_answer_without_a_limit_gets_one_that_leaves_room(context: int, limit: int | None, given: int) -> None:
+    target = WordTarget(context)
+    run(target, [Message("user", "hello")], limit=limit)
+    assert target.asked[0][1].max_tokens == given
+
+
+def asked(*contents: str) -> str:
+    return question_of([Message("user", text) for text in contents]).search_text
+
+
+def test_what_is_asked_are_the_words_of_the_users_last_message() -> None:
+    code = "```python\ndef area(r):\n    return r\n```\n"
+    assert asked(f"Before.\n{code}What is it?") == "Before.\nWhat is it?"
+    assert asked(code) == code.strip()
+    long = asked("start " + "x" * 9000 + " end")
+    assert long.startswith("start")
+    assert long.endswith("end")
+    assert len(long) < 2100
+
+
+def test_a_short_question_before_it_counts_too_but_what_was_pasted_does_not() -> None:
+    assert asked("Where is area?", "And who calls it?") == "Where is area?\nAnd who calls it?"
+    assert asked("log " * 500, "Why?") == "Why?"

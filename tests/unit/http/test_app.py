@@ -1,0 +1,241 @@
+"""The API on a real socket in this process; what answers is a fake that says what a test wants."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from winnow_engine.chat.complete import Completion
+from winnow_engine.errors import (
+    BudgetError,
+    ModelNotFoundError,
+    TargetError,
+    TargetUnreachableError,
+    UnsupportedModelError,
+    WinnowError,
+)
+from winnow_engine.target.base import Generation
+from winnow_lsp.http.app import app
+from winnow_lsp.http.guard import MOST_BYTES, Guard
+from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.server.engines import ModelState
+
+CHAT = "/v1/chat/completions"
+HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
+READY = ModelState("m", "ready")
+
+
+class Fake:
+    """Says its pieces; `error` comes after them, `hangs` waits until it is cancelled."""
+
+    model = "m"
+    context_limit = 4096
+
+    def __init__(self, *pieces: str, error: Exception | None = None, hangs: bool = False) -> None:
+        self.pieces, self.error, self.hangs = pieces, error, hangs
+        self.states = (READY, READY)
+        self.cancelled, self.closed = threading.Event(), False
+
+    async def complete(self, request: ChatRequest, on_text: Callable[[str], None]) -> Completion:
+        for piece in self.pieces:
+            await asyncio.to_thread(on_text, piece)
+        try:
+            if self.hangs:
+                await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error:
+            raise self.error
+        text = "".join(self.pieces)
+        return Completion(Generation(text, "eos", 7, 2, 0.0, 0.0, len(self.pieces), 0.0), 30)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@asynccontextmanager
+async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server that answers with `fake`."""
+    config = uvicorn.Config(app(lambda: fake, Guard(token)), port=0, http="h11", ws="none", log_config=None)
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server._serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        yield client
+    server.should_exit = True
+    await task
+    assert fake.closed
+
+
+def events(text: str) -> list[Any]:
+    lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
+    return [line if line == "[DONE]" else json.loads(line) for line in lines]
+
+
+async def test_a_whole_answer_with_what_it_cost() -> None:
+    async with serving(Fake("Hel", "lo")) as client:
+        answer = await client.post(CHAT, json=HELLO)
+    document = answer.json()
+    assert (answer.status_code, document["object"], document["model"]) == (200, "chat.completion", "m")
+    assert document["choices"][0]["message"]["content"] == "Hello"
+    assert document["choices"][0]["finish_reason"] == "stop"
+    assert document["usage"] == {
+        "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9, "prompt_tokens_details": {"cached_tokens": 2},
+        "winnow": {"original_tokens": 30, "kept_tokens": 7},
+    }  # fmt: skip
+
+
+async def test_a_stream_begins_with_the_role_and_ends_with_its_cost() -> None:
+    async with serving(Fake("Hel", "lo")) as client:
+        answer = await client.post(CHAT, json={**HELLO, "stream": True, "stream_options": {"include_usage": True}})
+        bare = await client.post(CHAT, json={**HELLO, "stream": True})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    *chunks, last, done = events(answer.text)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert deltas == [{"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}, {}]
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert (last["choices"], last["usage"]["total_tokens"], done) == ([], 9, "[DONE]")
+    assert len({chunk["id"] for chunk in chunks}) == 1
+    assert "usage" not in bare.text
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (BudgetError("too long"), 400, "context_length_exceeded"),
+        (UnsupportedModelError("no system"), 400, "UnsupportedModelError"),
+        (ModelNotFoundError("pull it"), 503, "ModelNotFoundError"),
+        (TargetUnreachableError("gone"), 502, "TargetUnreachableError"),
+        (TargetError("failed"), 500, "TargetError"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_error_before_the_first_word_has_its_status(
+    error: WinnowError, status: int, code: str, stream: bool
+) -> None:
+    async with serving(Fake(error=error)) as client:
+        answer = await client.post(CHAT, json={**HELLO, "stream": stream})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert answer.json()["error"]["message"] == str(error)
+
+
+async def test_an_error_in_a_stream_is_its_last_event() -> None:
+    async with serving(Fake("Hel", error=TargetError("gone"))) as client:
+        answer = await client.post(CHAT, json={**HELLO, "stream": True})
+    assert events(answer.text)[-1]["error"]["message"] == "gone"
+    assert "[DONE]" not in answer.text
+
+
+async def test_an_answer_without_a_word_is_whole() -> None:
+    async with serving(Fake()) as client:
+        assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["message"]["content"] == ""
+        answer = await client.post(CHAT, json={**HELLO, "stream": True})
+    assert events(answer.text)[-1] == "[DONE]"
+
+
+@pytest.mark.parametrize(("stream", "pieces"), [(False, ()), (True, ()), (True, ("Hel",))])
+async def test_a_client_that_leaves_stops_the_work(stream: bool, pieces: tuple[str, ...]) -> None:
+    fake = Fake(*pieces, hangs=True)
+    async with serving(fake) as client:
+        async with client.stream("POST", CHAT, json={**HELLO, "stream": stream}) if pieces else _left(client, stream):
+            pass
+        left = time.perf_counter()
+        await asyncio.to_thread(fake.cancelled.wait, 5)
+        assert fake.cancelled.is_set()
+        assert time.perf_counter() - left < 1
+
+
+@asynccontextmanager
+async def _left(client: httpx.AsyncClient, stream: bool) -> AsyncIterator[None]:
+    with pytest.raises(httpx.ReadTimeout):
+        await client.post(CHAT, json={**HELLO, "stream": stream}, timeout=0.3)
+    yield
+
+
+async def test_models_and_health() -> None:
+    fake = Fake()
+    async with serving(fake) as client:
+        (model,) = (await client.get("/v1/models")).json()["data"]
+        assert (model["id"], model["max_model_len"]) == ("m", 4096)
+        assert (await client.get("/health")).json() == {"status": "ok"}
+        fake.states = (READY, ModelState("m", "loading"))
+        assert (await client.get("/health")).status_code == 503
+        fake.states = (READY, ModelState("m", "failed", "pull it"))
+        assert (await client.get("/health")).json() == {"status": "error", "error": "pull it"}
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/completions", "/v1/chat/completions/"])
+async def test_other_paths_are_not_found_in_the_apis_form(path: str) -> None:
+    async with serving(Fake()) as client:
+        answer = await client.post(path, json=HELLO)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "invalid_request_error")
+
+
+@pytest.mark.parametrize("host", ["localhost:5", "127.0.0.1", "[::1]:80", "LOCALHOST"])
+async def test_names_of_this_machine_are_let_in(host: str) -> None:
+    async with serving(Fake("a")) as client:
+        assert (await client.post(CHAT, json=HELLO, headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example.org", "127.0.0.1.nip.io:80", "", "[fe80::1]", "10.0.0.5:80"])
+@pytest.mark.parametrize("path", [CHAT, "/v1/models", "/health"])
+async def test_a_name_that_was_made_to_lead_here_is_not(host: str, path: str) -> None:
+    async with serving(Fake()) as client:
+        method = "POST" if path == CHAT else "GET"
+        answer = await client.request(method, path, headers={"Host": host})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "wrong_host")
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer secre", "Bearer secret2"]
+)
+async def test_without_the_token_nothing_is_told(sent: str) -> None:
+    async with serving(Fake(), token="secret") as client:
+        for path in (CHAT, "/v1/models", "/health"):
+            method = "POST" if path == CHAT else "GET"
+            answer = await client.request(method, path, headers={"Authorization": sent} if sent else {})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_with_the_token_any_name_will_do() -> None:
+    async with serving(Fake("a"), token="secret") as client:
+        headers = {"Authorization": "bearer secret", "Host": "gpu.example.org"}
+        assert (await client.post(CHAT, json=HELLO, headers=headers)).status_code == 200
+
+
+async def test_a_page_cannot_send_what_needs_no_leave() -> None:
+    async with serving(Fake()) as client:
+        answer = await client.post(CHAT, content=json.dumps(HELLO), headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 415
+    assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_a_body_that_is_too_long_is_refused_while_it_comes() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(2 + MOST_BYTES // (1 << 20)):
+            yield b" " * (1 << 20)
+
+    async with serving(Fake()) as client:
+        answer = await client.post(CHAT, content=endless(), headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.5", "::", "gpu.lan"])
+def test_other_machines_are_served_only_with_a_token(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WINNOW_HTTP_TOKEN", raising=False)
+    with pytest.raises(ValueError, match="WINNOW_HTTP_TOKEN"):
+        Guard.of(host)
+    monkeypatch.setenv("WINNOW_HTTP_TOKEN", "secret")
+    assert Guard.of(host).token == "secret"
+    assert Guard.of("127.0.0.1").token == "secret"

@@ -1,0 +1,113 @@
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.target.base import Message
+from winnow_lsp.http.replies import ApiError
+from winnow_lsp.http.requests import read_request
+
+HELLO = [{"role": "user", "content": "Hello?"}]
+
+
+def read(**fields: Any):
+    return read_request(json.dumps({"messages": HELLO, **fields}).encode(), "m")
+
+
+def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
+    plain = read()
+    assert plain.messages == (Message("user", "Hello?"),)
+    assert (plain.limited, plain.stream, plain.include_usage, plain.sampling.temperature) == (False, False, False, 0)
+    full = read(
+        model="m", max_completion_tokens=9, temperature=1, top_p=0.5, seed=3, stop="END", stream=True,
+        stream_options={"include_usage": True}, n=1, tools=[], frequency_penalty=0, user="me", logit_bias=None,
+    )  # fmt: skip
+    assert (full.limited, full.stream, full.include_usage) == (True, True, True)
+    assert full.sampling.max_tokens == 9
+    assert (full.sampling.temperature, full.sampling.top_p, full.sampling.seed, full.sampling.stop) == (
+        1,
+        0.5,
+        3,
+        ("END",),
+    )
+
+
+def test_roles_and_parts_of_text() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    found = read(messages=[{"role": "developer", "content": "be"}, {"role": "user", "content": parts, "name": None}])
+    assert found.messages == (Message("system", "be"), Message("user", "a\nb"))
+
+
+def test_seeds_differ_where_none_is_given() -> None:
+    assert len({read(temperature=1).sampling.seed for _ in range(9)}) > 1
+
+
+TOOL = {"type": "function", "function": {"name": "f"}}
+REFUSED: list[tuple[dict[str, Any], str, int]] = [
+    ({"n": 2}, "n", 400),
+    ({"tools": [TOOL]}, "tools", 400),
+    ({"tool_choice": "required"}, "tool_choice", 400),
+    ({"response_format": {"type": "json_object"}}, "response_format", 400),
+    ({"logprobs": True}, "logprobs", 400),
+    ({"presence_penalty": 0.5}, "presence_penalty", 400),
+    ({"logit_bias": {"5": 1}}, "logit_bias", 400),
+    ({"frobnicate": 1}, "frobnicate", 400),
+    ({"model": "gpt-5"}, "model", 404),
+    ({"model": ["m"]}, "model", 404),
+    ({"messages": []}, "messages", 400),
+    ({"messages": "Hello"}, "messages", 400),
+    ({"messages": [{"role": "assistant", "content": "a"}]}, "messages", 400),
+    ({"messages": [{"role": "user", "content": "  "}]}, "messages", 400),
+    ({"messages": ["Hello"]}, "messages[0]", 400),
+    ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0].role", 400),
+    ({"messages": [{"role": ["user"], "content": "a"}]}, "messages[0].role", 400),
+    ({"messages": [{"role": "user", "content": None}]}, "messages[0].content", 400),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", 400),
+    ({"messages": [*HELLO, {"role": "assistant", "content": "", "tool_calls": [1]}]}, "messages[1].tool_calls", 400),
+    ({"max_tokens": 0}, "max_tokens", 400),
+    ({"max_tokens": 1.5}, "max_tokens", 400),
+    ({"max_tokens": True}, "max_tokens", 400),
+    ({"temperature": -1}, "temperature", 400),
+    ({"temperature": float("nan")}, "temperature", 400),
+    ({"temperature": "hot"}, "temperature", 400),
+    ({"top_p": 0}, "top_p", 400),
+    ({"seed": -1}, "seed", 400),
+    ({"stop": [""]}, "stop", 400),
+    ({"stop": ["x"] * 99}, "stop", 400),
+    ({"stop": 5}, "stop", 400),
+    ({"stream": "yes"}, "stream", 400),
+    ({"stream": True, "stream_options": []}, "stream_options", 400),
+]
+
+
+@pytest.mark.parametrize(("fields", "param", "status"), REFUSED, ids=[str(fields)[:40] for fields, _, _ in REFUSED])
+def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: str, status: int) -> None:
+    with pytest.raises(ApiError) as raised:
+        read(**fields)
+    assert (raised.value.status, raised.value.param) == (status, param)
+    assert raised.value.document["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 100_000])
+def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+    with pytest.raises(ApiError, match="the body is not"):
+        read_request(body, "m")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.sampled_from(
+    ["messages", "n", "stop", "seed", "stream", "tools", "model", "top_p", "max_tokens", "role", "x"]
+)
+
+
+@given(st.dictionaries(FIELDS, JSON, max_size=4))
+def test_whatever_is_sent_is_read_or_refused(document: dict[str, Any]) -> None:
+    with suppress(ApiError):
+        read_request(json.dumps(document).encode(), "m")
