@@ -276,7 +276,8 @@ def _continued(
     if is_too_long(spans, wanted) or len(prompt) + sampling.max_tokens > target.context_limit:
         return None
     stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
-    return replace(selection, spans=spans, stats=stats), messages, prompt
+    notices = selection.notices if selection.spans else ()  # there is code, if not for this question
+    return replace(selection, spans=spans, stats=stats, notices=notices), messages, prompt
 
 
 def _fitted(ranked: _Ranked, budget: Budget, target: Target, sampling: Sampling) -> _Fitted:
