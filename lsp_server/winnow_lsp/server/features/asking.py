@@ -51,6 +51,8 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
+                if params.earlier is not None:
+                    server.conversations[conversation] = list(params.earlier)
                 earlier = tuple(server.conversations.get(conversation, ()))
                 seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
                 sources, assistant, sampling = server.sources(folders), engine.assistant(), server.settings.sampling
