@@ -16,7 +16,7 @@ from winnow_engine.target.base import Message
 
 LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 _SHARE = 4
-_MOST_BUDGETS = 2
+_MOST_BUDGETS, _SMALL_BUDGET = 2, 1500
 
 
 class Shown(Protocol):
@@ -74,8 +74,11 @@ def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
 
 
 def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
-    """Whether follow-ups have piled up more code than a fresh prompt should make the target read on with."""
-    return sum(span.tokens for span in spans) > _MOST_BUDGETS * budget_tokens
+    """Whether follow-ups have piled up more code than a fresh prompt should make the target read on with.
+
+    A small budget, or none where nothing new answers, does not end a conversation.
+    """
+    return sum(span.tokens for span in spans) > _MOST_BUDGETS * max(budget_tokens, _SMALL_BUDGET)
 
 
 def _lines(span: Span) -> set[int]:

@@ -92,5 +92,6 @@ def test_a_follow_up_adds_a_share_of_the_budget_but_all_of_it_at_the_cursor() ->
 
 
 def test_code_that_piles_up_over_two_budgets_is_too_long() -> None:
-    assert not is_too_long([span("a.txt", 1, 2, 200)], 100)
-    assert is_too_long([span("a.txt", 1, 2, 201)], 100)
+    assert not is_too_long([span("a.txt", 1, 2, 5200)], 2600)
+    assert is_too_long([span("a.txt", 1, 2, 5201)], 2600)
+    assert not is_too_long([span("a.txt", 1, 2, 3000)], 0)

@@ -72,14 +72,13 @@ def decode(answer: Answer, cache: KvCache, vocabulary: Vocabulary, sampling: Sam
     writer = _Writer(answer, vocabulary, sampling)
     with closing(Sampler(sampling)) as sampler:
         tokens = [sampler.sample(cache.context)]
-        draft.accept(tokens)
         while writer.write(tokens):
+            draft.accept(tokens)
             tree = draft.propose(_room(answer, cache, sampling))
             if not cache.verify(tokens[-1], tree):
                 break
             path, tokens = _agreed(tree, cache.context, sampler, vocabulary)
             cache.keep(tree, path)
-            draft.accept(tokens)
             answer.count_round(tree, path)
     writer.end()
 

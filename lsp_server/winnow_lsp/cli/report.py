@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from winnow_engine.assistant import Stats
 from winnow_engine.core import Citation, Span
+from winnow_engine.ranking import Stats
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:

@@ -187,7 +187,7 @@ def test_cancelling_at_random_moments_leaves_a_right_cache(
     loaded: Loaded, plain: list[int], flag: type[AbortFlag]
 ) -> None:
     random = np.random.default_rng(5)
-    for attempt in range(60):
+    for attempt in range(PROMPTS):
         stop, after = flag(), int(random.integers(1, 60))
         shown: list[str] = []
 

@@ -23,7 +23,7 @@ class Draft(Protocol):
         """What may follow, in at most `limit` nodes worth `least` or more."""
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """The answer went on with these tokens, whatever was proposed."""
+        """The answer goes on behind these tokens, whatever was proposed; the first one is shown by now."""
 
     def close(self) -> None:
         """Free what the draft holds."""

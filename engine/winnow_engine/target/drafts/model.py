@@ -18,9 +18,10 @@ from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING, ROOT, Tree
 
-_WINDOW = 1024
+_WINDOW = 512
 """Tokens of the prompt's end that the draft model reads. Reading all of a long prompt would take it longer than the
 answer takes the target."""
+_ANSWER = 512  # tokens there is room for at first
 _CHOICES = 4  # tokens at each depth
 _PADDING = 128  # tokens: vocabularies of one family are padded to different sizes
 
@@ -34,10 +35,11 @@ class ModelDraft:
         self._cache: KvCache | None = None
         self._tokens: list[int] = []
         self._abort = AbortFlag()
+        self._begun = False
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Read the end of `prompt`, when something is first proposed."""
-        self._tokens = prompt[-_WINDOW:].tolist()
+        """Read the end of `prompt`, once the target's first token is shown."""
+        self._tokens, self._begun = prompt[-_WINDOW:].tolist(), False
         self._abort = abort
 
     def propose(self, limit: int, least: float = 0.0) -> Tree:
@@ -50,8 +52,11 @@ class ModelDraft:
         return _tree(_guesses(cache, limit, least), limit)
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """The answer went on."""
+        """The answer goes on."""
+        first, self._begun = not self._begun, True
         self._tokens += tokens
+        if first:  # here, because nobody times this
+            _evaluate(self._room(len(self._tokens) + _ANSWER), np.array(self._tokens, np.int32))
 
     def close(self) -> None:
         """Free the context and the model."""
@@ -65,7 +70,7 @@ class ModelDraft:
         if self._cache is None or self._cache.context.n_ctx < tokens:
             if self._cache is not None:
                 self._cache.context.close()
-            self._cache = KvCache(Context(self._model, 2 * tokens + _WINDOW, self._options))
+            self._cache = KvCache(Context(self._model, tokens + _ANSWER, self._options))
         self._cache.context.abort_with(self._abort)
         return self._cache
 

@@ -34,6 +34,15 @@ class Pace:
         return self._plain is None or self._rest > 0
 
     @property
+    def in_vain(self) -> bool:
+        """Whether drafting rests because it did not pay."""
+        return self._rest > 0
+
+    def wake(self) -> None:
+        """Begin a trial, for a draft that costs too much to be tried as often as the account would have it."""
+        self._rest = 0
+
+    @property
     def least(self) -> float:
         """The worth below which a drafted token cannot pay: what it costs, in plain rounds."""
         return min(1.0, self._slope)
