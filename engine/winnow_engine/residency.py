@@ -108,6 +108,9 @@ def _free_bytes() -> tuple[int | None, str]:
     if not found.usable:
         return None, found.reason
     try:
-        return open_device().free_memory(), found.reason
+        device = open_device()
+        with device.lock:  # the drafter opens on a thread of its own
+            device.activate()
+            return device.free_memory(), found.reason
     except DeviceError as error:
         return None, str(error)

@@ -1,9 +1,14 @@
 """The policy from numbers alone, and the numbers of a model's keys and values."""
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import gguf
+import numpy as np
 import pytest
 
+from winnow_engine import residency
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.residency import Memory, decide, kv_bytes, measure
@@ -56,3 +61,42 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     drafter.write_bytes(b"")
     with pytest.raises(ModelNotFoundError):
         measure(drafter, drafter.with_name("t.gguf"), "f16")
+
+
+@pytest.fixture
+def smallest(tmp_path: Path) -> Path:
+    """A GGUF with a header and nothing else."""
+    path = tmp_path / "smallest.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(16)
+    writer.add_head_count(2)
+    writer.add_embedding_length(8)
+    writer.add_tensor("a", np.zeros((4, 4), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+class Device:
+    """Answers only in a thread that has made it current, as CUDA does."""
+
+    lock = threading.RLock()
+    active = False
+
+    def activate(self) -> None:
+        self.active = True
+
+    def free_memory(self) -> int:
+        assert self.active
+        return 5 * GB
+
+
+def test_the_memory_is_that_of_the_device_made_current(monkeypatch: pytest.MonkeyPatch, smallest: Path) -> None:
+    monkeypatch.setattr(residency, "availability", lambda: SimpleNamespace(usable=True, reason="a GPU"))
+    monkeypatch.setattr(residency, "open_device", Device)
+    found = measure(smallest, smallest, "f16")
+    assert (found.free, found.why) == (5 * GB, "a GPU")
+    assert found.target > found.drafter == smallest.stat().st_size
