@@ -1,7 +1,9 @@
-// Builds dist/extension.js for the extension host, and dist/ask.js with dist/ask.css for the Ask view.
+// Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences.
+import { writeFileSync } from 'node:fs';
 import { build, context } from 'esbuild';
+import { notices } from './notices.mjs';
 
-const shared = { bundle: true, minify: true, sourcemap: true, logLevel: 'warning', legalComments: 'none' };
+const shared = { bundle: true, minify: true, sourcemap: true, logLevel: 'warning', legalComments: 'none', metafile: true };
 const extension = {
   ...shared,
   entryPoints: ['src/extension.ts'],
@@ -34,5 +36,6 @@ const suites = {
 if (process.argv.includes('--watch')) {
   for (const options of [extension, view]) await (await context(options)).watch();
 } else {
-  await Promise.all([build(extension), build(view), build(suites)]);
+  const built = await Promise.all([build(extension), build(view), build(suites)]);
+  writeFileSync('dist/third-party.txt', notices(built.slice(0, 2).map(({ metafile }) => metafile)));
 }

@@ -125,6 +125,7 @@ QUIET = {
     "update.mode": "none",
     "security.workspace.trust.startupPrompt": "never",
     "git.enabled": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
 }
 
 
@@ -177,6 +178,24 @@ def several(code_server, environment, editor_settings, shop, greetings, tmp_path
     return run("multiroot", code_server, environment, editor_settings, window, home)
 
 
+@pytest.fixture(scope="module")
+def used(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
+    """The packaged extension as people use it. WINNOW_PICTURES names a folder that keeps the pictures."""
+    home = tmp_path_factory.mktemp("used")
+    pictures = os.environ.get("WINNOW_PICTURES", str(home / "pictures"))
+    install(code_server, environment, home)
+    with serving(code_server, environment, editor_settings, home, trusted=True) as url:
+        code, said = drive("ui.mjs", [url, shop, pictures], environment, home)
+    outcomes = re.findall(r"^(ok|FAIL) (.+?)(?: -- (.*))?$", said, re.MULTILINE)
+    steps = {name: "ok" if outcome == "ok" else detail for outcome, name, detail in outcomes}
+    return steps | {"the suite ran to its end": "ok" if code == 0 else f"exit code {code}: {said[-4000:]}"}
+
+
+def steps_of_use() -> list[str]:
+    source = (EXTENSION / "test" / "e2e" / "ui.mjs").read_text(encoding="utf-8")
+    return [*re.findall(r"^await step\('([^']+)'", source, re.MULTILINE), "the suite ran to its end"]
+
+
 @pytest.mark.parametrize("test", tests_of("untrusted"))
 def test_untrusted(test: str, untrusted: dict[str, str]) -> None:
     assert untrusted.get(test, f"not reached: {untrusted}") == "ok"
@@ -192,6 +211,11 @@ def test_several_folders(test: str, several: dict[str, str]) -> None:
     assert several.get(test, f"not reached: {several}") == "ok"
 
 
+@pytest.mark.parametrize("step", steps_of_use())
+def test_used(step: str, used: dict[str, str]) -> None:
+    assert used.get(step, f"not reached: {used}") == "ok"
+
+
 def run(
     suite: str,
     code_server: list[str],
@@ -203,20 +227,50 @@ def run(
 ) -> dict[str, str]:
     """Run a suite in a VS Code that shares nothing with the user's; the outcome of each test by name."""
     report = home / "report.json"
-    command = [str(node()), EXTENSION / "test" / "e2e" / "run.mjs"]
+    tests = EXTENSION / "dist" / "test" / f"{suite}.cjs"
     with serving(code_server, {**environment, "WINNOW_E2E_REPORT": str(report)}, settings, home, trusted) as url:
-        shell = start(
-            [*command, url, window, EXTENSION / "dist" / "test" / f"{suite}.cjs"], environment, home / "shell.log"
-        )
-        try:
-            code = shell.wait(LONGEST_S)
-        except subprocess.TimeoutExpired:
-            code = -1
-        finally:
-            end(shell)
-    said = (home / "shell.log").read_text(encoding="utf-8", errors="replace")[-4000:]
+        code, said = drive("run.mjs", [url, window, tests], environment, home)
     outcomes = read_report(report) if report.is_file() else {}
-    return outcomes | {"the suite ran to its end": "ok" if code == 0 else f"exit code {code}: {said}"}
+    return outcomes | {"the suite ran to its end": "ok" if code == 0 else f"exit code {code}: {said[-4000:]}"}
+
+
+def drive(script: str, arguments: list[Any], environment: dict[str, str], home: Path) -> tuple[int, str]:
+    """Run a script that shows VS Code in Chromium; its exit code (-1 if it took too long) and what it said."""
+    log = home / "shell.log"
+    shell = start([node(), EXTENSION / "test" / "e2e" / script, *arguments], environment, log)
+    try:
+        code = shell.wait(LONGEST_S)
+    except subprocess.TimeoutExpired:
+        code = -1
+    finally:
+        end(shell)
+    return code, log.read_text(encoding="utf-8", errors="replace")
+
+
+def install(code_server: list[str], environment: dict[str, str], home: Path) -> None:
+    """Package the extension, without a network, and install it."""
+    package = home / "winnow.vsix"
+    npm = [node().with_name("npm"), "run", "--silent", "package", "--", "--out", package]
+    flags = [
+        "--user-data-dir",
+        home / "profile",
+        "--extensions-dir",
+        home / "extensions",
+        "--install-extension",
+        package,
+    ]
+    path = f"{node().parent}{os.pathsep}{environment['PATH']}"
+    for command in (npm, [*code_server, *flags]):
+        done = subprocess.run(
+            list(map(str, command)),
+            cwd=EXTENSION,
+            env={**environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def read_report(report: Path) -> dict[str, str]:
@@ -231,7 +285,7 @@ def serving(
     """code-server on a port of this machine, with a profile of its own. Yields its URL."""
     profile, port = home / "profile", free_port()
     for name in ("User", "Machine"):  # settings of the machine's scope count only in the latter
-        (profile / name).mkdir(parents=True)
+        (profile / name).mkdir(parents=True, exist_ok=True)
         (profile / name / "settings.json").write_text(json.dumps(settings))
     flags = ["--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--config", os.devnull, "--disable-telemetry"]
     flags += ["--disable-update-check", "--disable-getting-started-override", "--disable-proxy"]

@@ -86,7 +86,7 @@ function fileItem(heat: FileHeat): vscode.TreeItem {
   item.id = heat.uri;
   item.resourceUri = vscode.Uri.parse(heat.uri, true);
   item.iconPath = vscode.ThemeIcon.File;
-  item.description = `${bar(heat.share)} ${percent(heat.share)}`;
+  item.description = `${percent(heat.share)} ${bar(heat.share)}`;
   item.tooltip = `${heat.keptLines} lines of ${relativePath(heat.uri)} are kept (${percent(heat.share)}), ${count(heat.tokens)} tokens`;
   item.accessibilityInformation = { label: item.tooltip };
   return item;
@@ -113,7 +113,7 @@ function evidence({ evidence: kinds }: SpanInfo): Node[] {
 
 function times({ stats }: Kept): Node[] {
   if (stats === undefined) return [];
-  return stageShares(stats).map(({ name, seconds: spent, share }) => ({ kind: 'fact', label: name, description: `${bar(share)} ${seconds(spent)}` }));
+  return stageShares(stats).map(({ name, seconds: spent, share }) => ({ kind: 'fact', label: name, description: `${seconds(spent)} ${bar(share)}` }));
 }
 
 function seconds(value: number | undefined): string {

@@ -51,11 +51,11 @@ describe('asking', () => {
   });
 
   test('a follow-up goes into the same conversation, a new one does not', async () => {
-    const { page, said } = await open();
+    const { page, said, tell } = await open();
     await answer(shown, 'Up.');
     await page.getByRole('textbox').fill('Always?');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'New conversation' }).click();
+    await tell({ type: 'new' });
     await page.keyboard.type('What else?');
     await page.keyboard.press('Enter');
     expect(await said()).toEqual([{ type: 'ask', text: 'Always?', conversation: 'c1' }, { type: 'ask', text: 'What else?' }]);

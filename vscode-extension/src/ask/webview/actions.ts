@@ -28,7 +28,6 @@ export class Actions {
     'stop': () => { this.stop(); },
     'suggest': ({ dataset: { text, about } }) => { this.ask(text, about as Topic | undefined, askedPlace(this.app.state)); },
     'again': (element) => { this.again(element); },
-    'new': () => { this.app.drawNow({ type: 'new' }); this.app.composer.focus(); },
     'open-history': () => { this.app.focusHistory(true); },
     'close-history': () => { this.app.focusHistory(false); },
     'show': ({ dataset: { conversation = '' } }) => { this.app.drawNow({ type: 'show', conversation }); this.app.composer.focus(); },

@@ -33,7 +33,7 @@ export function segments(text: string, links: readonly CitationLink[]): Segment[
     const start = pathStart(text, index);
     const place = text.slice(start, index + numbers.length);
     const location = byPlace(place, links);
-    if (!location) continue;
+    if (!location || start < end) continue;
     found.push({ text: text.slice(end, start) }, { text: place, location });
     end = index + numbers.length;
   }

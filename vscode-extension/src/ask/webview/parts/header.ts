@@ -1,13 +1,12 @@
 import { h, iconButton } from '../dom';
 import { shownExchanges, shownRunning, type PageState } from '../state';
 
-/** The conversation's title, with buttons for the history and a new conversation. */
+/** The conversation's title, and the way to the history. The button for a new conversation is in the view's own title. */
 export class Header {
   private readonly title = h('h1');
   private readonly back = iconButton('back', 'Back to the conversation', 'close-history');
   private readonly history = iconButton('history', 'History', 'open-history');
-  private readonly fresh = iconButton('add', 'New conversation', 'new');
-  readonly element = h('header', {}, this.back, this.title, this.fresh, this.history);
+  readonly element = h('header', {}, this.back, this.title, this.history);
 
   update(state: PageState): void {
     const title = titleOf(state);
@@ -15,8 +14,7 @@ export class Header {
     this.title.title = title;
     this.back.hidden = !state.historyOpen;
     this.history.hidden = state.historyOpen || state.exchanges.length === 0;
-    this.fresh.hidden = state.historyOpen || state.shown === undefined;
-    this.element.hidden = this.back.hidden && this.history.hidden && this.fresh.hidden;
+    this.element.hidden = this.back.hidden && this.history.hidden;
   }
 
   focus(): void {
