@@ -9,10 +9,13 @@ from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import IndexedFile, Workspace
 
-_PLACE = re.compile(r"(?P<path>[^\s:`'\"()<>,*]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?")
+# A path begins where none can have begun before: trying each of its letters took 7 s on 16,000 of them without a space.
+_PLACE = re.compile(
+    r"(?<![^\s:`'\"()<>,*])(?P<path>[^\s:`'\"()<>,*]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?"
+)
 _MARGIN = re.compile(r"^\s*\d+ ")  # the line number that the prompt's margin shows, copied along
-_CODE_NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`|\b([A-Za-z_][\w.]*)\(")
-_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
+_FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _SHORTEST_QUOTE = 12  # a line this short (`return self`) stands in too many places to be a quotation
 
 
