@@ -9,12 +9,12 @@ function machine(programs: string[], more: Partial<Machine> = {}): Machine {
     environment: '/storage/environment',
     windows: false,
     isExecutable: (file) => Promise.resolve(programs.includes(file)),
-    python: () => Promise.resolve('/work/.venv/bin/python'),
+    python: () => Promise.resolve('/project/.venv/bin/python'),
     ...more,
   };
 }
 
-const EVERYWHERE = ['/work/.venv/bin/winnow', '/usr/bin/winnow', '/opt/bin/winnow', '/storage/environment/bin/winnow'];
+const EVERYWHERE = ['/project/.venv/bin/winnow', '/usr/bin/winnow', '/opt/bin/winnow', '/storage/environment/bin/winnow'];
 
 describe('findServer', () => {
   test.each([

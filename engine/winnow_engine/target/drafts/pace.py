@@ -10,6 +10,9 @@ from __future__ import annotations
 from winnow_engine.target.tree import Tree
 
 _NEW = 0.2  # share of the newest round in a running mean
+_MOST_SLOWER = 3.0  # times the expected; a round that takes longer was disturbed by other work
+# Rounds after which a plain one is timed again. Were it thought slower than it is, any draft would seem to pay.
+_STALE = 24
 _USUAL_SLOPE = 0.5  # of a plain round: what a drafted token is thought to cost before one was tried
 _FORGET = 0.02  # of a slope above the usual one, in each plain round: one slow round must not end drafting for good
 _TRIAL, _FIRST_REST, _LONGEST_REST = 8, 16, 256  # rounds
@@ -25,13 +28,14 @@ class Pace:
     def __init__(self) -> None:
         self._plain: float | None = None
         self._slope = _USUAL_SLOPE
+        self._since_plain = 0
         self._gain, self._trial = 0.0, 0
         self._rest, self._next_rest = 0, _FIRST_REST
 
     @property
     def rests(self) -> bool:
         """Whether to draft nothing in the next round: to learn what that costs, or because drafting did not pay."""
-        return self._plain is None or self._rest > 0
+        return self._plain is None or self._since_plain >= _STALE or self._rest > 0
 
     @property
     def in_vain(self) -> bool:
@@ -59,9 +63,11 @@ class Pace:
 
     def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool) -> None:
         """A round with `drafted` nodes gave `tokens` in `seconds`; `tried` if looking for a draft cost some of them."""
+        self._since_plain = self._since_plain + 1 if tried else 0
         if self._plain is None:
             self._plain = seconds
-        elif drafted:
+        seconds = min(seconds, _MOST_SLOWER * self._plain * (1 + self._slope * drafted))
+        if drafted:
             slope = max(0.0, seconds / self._plain - 1) / drafted
             self._slope += _NEW * (slope - self._slope)
         elif not tried:

@@ -62,7 +62,7 @@ def answer(draft: AutoDraft, clock: Clock, right: int, slope: float = 0.3) -> in
 
 def test_a_draft_that_is_right_goes_on(clock: Clock) -> None:
     for free in (True, False):
-        assert answer(AutoDraft(Guess(), free=free), clock, right=4) > 3.8 * ROUNDS
+        assert answer(AutoDraft(Guess(), free=free), clock, right=4) > 3.6 * ROUNDS
 
 
 def test_a_free_draft_that_is_wrong_is_tried_again_in_the_same_answer(clock: Clock) -> None:
