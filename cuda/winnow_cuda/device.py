@@ -29,6 +29,9 @@ _SPARE_BYTES = 1 << 20  # the driver takes up to a millisecond for an allocation
 _CTYPES = {"i32": ctypes.c_int32, "f32": ctypes.c_float}
 
 
+_opening = threading.Lock()
+
+
 class DeviceError(Exception):
     """The driver refused a call; the message has its name and code."""
 
@@ -240,9 +243,14 @@ def binary_name(kernel: Kernel, capability: tuple[int, int]) -> str:
     return f"{kernel.name}-{hashlib.sha256(_sources() + text).hexdigest()[:24]}"
 
 
-@cache
 def open_device(ordinal: int = 0) -> Device:
     """The process's one `Device` of this number. DeviceError where there is none."""
+    with _opening:  # models load on several threads
+        return _opened(ordinal)
+
+
+@cache
+def _opened(ordinal: int) -> Device:
     try:
         driver = importlib.import_module("cuda.bindings.driver")
         (code,) = driver.cuInit(0)

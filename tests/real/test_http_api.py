@@ -112,7 +112,7 @@ def test_a_client_that_leaves_makes_room_for_the_next(url: str) -> None:
         next(answer.iter_bytes())
     started = time.perf_counter()
     post(url, LONG[:1] + LONG[3:], max_tokens=4)
-    assert time.perf_counter() - started < 15  # 4,000 tokens take a minute
+    assert time.perf_counter() - started < 40  # 4,000 tokens take over a minute
 
 
 def test_one_winnow_can_be_the_target_of_another(url: str) -> None:

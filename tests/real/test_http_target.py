@@ -59,8 +59,8 @@ def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -
     assert answer.finish == "cancelled"
     next_one = target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None)
     assert next_one.text
-    # All 2,000 tokens would take half a minute.
-    assert time.perf_counter() - started < 15
+    # All 2,000 tokens would take 36 s at the 56 tokens/s of an idle machine.
+    assert time.perf_counter() - started < 30
 
 
 def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str) -> None:

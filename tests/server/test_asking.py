@@ -33,6 +33,7 @@ MALFORMED: list[dict[str, Any]] = [
     {"position": {"line": -1, "character": 0}},
     {"range": {"start": START}},
     {"conversation": 5},
+    {"earlier": ["before"]},
     {"supersedes": "yes"},
     {"budget": {"tokens": 0}},
     {"budget": {"tokens": "many"}},
@@ -123,6 +124,18 @@ async def test_a_follow_up_sees_the_turns_before_it(client) -> None:
     alone = await client.ask(QUESTION, conversation=str(uuid.uuid4()))
     assert second["conversation"] == first["conversation"] != alone["conversation"]
     assert second["stats"]["promptTokens"] > first["stats"]["promptTokens"] == alone["stats"]["promptTokens"]
+
+
+async def test_turns_that_a_client_brings_take_the_place_of_those_the_server_remembers(client) -> None:
+    first = await client.ask(QUESTION)
+    turn = {"question": QUESTION, "answer": first["answer"]}
+    brought = await client.ask(QUESTION, conversation="brought", earlier=[turn])
+    remembered = await client.ask(QUESTION, conversation=first["conversation"])
+    third = await client.ask(QUESTION, conversation="brought")
+    forgotten = await client.ask(QUESTION, conversation="brought", earlier=[])
+    assert brought["stats"]["promptTokens"] == remembered["stats"]["promptTokens"]
+    assert third["stats"]["promptTokens"] > brought["stats"]["promptTokens"]
+    assert forgotten["stats"]["promptTokens"] == first["stats"]["promptTokens"]
 
 
 async def test_turns_that_do_not_fit_are_left_out_and_that_is_said(connect) -> None:

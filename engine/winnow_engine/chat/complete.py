@@ -42,7 +42,7 @@ def complete(
     on_text: TextSink,
     cancellation: Cancellation,
 ) -> Completion:
-    """Answer a conversation, whose prompt passes unchanged if it has at most `budget` tokens and fits the context.
+    """Answer a conversation, which passes unchanged if it fits the context and at most `budget` tokens may be cut.
 
     `limited` says whether `sampling.max_tokens` was asked for. System messages and the user's last one are never cut.
     Raises BudgetError if these alone do not fit, UnsupportedModelError if the target does not take such
@@ -55,11 +55,16 @@ def complete(
     original = target.chat_prompt(messages)
     room = target.context_limit - sampling.max_tokens
     prompt = original
-    if len(original) > min(budget, room):
+    if len(original) > room or (len(original) > budget and _cuttable(messages, target) > budget):
         prompt = _compressed(messages, min(budget, room), room, target, assistant.keys, cancellation)
     generation = target.generate(prompt, sampling, cancellation, on_text)
     cancellation.check()
     return Completion(generation, len(original))
+
+
+def _cuttable(messages: Sequence[Message], target: Target) -> int:
+    """The target's tokens of what may be cut."""
+    return target.count("\n".join(messages[number].content for number in compressible(messages)))
 
 
 def _compressed(

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from winnow_engine.asked import asked_of
 from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
-from winnow_engine.core import Cancellation, Progress, Question, Turn
+from winnow_engine.core import Cancellation, Question, Turn, ignore_progress
 from winnow_engine.index.store import content_key
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
@@ -33,7 +33,7 @@ class Compressor:
         """Have the drafter read what it has not read before, and score it. Raises CancelledError."""
         self._messages, self._passages = messages, passages(messages)
         self._workspace = Workspace(tuple(map(_file, self._passages)))
-        keys = cache.of(self._workspace, _ignore, cancellation)
+        keys = cache.of(self._workspace, ignore_progress, cancellation)
         asked = asked_of(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
         self._scores = fuse(asked, read_gate(cache.drafter.fusion)).total
         self._source = WorkspaceSource(self._workspace, keys.unit_tokens, cache.drafter.count)
@@ -89,7 +89,3 @@ def _file(passage: Passage) -> IndexedFile:
     return IndexedFile(
         passage.path, passage.local_path, data, content_key(passage.local_path, data), analyse(passage.local_path, data)
     )
-
-
-def _ignore(_: Progress) -> None:
-    """Nobody watches."""

@@ -90,7 +90,7 @@ class Drafter:
         found = profile_for(tensors, shape_of(header, 1), header.block_count)
         self.notice, self.fusion = (found.notice, found.fusion) if profile is None else (None, fusion_for(profile))
         profile = profile or found.profile
-        self._profile = profile
+        self._profile, self._gave_up = profile, False
         self.vocabulary = Vocabulary(Model(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)
         weights = replace(load_weights(path, header, profile.layers, profile.merge), readout=profile.readout)
@@ -99,6 +99,11 @@ class Drafter:
         # A device takes its batches one by one; a second thread prepares the next meanwhile.
         self._threads = threads or (physical_cores() if self._encoder.parallel else 2)
         self.identity = _identity(tensors, profile)
+
+    @property
+    def place(self) -> str:
+        """Where it works: `resident` on the GPU, or on the `cpu`, also once the GPU has been given up."""
+        return "cpu" if self._encoder.parallel or self._gave_up else "resident"
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
@@ -156,6 +161,7 @@ class Drafter:
         return asked, nulls
 
     def _notify(self, notice: str) -> None:
+        self._gave_up = True
         self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
 
     def _segments(self, files: Iterable[FileText], pending: dict[int, _Pending]) -> Iterator[Segment]:

@@ -96,6 +96,10 @@ class TargetOf(Protocol[P]):
         """Tokens of prompt and answer together that the model takes."""
 
     @property
+    def place(self) -> str:
+        """Where the model lives: `resident` on the GPU or there `on-demand`, on the `cpu`, or on a `server`."""
+
+    @property
     def host(self) -> str | None:
         """Where prompts are sent to if they leave this machine; None if they do not."""
 

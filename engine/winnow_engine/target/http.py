@@ -48,6 +48,7 @@ class HttpTarget:
     def __init__(self, address: Address, key: str | None, patience: Patience) -> None:
         """Use `open`, which also asks the server about its model."""
         self._address, self._key, self._patience = address, key, patience
+        self.place = "server"
         self.host = None if address.loopback else address.host
         self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
         self.context_known = False

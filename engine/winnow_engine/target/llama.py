@@ -7,14 +7,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+import llama_cpp
 
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.errors import TargetError
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
-from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.session import Session
+from winnow_engine.target.options import Place, TargetOptions
+from winnow_engine.target.parking import Parking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,34 +29,37 @@ class LlamaTarget:
 
     host: str | None = None
 
-    def __init__(self, owner: ThreadPoolExecutor, session: Session) -> None:
+    def __init__(self, owner: ThreadPoolExecutor, parking: Parking, place: Place) -> None:
         self._owner = owner
-        self._session = session
-        self.context_limit = session.context_limit
-        self.load_s = session.load_s
-        self._release = weakref.finalize(self, _release, owner, session)
+        self._parking = parking
+        self.place = place
+        self.context_limit = parking.context_limit
+        self.load_s = parking.load_s
+        self._release = weakref.finalize(self, _release, owner, parking)
 
     @classmethod
     def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
-        """Load a GGUF file; `load_s` tells how long it took.
+        """Load a GGUF file; `load_s` tells how long it took, `place` where it lives.
 
         Raises ModelNotFoundError, ModelDamagedError, or UnsupportedModelError if llama.cpp cannot run it.
         """
+        options = options or TargetOptions()
         owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-target")
         try:
-            session = owner.submit(Session, path, options or TargetOptions()).result()
+            parking = owner.submit(Parking, path, options).result()
         except BaseException:
             owner.shutdown()
             raise
-        return cls(owner, session)
+        on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
+        return cls(owner, parking, "cpu" if options.place == "resident" and not on_gpu else options.place)
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
-        return self._submit(self._session.count, text).result()
+        return self._submit(lambda: self._parking.session().count(text)).result()
 
     def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
         """The conversation as the model's own chat template puts it, up to where the answer starts."""
-        return self._submit(self._session.chat_prompt, messages).result()
+        return self._submit(lambda: self._parking.session().chat_prompt(messages)).result()
 
     def generate(
         self,
@@ -68,7 +73,7 @@ class LlamaTarget:
         assert len(prompt) > 0
         abort = AbortFlag()
         started = time.perf_counter()
-        answer = self._submit(self._session.generate, prompt, sampling, abort, on_text, progress, started)
+        answer = self._submit(self._generate, prompt, sampling, abort, on_text, progress, started)
         try:
             while not answer.done():
                 if cancellation.cancelled:
@@ -81,9 +86,24 @@ class LlamaTarget:
             raise
         return answer.result()
 
+    def park(self) -> None:
+        """Give the model's memory back, after a running request; the next one loads it again from the page cache."""
+        self._submit(self._parking.park).result()
+
+    @property
+    def parked(self) -> bool:
+        """Whether the model is not in memory just now."""
+        return self._parking.parked
+
     def close(self) -> None:
         """Free the model, after a running request. Also happens when the target is collected and at exit."""
         self._release()
+
+    def _generate(self, *request: Any) -> Generation:
+        try:
+            return self._parking.session().generate(*request)
+        finally:
+            self._parking.settle()
 
     def _submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         if not self._release.alive:
@@ -91,6 +111,6 @@ class LlamaTarget:
         return self._owner.submit(call, *args, **kwargs)
 
 
-def _release(owner: ThreadPoolExecutor, session: Session) -> None:
+def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:
     owner.shutdown()
-    session.close()
+    parking.park()

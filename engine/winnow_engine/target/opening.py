@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from winnow_engine.models.cache import locate
+from winnow_engine.residency import Wanted, decide, measure
 from winnow_engine.target.base import Target
 from winnow_engine.target.http import HttpTarget
 from winnow_engine.target.llama import LlamaTarget
@@ -23,3 +26,14 @@ def opener(name: str, options: TargetOptions | None = None, context_limit: int |
         return lambda: HttpTarget.open(address, context_limit)
     file = locate(name)
     return lambda: LlamaTarget.open(file, options)
+
+
+def placed(options: TargetOptions, wanted: Wanted, name: str, drafter: Path) -> TargetOptions:
+    """The options of a local target where it is `wanted`, or for `auto` where it fits beside the drafter.
+
+    Raises what `residency.measure` does. A target on a server is placed there already.
+    """
+    if is_url(name):
+        return options
+    place = decide(measure(drafter, locate(name), options.kv_type)).target if wanted == "auto" else wanted
+    return replace(options, place=place)

@@ -10,6 +10,7 @@ from winnow_engine.cores import physical_cores
 from winnow_engine.models.cache import locate
 
 KvType = Literal["f16", "q8_0", "q4_0"]
+Place = Literal["resident", "on-demand", "cpu"]
 DRAFTS = ("auto", "off", "lookup")
 
 
@@ -23,6 +24,9 @@ class TargetOptions:
 
     `draft` guesses tokens that the model verifies several at a time: `lookup` from prompt and answer, `auto` the same
     as far as it pays, a path by the model in that GGUF file, which must have the same vocabulary.
+
+    `place` is where the weights live: in the GPU's memory, if there is any, for good; only while a question is
+    answered, and in memory not at all between; or never on the GPU, whatever `n_gpu_layers` says.
     """
 
     kv_type: KvType = "f16"
@@ -30,10 +34,13 @@ class TargetOptions:
     n_gpu_layers: int | None = None
     n_ubatch: int = 512
     draft: str | Path = "auto"
+    place: Place = "resident"
 
     def __post_init__(self) -> None:
         if self.kv_type not in get_args(KvType):
             raise ValueError(f"kv_type must be one of {', '.join(get_args(KvType))}, not {self.kv_type!r}")
+        if self.place not in get_args(Place):
+            raise ValueError(f"place must be one of {', '.join(get_args(Place))}, not {self.place!r}")
         if self.n_threads is not None and self.n_threads < 1:
             raise ValueError(f"n_threads must be at least 1, not {self.n_threads}")
         if self.n_gpu_layers is not None and self.n_gpu_layers < 0:
@@ -42,6 +49,11 @@ class TargetOptions:
             raise ValueError(f"n_ubatch must be at least 1, not {self.n_ubatch}")
         if isinstance(self.draft, str) and self.draft not in DRAFTS:
             raise ValueError(f"draft must be one of {', '.join(DRAFTS)} or a Path, not {self.draft!r}")
+
+    @property
+    def gpu_layers(self) -> int | None:
+        """How many layers the GPU gets; None for all it can have."""
+        return 0 if self.place == "cpu" else self.n_gpu_layers
 
     @property
     def threads(self) -> int:

@@ -34,7 +34,7 @@ class Session:
         """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
         started = time.perf_counter()
         self._options = options
-        self._model = Model(path, n_gpu_layers=options.n_gpu_layers)
+        self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)

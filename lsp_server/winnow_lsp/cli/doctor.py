@@ -16,12 +16,14 @@ from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import WinnowError
+from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.index.store import default_path
-from winnow_engine.models.cache import FileState, default_directory, quick_state
+from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.residency import decide, measure
 from winnow_engine.target.base import Message, Sampling
 from winnow_engine.target.http import HttpTarget
+from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.remote.address import KEY_VARIABLE, parse
 from winnow_engine.target.selfcheck import check_build
 
@@ -56,7 +58,7 @@ def doctor(target: str | None) -> None:
 
 
 def _findings() -> Iterator[Finding]:
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (_processor, _blas, _gpu, _models, _build, _cache)
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (_processor, _blas, _gpu, _models, _residency, _build, _cache)
     for check in checks:
         yield from check()
 
@@ -102,6 +104,15 @@ def _build() -> Iterator[Finding]:
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
     yield Finding(result.ok, subject, result.detail, _INSTALL)
+
+
+def _residency() -> Iterator[Finding]:
+    """Where the default models would live, once they are there."""
+    try:
+        found = decide(measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions().kv_type))
+    except ModelError:
+        return  # that they are missing is said already
+    yield Finding(True, "residency", str(found))
 
 
 def _server(url: str) -> Iterator[Finding]:

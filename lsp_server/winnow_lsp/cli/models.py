@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -40,16 +40,17 @@ def list_models(as_json: bool) -> None:
 
 @models.command("pull")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-def pull_models(names: tuple[str, ...]) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line: each step, then each file.")
+def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """Download models into the cache; without NAME, the default drafter and target.
 
     An interrupted download continues where it stopped.
     """
     wanted = [registry.find(name) for name in names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)]
     for model in wanted:
-        with _progress() as sink:
+        with nullcontext(_JsonLines(model)) if as_json else _progress() as sink:
             file = pull(model, progress=sink)
-        click.echo(file)
+        click.echo(json.dumps({"model": model.name, "file": str(file)}) if as_json else file)
 
 
 @models.command("path")
@@ -120,3 +121,18 @@ class _Lines:
         if line != self._last:
             self._last = line
             click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)
+
+
+class _JsonLines:
+    """One JSON object on stdout when the stage changes, and one at every further percent."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._last = ("", 0)
+
+    def __call__(self, report: Progress) -> None:
+        line = (report.stage, 100 * report.done // report.total)
+        if line != self._last:
+            self._last = line
+            step = {"model": self._model.name, "stage": report.stage, "done": report.done, "total": report.total}
+            click.echo(json.dumps(step))

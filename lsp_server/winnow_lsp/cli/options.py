@@ -15,6 +15,7 @@ from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.residency import Wanted
 from winnow_engine.target.options import KvType, TargetOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -82,6 +83,13 @@ target_options = shared(
         default=TargetOptions().kv_type,
         show_default=True,
         help="How a local target stores keys and values.",
+    ),
+    click.option(
+        "--target-place",
+        type=click.Choice(get_args(Wanted)),
+        default="auto",
+        show_default=True,
+        help="Where a local target lives: on the GPU, there while it answers, on the CPU; auto: as memory allows.",
     ),
     click.option(
         "--draft",

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from winnow_engine.assistant import Stats
 from winnow_engine.core import Citation, Span
+from winnow_engine.ranking import Stats
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
@@ -46,6 +46,7 @@ def stats_line(stats: Stats) -> str:
     if stats.ttft_s is not None:
         parts.append(f"first token {stats.ttft_s:.2f} s ({stages})")
         parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s{_drafted(stats)}")
+        parts.extend([", ".join(f"{model} {place}" for model, place in stats.places.items())] if stats.places else [])
         parts.extend([f"answered by {stats.target_host}"] if stats.target_host else [])
     else:
         parts.append(stages)

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -82,7 +83,7 @@ def _serve_http(address: _Address, options: dict[str, Any]) -> int:
         raise click.UsageError(str(error)) from error
     target_opener(options)  # models that are not there must not wait for the first request
     locate(options["drafter"])
-    models = Models(options["drafter"], options["target"], options["kv_type"], options["target_context"])
+    models = Models(**{field.name: options[field.name] for field in fields(Models)})
     with closing(Store(default_path())) as store, _bound(*address):
         serve_http(models, store, options["budget"], *address, guard, _say_ready)
     return 0
@@ -99,7 +100,7 @@ def _bound(host: str, port: int) -> Iterator[None]:
 
 def _refuse_models(context: click.Context) -> None:
     """An option that would have no effect is an error."""
-    for name in ("drafter", "target", "target_context", "kv_type", "budget"):
+    for name in (*(field.name for field in fields(Models)), "budget"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --http; editors send it as a setting")

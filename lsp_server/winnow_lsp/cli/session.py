@@ -16,7 +16,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.store import CACHE_BYTES, Store, default_path
 from winnow_engine.models.cache import locate
 from winnow_engine.target.base import Target
-from winnow_engine.target.opening import opener
+from winnow_engine.target.opening import opener, placed
 from winnow_engine.target.options import TargetOptions, draft_of
 from winnow_engine.target.remote.address import sent_to
 
@@ -39,6 +39,7 @@ def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
 def target_opener(options: dict[str, Any]) -> Callable[[], Target]:
     """What opens the target among a command's options. Says so if prompts are going to another machine."""
     local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]))
+    local = placed(local, options["target_place"], options["target"], locate(options["drafter"]))
     opens = opener(options["target"], local, options["target_context"])
     if host := sent_to(options["target"]):
         click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)

@@ -17,7 +17,7 @@ from winnow_engine.index.store import CACHE_BYTES, Store
 from winnow_engine.loading import Loading
 from winnow_engine.models.cache import locate
 from winnow_engine.target.base import Target
-from winnow_engine.target.opening import opener
+from winnow_engine.target.opening import opener, placed
 from winnow_engine.target.options import TargetOptions, draft_of
 from winnow_engine.target.remote.address import sent_to
 from winnow_lsp.server.queue import Queue
@@ -104,6 +104,7 @@ class Engine:
     def _open_target(self) -> Target:
         models = self.models
         options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft))
+        options = placed(options, models.target_place, models.target, locate(models.drafter))
         return opener(models.target, options, models.target_context)()
 
     def _loadings(self) -> tuple[Loading[Any], ...]:

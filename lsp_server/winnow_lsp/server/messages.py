@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 from lsprotocol import types
 
+from winnow_engine.core import Turn
 from winnow_engine.questions import Topic
 
 T = TypeVar("T")
@@ -25,6 +26,7 @@ class AskParams:
     text_document: types.TextDocumentIdentifier | None = None
     range: types.Range | None = None
     conversation: str | None = None
+    earlier: tuple[Turn, ...] | None = None
     supersedes: bool = False
     budget_tokens: int | Literal["auto"] | None = None
     budget_ratio: float | None = None
@@ -39,6 +41,7 @@ class AskParams:
         at = _optional(fields, "range", _range)
         position = _optional(fields, "position", _position)
         problems = _optional(fields, "diagnostics", _list) or []
+        earlier = _optional(fields, "earlier", _list)
         return cls(
             question=_optional(fields, "question", _text) or "",
             about=_optional(fields, "about", _topic),
@@ -46,6 +49,7 @@ class AskParams:
             text_document=_optional(fields, "textDocument", _document),
             range=at or (types.Range(position, position) if position else None),
             conversation=_optional(fields, "conversation", _text),
+            earlier=None if earlier is None else tuple(map(_turn, earlier)),
             supersedes=_optional(fields, "supersedes", _flag) or False,
             budget_tokens=_optional(budget, "tokens", _tokens),
             budget_ratio=_optional(budget, "ratio", _number),
@@ -127,6 +131,11 @@ def _tokens(value: object, name: str) -> int | Literal["auto"]:
 
 def _number(value: object, name: str) -> float:
     return float(_expect((int, float), value, name, "a number"))  # type: ignore[arg-type]
+
+
+def _turn(value: object) -> Turn:
+    fields = _mapping(value, "earlier")
+    return Turn(_text(fields.get("question"), "earlier.question"), _text(fields.get("answer"), "earlier.answer"))
 
 
 def _token(value: object, name: str) -> types.ProgressToken:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from winnow_engine.assistant import Answer, Selection, Stats
+from winnow_engine.assistant import Answer
 from winnow_engine.core import Span
+from winnow_engine.ranking import Selection, Stats
 from winnow_lsp.server.folders import Folders
 
 
@@ -59,6 +60,7 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "draftedTokens": stats.drafted_tokens,
         "acceptedTokens": stats.accepted_tokens,
         "draft": stats.draft,
+        "places": dict(stats.places),
     }
     if stats.target_host is not None:
         document["targetHost"] = stats.target_host

@@ -9,11 +9,12 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from winnow_engine.core import Budget
 from winnow_engine.index.files import FileRules
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.residency import Wanted
 from winnow_engine.target.base import Sampling
 from winnow_engine.target.options import KvType, TargetOptions
 
@@ -96,6 +97,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Context of a target on a server in tokens; null: what it says, or 4,096.",
     ),
     Setting(
+        "targetPlace",
+        "auto",
+        _choice(*get_args(Wanted)),
+        "Where a local target lives: on the GPU, there while it answers, on the CPU; auto: as memory allows.",
+    ),
+    Setting(
         "kvType", TargetOptions().kv_type, _choice("f16", "q8_0", "q4_0"), "How the target stores keys and values."
     ),
     Setting(
@@ -133,6 +140,9 @@ SETTINGS: tuple[Setting, ...] = (
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
+_MODELS = ("drafter", "target", "kvType", "draft", "targetContext", "targetPlace")
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """Which models answer; equal ones are shared between clients."""
@@ -142,6 +152,7 @@ class Models:
     kv_type: KvType
     draft: str
     target_context: int | None = None
+    target_place: Wanted = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,9 @@ class Settings:
         tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
-            models=Models(*(values[name] for name in ("drafter", "target", "kvType", "draft", "targetContext"))),
+            models=Models(
+                *(values[name] for name in ("drafter", "target", "kvType", "draft", "targetContext", "targetPlace"))
+            ),
             budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),

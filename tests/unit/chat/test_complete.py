@@ -22,6 +22,9 @@ class WordTarget:
         self.context_limit = context_limit
         self.asked: list[tuple[list[Message], Sampling]] = []
 
+    def count(self, text: str) -> int:
+        return len(text.split())
+
     def chat_prompt(self, messages: Sequence[Message]) -> "Words":
         return Words(messages)
 
@@ -55,7 +58,8 @@ def test_a_short_conversation_passes_unchanged_and_needs_no_drafter() -> None:
 
 
 def test_the_last_question_is_never_cut_however_long() -> None:
-    messages, target = [Message("system", "word " * 400), Message("user", "hello " * 500)], WordTarget()
+    said = [Message("user", "hi"), Message("assistant", "hello " * 40)]
+    messages, target = [Message("system", "word " * 400), *said, Message("user", "hello " * 500)], WordTarget()
     run(target, messages)
     assert target.asked[0][0] == messages
 

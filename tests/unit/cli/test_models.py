@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import registry
+from winnow_lsp.cli import models as module
 from winnow_lsp.cli.models import models
 
 SMOL = registry.find("smollm2-135m")
@@ -86,6 +88,27 @@ def test_pull_of_what_is_there_prints_its_path(cache: Path) -> None:
     file = place_zeros(cache, SMOL.bytes)
 
     assert run("pull", SMOL.name).stdout == f"{file}\n"
+
+
+def test_pull_prints_json_for_scripts(cache: Path) -> None:
+    file = place_zeros(cache, SMOL.bytes)
+
+    assert json.loads(run("pull", "--json", SMOL.name).stdout) == {"model": SMOL.name, "file": str(file)}
+
+
+def test_pull_prints_a_json_line_for_each_percent(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pull(model: registry.Model, progress: ProgressSink) -> Path:
+        for done in range(0, 1001):
+            progress(Progress("smol from a mirror", done, 1000))
+        return cache / model.file
+
+    monkeypatch.setattr(module, "pull", pull)
+
+    steps = [json.loads(line) for line in run("pull", "--json", SMOL.name).stdout.splitlines()]
+
+    assert steps[0] == {"model": SMOL.name, "stage": "smol from a mirror", "done": 0, "total": 1000}
+    assert [step["done"] for step in steps[:-1]] == list(range(0, 1001, 10))
+    assert steps[-1] == {"model": SMOL.name, "file": str(cache / SMOL.file)}
 
 
 def test_pull_of_an_unknown_name_fetches_nothing(cache: Path) -> None:

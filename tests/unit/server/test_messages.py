@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+from winnow_engine.core import Turn
 from winnow_engine.questions import Topic
 from winnow_lsp.server.messages import AskParams
 
@@ -27,6 +28,10 @@ BAD_ASK: list[tuple[str, Any]] = [
     ("range", {"start": AT}),
     ("range", {"start": AT, "end": {"line": 3, "character": 3}}),
     ("conversation", 5),
+    ("earlier", {}),
+    ("earlier", ["before"]),
+    ("earlier", [{"question": "why?"}]),
+    ("earlier", [{"question": "why?", "answer": 5}]),
     ("supersedes", "yes"),
     ("supersedes", 1),
     ("budget", 2000),
@@ -56,6 +61,7 @@ def test_every_field_of_a_question_arrives() -> None:
             "textDocument": DOCUMENT,
             "range": RANGE,
             "conversation": "c1",
+            "earlier": [{"question": "who?", "answer": "you", "askedAt": 5}],
             "supersedes": True,
             "budget": {"tokens": 100, "ratio": 1},
             "partialResultToken": 0,
@@ -69,6 +75,7 @@ def test_every_field_of_a_question_arrives() -> None:
         text_document=types.TextDocumentIdentifier("file:///w/a.py"),
         range=types.Range(types.Position(1, 0), types.Position(3, 4)),
         conversation="c1",
+        earlier=(Turn("who?", "you"),),
         supersedes=True,
         budget_tokens=100,
         budget_ratio=1.0,
@@ -101,6 +108,7 @@ def test_null_is_as_good_as_nothing() -> None:
         "position",
         "range",
         "conversation",
+        "earlier",
         "supersedes",
         "budget",
         "about",

@@ -19,6 +19,7 @@ CHANGED = {
     "drafter": "smollm2-135m",
     "target": "/models/own.gguf",
     "targetContext": 8192,
+    "targetPlace": "on-demand",
     "kvType": "q8_0",
     "draft": "lookup",
     "budget.tokens": 5,
@@ -39,6 +40,7 @@ BAD: dict[str, list[Any]] = {
     "drafter": ["", "  ", 5, None, ["a"]],
     "target": [True],
     "targetContext": [0, "8k"],
+    "targetPlace": ["gpu", None],
     "kvType": ["f64", 16, None, []],
     "draft": ["", 5, None],
     "budget.tokens": [0, -1, 1.5, True, "5", None],
@@ -104,7 +106,7 @@ def test_each_setting_changes_something(name: str) -> None:
 def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
-    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192)
+    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand")
     assert settings.budget == Budget(5, 0.25, 0)
     assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
     assert settings.rules == FileRules(9, ("*.py",), ("/docs",))

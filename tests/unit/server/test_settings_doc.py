@@ -1,13 +1,40 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from winnow_lsp.server.settings import SECTION, SETTINGS
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
+ROOT = Path(__file__).parents[3]
+DOCUMENT = ROOT / "docs" / "settings.md"
+EXTENSION = ROOT / "vscode-extension" / "package.json"
+OF_THE_EXTENSION = ("winnow.server.", "winnow.spans.", "winnow.trace.")
 ROW = re.compile(rf"\| `{SECTION}\.([\w.]+)` \| (.*) \| (.*) \| `(.*)` \|")
 
 
 def test_every_setting_is_documented_as_it_is() -> None:
     rows = [match.groups() for match in map(ROW.fullmatch, DOCUMENT.read_text().splitlines()) if match]
     assert rows == [(s.name, s.meaning, s.rule.words, json.dumps(s.default)) for s in SETTINGS]
+
+
+def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() -> None:
+    properties = _properties()
+    servers = {name: setting for name, setting in properties.items() if not name.startswith(OF_THE_EXTENSION)}
+    assert list(servers) == [f"{SECTION}.{s.name}" for s in SETTINGS]
+    for setting in SETTINGS:
+        found = servers[f"{SECTION}.{setting.name}"]
+        assert found.pop("scope") in ("window", "machine-overridable")
+        assert found == {**setting.rule.schema, "default": setting.default, "markdownDescription": setting.meaning}
+
+
+def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
+    guide = (ROOT / "docs" / "editors" / "vscode.md").read_text()
+    rows = dict(re.findall(r"^\| `(winnow\.[\w.]+)` \| .* \| `(.*)` \|$", guide, re.MULTILINE))
+    own = {name: s["default"] for name, s in _properties().items() if name.startswith(OF_THE_EXTENSION)}
+    assert rows == {name: json.dumps(default) for name, default in own.items()}
+
+
+def _properties() -> dict[str, Any]:
+    package = json.loads(EXTENSION.read_text())
+    properties: dict[str, Any] = package["contributes"]["configuration"]["properties"]
+    return properties

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from winnow_engine.assistant import Answer, Selection
+from winnow_engine.assistant import Answer
 from winnow_engine.core import Budget, Cancellation, Question, Turn
 from winnow_engine.questions import ask_about
+from winnow_engine.ranking import Selection
 from winnow_lsp.server.deltas import Deltas
 from winnow_lsp.server.errors import parsing, protocol_errors, superseded
 from winnow_lsp.server.messages import ASK, SPANS, AskParams
@@ -51,6 +52,8 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
+                if params.earlier is not None:
+                    server.conversations[conversation] = list(params.earlier)
                 earlier = tuple(server.conversations.get(conversation, ()))
                 seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
                 sources, assistant, sampling = server.sources(folders), engine.assistant(), server.settings.sampling

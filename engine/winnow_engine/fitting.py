@@ -1,0 +1,68 @@
+"""A selection and its prompt, made to fit the target's context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from winnow_engine.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
+from winnow_engine.core import Budget
+from winnow_engine.errors import BudgetError
+from winnow_engine.prompt import build_messages, continued_messages, with_latest_turns
+from winnow_engine.ranking import Ranked, Selection
+from winnow_engine.target.base import Message, Prompt, Sampling, Target
+
+Fitted = tuple[Selection, list[Message], Prompt]
+"""What the target sees, as messages and as tokens."""
+
+
+def continued(
+    conversation: Conversation | None, ranked: Ranked, budget: Budget, target: Target, sampling: Sampling
+) -> Fitted | None:
+    """The last prompt with what this question adds; None if it does not follow that prompt, or outgrows a limit."""
+    question = ranked.question
+    if conversation is None or not conversation.goes_on(question, ranked.workspace):
+        return None
+    if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
+        return None
+    wanted = ranked.tokens(budget)
+    selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
+    new = conversation.unseen(selection.spans)
+    spans = conversation.with_spans(new)
+    messages = continued_messages(conversation.messages, ranked.workspace, new, question)
+    prompt = target.chat_prompt(messages)
+    if is_too_long(spans, wanted) or len(prompt) + sampling.max_tokens > target.context_limit:
+        return None
+    stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
+    notices = selection.notices if selection.spans else ()  # there is code, if not for this question
+    return replace(selection, spans=spans, stats=stats, notices=notices), messages, prompt
+
+
+def fitted(ranked: Ranked, budget: Budget, target: Target, sampling: Sampling) -> Fitted:
+    """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both.
+
+    BudgetError if it does not hold the question alone.
+    """
+    wanted = tokens = ranked.tokens(budget)
+    asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
+    forgotten = len(ranked.question.earlier) - len(asked.earlier)
+    room = target.context_limit - sampling.max_tokens
+    while tokens >= min(wanted, LEAST_BUDGET):
+        selection = ranked.select(tokens)
+        messages = build_messages(selection.workspace, selection.spans, asked)
+        prompt = target.chat_prompt(messages)
+        if len(prompt) <= room:
+            notices = [*selection.notices]
+            if tokens < wanted:
+                limit = f"the target's context of {target.context_limit:,}"
+                notices.append(f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}")
+            if forgotten:
+                turns = "turn was" if forgotten == 1 else "turns were"
+                notices.append(f"{forgotten} earlier {turns} left out to fit {budget.earlier_tokens:,} tokens of them")
+            return replace(selection, notices=tuple(notices)), messages, prompt
+        if not tokens:
+            break
+        tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0
+    raise BudgetError(
+        f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
+        f"{sampling.max_tokens:,}: shorten the question or selection, or ask for a shorter answer"
+    )

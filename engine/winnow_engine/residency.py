@@ -1,0 +1,116 @@
+"""Where drafter and target live: on the GPU for good, there while they work, or on the CPU.
+
+`decide` is the policy, from numbers alone; `measure` finds the numbers of this machine and these models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import llama_cpp
+
+from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.target.options import KvType, Place
+
+Wanted = Literal["auto", "resident", "on-demand", "cpu"]
+
+# What is left to the desktop and to what these estimates miss.
+_RESERVE_BYTES = 512 << 20
+# Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
+_DRAFTER_WORK_BYTES = 1 << 30
+_TARGET_WORK_BYTES = 512 << 20
+# Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`target/session.py` steps by 4,096).
+_CONTEXT_TOKENS = 12_288
+# Blocks of 32 values: 32 bytes and a scale of two, 16 bytes and a scale of two.
+_BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the GPU has and the models need, in bytes. `free` is None without a GPU, for the reason in `why`.
+
+    `drafter` is its weights, `drafter_work` what it takes besides while it works. `offload` says whether this build
+    of llama.cpp can use a GPU.
+    """
+
+    free: int | None
+    why: str
+    drafter: int
+    drafter_work: int
+    target: int
+    offload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """Where each model lives, and why in words."""
+
+    drafter: Place
+    target: Place
+    reason: str
+
+    def __str__(self) -> str:
+        return f"drafter {self.drafter}, target {self.target}: {self.reason}"
+
+
+def decide(memory: Memory) -> Residency:
+    """The fastest arrangement that fits. The drafter goes first: without it every question waits for minutes.
+
+    A target on demand gives its memory back after each answer, so that the drafter has room to work. A drafter whose
+    weights do not fit goes over to the CPU by itself.
+    """
+    if memory.free is None:
+        return Residency("cpu", "cpu", memory.why)
+    free, has = memory.free - _RESERVE_BYTES, f"{memory.free / 1e9:.1f} GB free"
+    if memory.drafter > free:
+        target: Place = "resident" if memory.offload and memory.target <= free else "cpu"
+        return Residency("cpu", target, f"{has}, not enough for the drafter")
+    if not memory.offload:
+        return Residency("resident", "cpu", f"{has}, but this build of llama.cpp has no GPU support")
+    if memory.drafter + memory.drafter_work + memory.target <= free:
+        return Residency("resident", "resident", f"{has}, enough for both")
+    if memory.drafter + memory.target <= free:
+        return Residency("resident", "on-demand", f"{has}, enough for both but not while the drafter works")
+    return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
+
+
+def measure(drafter: Path, target: Path, kv_type: KvType) -> Memory:
+    """This machine and these models. Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+    (free, why), header = _free_bytes(), read_header(target)
+    return Memory(
+        free=free,
+        why=why,
+        drafter=drafter.stat().st_size,
+        drafter_work=_DRAFTER_WORK_BYTES,
+        target=target.stat().st_size + kv_bytes(header, kv_type) + _TARGET_WORK_BYTES,
+        offload=bool(llama_cpp.llama_supports_gpu_offload()),
+    )
+
+
+def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS) -> int:
+    """Keys and values of so many tokens. Metadata that is missing counts as 0: a recurrent model keeps none."""
+
+    def of(name: str, default: int = 0) -> int:
+        value = header.values.get(f"{header.architecture}.{name}", default)
+        return value if isinstance(value, int) else default
+
+    heads = of("attention.head_count")
+    width = of("attention.key_length", of("embedding_length") // heads if heads else 0)
+    values = 2 * header.block_count * of("attention.head_count_kv", heads) * width * tokens
+    return int(values * _BYTES_A_VALUE[kv_type])
+
+
+def _free_bytes() -> tuple[int | None, str]:
+    found = availability()
+    if not found.usable:
+        return None, found.reason
+    try:
+        device = open_device()
+        with device.lock:  # the drafter opens on a thread of its own
+            device.activate()
+            return device.free_memory(), found.reason
+    except DeviceError as error:
+        return None, str(error)

@@ -1,0 +1,41 @@
+"""A session that can be parked: its memory given back, and the model loaded again when it is next needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.session import Session
+
+
+class Parking:
+    """Holds a target's session, which only the owner thread may touch. Loading again reads the page cache."""
+
+    def __init__(self, path: Path, options: TargetOptions) -> None:
+        """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
+        self._path, self._options = path, options
+        self._session: Session | None = Session(path, options)
+        self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
+        self.settle()
+
+    @property
+    def parked(self) -> bool:
+        """Whether the model is not in memory."""
+        return self._session is None
+
+    def session(self) -> Session:
+        """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
+        if self._session is None:
+            self._session = Session(self._path, self._options)
+        return self._session
+
+    def settle(self) -> None:
+        """A question has been answered: park a model that is there on demand."""
+        if self._options.place == "on-demand":
+            self.park()
+
+    def park(self) -> None:
+        """Free the context and the model."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            session.close()

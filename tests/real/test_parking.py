@@ -1,0 +1,70 @@
+"""A target that is in memory only while it answers, on real weights."""
+
+import gc
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.target.base import Generation, Message, Sampling
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import KvType, TargetOptions
+
+pytestmark = pytest.mark.real_weights
+
+QUESTION = [Message("user", "Write the numbers from 1 to 30, one a line.")]
+
+
+def ask(target: LlamaTarget) -> Generation:
+    return target.generate(target.chat_prompt(QUESTION), Sampling(max_tokens=12), Cancellation(), lambda _: None)
+
+
+def test_parked_and_loaded_again_it_gives_the_same_answer_and_its_memory_back(qwen_small: Path) -> None:
+    def mapped() -> bool:
+        return any(qwen_small.name in one.path for one in psutil.Process().memory_maps())
+
+    with closing(LlamaTarget.open(qwen_small)) as target:
+        first = ask(target)
+        assert (target.place, target.parked, mapped()) == ("cpu", False, True)
+        assert ask(target).reused_tokens > 0
+        target.park()
+        gc.collect()
+        assert (target.parked, mapped()) == (True, False)
+        again = ask(target)
+        assert (again.text, again.reused_tokens, target.parked) == (first.text, 0, False)
+
+
+def test_on_demand_it_is_there_only_for_the_answer(smollm2: Path) -> None:
+    with closing(LlamaTarget.open(smollm2)) as resident:
+        expected = ask(resident).text
+    with closing(LlamaTarget.open(smollm2, TargetOptions(place="on-demand"))) as target:
+        assert (target.place, target.parked) == ("on-demand", True)
+        for _ in range(3):
+            assert ask(target).text == expected
+            assert target.parked
+        cancellation = Cancellation()
+        cancellation.cancel()
+        prompt = target.chat_prompt(QUESTION)
+        assert target.generate(prompt, Sampling(), cancellation, lambda _: None).finish == "cancelled"
+        assert target.parked
+
+
+def test_a_file_that_is_gone_when_it_is_needed_again_is_named(smollm2: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(smollm2.read_bytes())
+    with closing(LlamaTarget.open(copy, TargetOptions(place="on-demand"))) as target:
+        copy.unlink()
+        with pytest.raises(ModelNotFoundError, match="copy"):
+            ask(target)
+
+
+@pytest.mark.parametrize("kv_type", ["q8_0", "q4_0"])
+def test_quantised_keys_and_values_decode(smollm2: Path, kv_type: KvType) -> None:
+    """SmolLM2's heads have 64 values, two blocks of 32; q4_0 costs so small a model its sense, so length is checked."""
+    with closing(LlamaTarget.open(smollm2, TargetOptions(kv_type=kv_type))) as target:
+        answer = ask(target)
+    assert answer.finish in ("length", "eos")
+    assert answer.text.strip()

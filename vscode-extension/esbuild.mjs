@@ -1,0 +1,41 @@
+// Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences.
+import { writeFileSync } from 'node:fs';
+import { build, context } from 'esbuild';
+import { notices } from './notices.mjs';
+
+const shared = { bundle: true, minify: true, sourcemap: true, logLevel: 'warning', legalComments: 'none', metafile: true };
+const extension = {
+  ...shared,
+  entryPoints: ['src/extension.ts'],
+  outfile: 'dist/extension.js',
+  platform: 'node',
+  format: 'cjs',
+  target: 'node22',
+  external: ['vscode'],
+};
+const view = {
+  ...shared,
+  entryPoints: { ask: 'src/ask/webview/main.ts' },
+  outdir: 'dist',
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2022',
+};
+
+/** Suites for the extension host, in dist/test. */
+const suites = {
+  ...extension,
+  entryPoints: ['main', 'multiroot', 'untrusted'].map((name) => `test/e2e/${name}.ts`),
+  outfile: undefined,
+  outdir: 'dist/test',
+  outExtension: { '.js': '.cjs' },
+  minify: false,
+  external: ['vscode', 'mocha'],
+};
+
+if (process.argv.includes('--watch')) {
+  for (const options of [extension, view]) await (await context(options)).watch();
+} else {
+  const built = await Promise.all([build(extension), build(view), build(suites)]);
+  writeFileSync('dist/third-party.txt', notices(built.slice(0, 2).map(({ metafile }) => metafile)));
+}

@@ -1,0 +1,104 @@
+import type { HostMessage, PageMessage } from '../contract';
+import { Actions } from './actions';
+import { Announcer } from './announcer';
+import { h } from './dom';
+import { Frames } from './frames';
+import { narrate } from './narration';
+import { Banner } from './parts/banner';
+import { Composer } from './parts/composer';
+import { Header } from './parts/header';
+import { HistoryList } from './parts/history';
+import { Log } from './parts/log';
+import { Welcome } from './parts/welcome';
+import { EMPTY, reduce, type PageEvent, type PageState } from './state';
+
+/** What VS Code gives to the script of a webview. */
+export interface Host {
+  postMessage(message: PageMessage): void;
+  getState(): unknown;
+  setState(state: Kept): void;
+}
+
+/** What a page leaves behind for the next one, when the view is hidden and shown again. */
+interface Kept {
+  shown?: string;
+  draft: string;
+  withoutFile: boolean;
+}
+
+/** The page: holds the state, and draws it at most once per frame. */
+export class App {
+  state: PageState;
+  readonly composer = new Composer();
+  readonly announcer: Announcer;
+  private readonly header = new Header();
+  private readonly banner = new Banner();
+  private readonly welcome = new Welcome();
+  private readonly history = new HistoryList();
+  private readonly log = new Log(this.welcome.element);
+  private readonly frames = new Frames(() => { this.draw(); });
+
+  constructor(private readonly host: Host, body: HTMLElement) {
+    const live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
+    this.announcer = new Announcer(live);
+    const { draft, ...kept } = restored(host.getState());
+    this.state = { ...EMPTY, ...kept };
+    this.composer.write(draft);
+    this.log.element.append(this.history.element);
+    body.append(this.header.element, this.log.element, this.banner.element, this.composer.element, live);
+    new Actions(this, body);
+    this.composer.box.addEventListener('input', () => { this.keep(); });
+    this.draw();
+  }
+
+  /** A message of the extension. */
+  receive(message: HostMessage): void {
+    this.dispatch(message);
+    if (message.type === 'focus' && message.text !== undefined) this.composer.write(message.text);
+    if (message.type === 'focus' || message.type === 'new') this.composer.focus();
+  }
+
+  dispatch(event: PageEvent): void {
+    const before = this.state;
+    this.state = reduce(before, event);
+    narrate(before, this.state, event, this.announcer);
+    this.frames.want();
+  }
+
+  /** Draw now, for what is to be focused next. */
+  drawNow(event: PageEvent): void {
+    this.dispatch(event);
+    this.draw();
+  }
+
+  tell(message: PageMessage): void {
+    this.host.postMessage(message);
+  }
+
+  focusHistory(open: boolean): void {
+    this.drawNow({ type: 'history-open', open });
+    if (open) this.history.focus();
+    else this.header.focus();
+  }
+
+  keep(): void {
+    const { shown, withoutFile } = this.state;
+    this.host.setState({ draft: this.composer.box.value, withoutFile, ...(shown !== undefined && { shown }) });
+  }
+
+  private draw(): void {
+    const { state } = this;
+    this.header.update(state);
+    this.welcome.update(state);
+    this.history.update(state);
+    this.log.update(state);
+    this.banner.update(state);
+    this.composer.update(state);
+    this.keep();
+  }
+}
+
+function restored(kept: unknown): Kept {
+  const { shown, draft, withoutFile } = (kept ?? {}) as Partial<Kept>;
+  return { draft: draft ?? '', withoutFile: withoutFile ?? false, ...(shown !== undefined && { shown }) };
+}

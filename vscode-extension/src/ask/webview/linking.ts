@@ -1,0 +1,62 @@
+import type { Location } from '../contract';
+import { h } from './dom';
+import { locate, segments, webAddress, type Openable } from './places';
+
+const targets = new WeakMap<Element, Location>();
+
+/** A link that opens lines in the editor. Its `href` leads nowhere: what it opens is kept beside the page. */
+export function placeLink(location: Location, ...children: (Node | string)[]): HTMLAnchorElement {
+  const link = h('a', { href: '#', class: 'place', 'data-action': 'open' }, ...children);
+  targets.set(link, location);
+  return link;
+}
+
+export function targetOf(link: Element): Location | undefined {
+  return targets.get(link);
+}
+
+/** Turn what an answer's text names into links: code spans, `path:line` in prose, and Markdown's own links. */
+export function linkPlaces(answer: Element, openable: Openable): void {
+  for (const span of answer.querySelectorAll('[data-href]')) linkTarget(span, openable);
+  for (const code of answer.querySelectorAll(':not(pre) > code')) linkCode(code, openable);
+  for (const text of proseIn(answer)) linkText(text, openable);
+}
+
+function linkTarget(span: Element, openable: Openable): void {
+  const href = span.getAttribute('data-href') ?? '';
+  const location = locate(href, openable);
+  const address = webAddress(href);
+  if (location) span.replaceWith(placeLink(location, ...span.childNodes));
+  else if (address !== undefined) span.replaceWith(webLink(address, [...span.childNodes]));
+}
+
+/** A web link always says where it leads: its text was chosen by a model that may have read hostile code. */
+function webLink(address: string, label: Node[]): HTMLAnchorElement {
+  const shown = label.map((node) => node.textContent).join('');
+  const tail = shown === address || `${shown}/` === address ? '' : ` (${address})`;
+  return h('a', { href: '#', class: 'web', 'data-action': 'browse', 'data-address': address }, ...label, tail);
+}
+
+function linkCode(code: Element, openable: Openable): void {
+  if (code.closest('a')) return;
+  const location = locate(code.textContent, openable);
+  if (!location) return;
+  const link = placeLink(location);
+  code.replaceWith(link);
+  link.append(code);
+}
+
+function proseIn(answer: Element): Text[] {
+  const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
+  const found: Text[] = [];
+  while (walker.nextNode())
+    if (walker.currentNode instanceof Text && !walker.currentNode.parentElement?.closest('a, code, pre, .code-bar'))
+      found.push(walker.currentNode);
+  return found;
+}
+
+function linkText(text: Text, { links }: Openable): void {
+  const parts = segments(text.data, links);
+  if (!parts.some((part) => part.location)) return;
+  text.replaceWith(...parts.map((part) => (part.location ? placeLink(part.location, part.text) : part.text)));
+}

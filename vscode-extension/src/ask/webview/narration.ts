@@ -1,0 +1,46 @@
+import type { Announcer } from './announcer';
+import type { PageEvent, PageState } from './state';
+
+/** What a screen reader is told as the state changes: stages, the answer in pieces, and how it ended. */
+export function narrate(before: PageState, after: PageState, event: PageEvent, announcer: Announcer): void {
+  switch (event.type) {
+    case 'started':
+      announcer.say('Asked.');
+      break;
+    case 'progress':
+      if (event.message && stage(event.message) !== stage(before.running?.progress ?? '')) announcer.add(`${event.message}.`);
+      break;
+    case 'delta':
+      announcer.add(freshParagraphs(before.running?.answer ?? '', after.running?.answer ?? ''));
+      break;
+    case 'finished':
+      announcer.say(ending(before.running?.answer ?? '', event.exchange));
+      break;
+    case 'readiness':
+      if (event.readiness && event.readiness.message !== before.readiness?.message) announcer.add(event.readiness.message);
+      break;
+    default:
+      break;
+  }
+}
+
+/** A message without its figures: `reading 512 of 2,900 tokens` is said once, not with every figure. */
+function stage(message: string): string {
+  return message.replace(/\d[\d,]*/g, '');
+}
+
+/** Paragraphs that are complete in `after` and were not in `before`. */
+function freshParagraphs(before: string, after: string): string {
+  return after.slice(wholePart(before), wholePart(after)).trim();
+}
+
+function wholePart(text: string): number {
+  return text.lastIndexOf('\n\n') + 1;
+}
+
+function ending(said: string, { outcome, answer, error, links }: Extract<PageEvent, { type: 'finished' }>['exchange']): string {
+  if (outcome === 'failed') return `Failed: ${error ?? ''}`;
+  if (outcome === 'cancelled') return 'Stopped.';
+  const sources = links.length === 1 ? '1 source' : `${links.length} sources`;
+  return `${answer.slice(wholePart(said)).trim()} End of the answer, ${sources}.`;
+}

@@ -1,0 +1,31 @@
+import type { Readiness } from '../../contract';
+import { h, prose, svg } from '../dom';
+import { progressShare } from '../figures';
+import type { PageState } from '../state';
+
+/** Why questions wait, above the question box: with how far it is, and what the user can do. */
+export class Banner {
+  readonly element = h('section', { class: 'banner', 'aria-label': 'Server', hidden: '' });
+  private shown = '';
+
+  /** While a question waits, its own progress says why. */
+  update({ readiness: now, running }: PageState): void {
+    this.show(running && now?.blocked !== true ? undefined : now);
+  }
+
+  private show(readiness: Readiness | undefined): void {
+    const now = JSON.stringify(readiness ?? null);
+    if (now === this.shown) return;
+    this.shown = now;
+    this.element.hidden = readiness === undefined;
+    if (readiness) this.element.replaceChildren(...content(readiness));
+    this.element.className = `banner ${readiness?.severity ?? ''}`;
+  }
+}
+
+function content({ severity, message, actions }: Readiness): Node[] {
+  const share = progressShare(message);
+  const bar = share === undefined ? [] : [h('progress', { value: String(share), max: '1', 'aria-label': message })];
+  const buttons = actions.map(({ label }, index) => h('button', { type: 'button', class: 'text', 'data-action': 'act', 'data-index': String(index) }, label));
+  return [svg(severity), h('div', {}, h('p', {}, ...prose(message)), ...bar, ...(buttons.length ? [h('p', { class: 'buttons' }, ...buttons)] : []))];
+}

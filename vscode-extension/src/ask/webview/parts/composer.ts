@@ -1,0 +1,82 @@
+import { h, iconButton, svg } from '../dom';
+import { fileOf, placeKey, shownExchanges, type PageState } from '../state';
+
+/** The question box, with what the question is about as chips above it. */
+export class Composer {
+  readonly box = h('textarea', { rows: '1', 'aria-label': 'Question', spellcheck: 'true' });
+  private readonly chips = h('ul', { class: 'chips', 'aria-label': 'What the question is about' });
+  private readonly send = iconButton('send', 'Ask (Enter)', 'send');
+  private readonly stop = iconButton('stop', 'Stop the answer (Escape)', 'stop');
+  readonly element = h('form', { class: 'composer', 'aria-label': 'Ask' }, this.chips, h('div', { class: 'box' }, this.box, this.send, this.stop));
+  private shownChips: string | undefined;
+
+  constructor() {
+    this.box.addEventListener('input', () => { this.enable(); });
+  }
+
+  update(state: PageState): void {
+    const busy = state.running !== undefined;
+    const focused = document.activeElement;
+    this.stop.hidden = !busy;
+    this.send.hidden = busy;
+    if (focused instanceof HTMLElement && focused.hidden && this.element.contains(focused)) this.box.focus();
+    this.box.placeholder = shownExchanges(state).length > 0 ? 'Ask a follow-up' : 'Ask about this repository';
+    this.send.dataset.blocked = String(state.readiness?.blocked === true);
+    this.enable();
+    this.updateChips(state);
+  }
+
+  get text(): string {
+    return this.box.value.trim();
+  }
+
+  write(text: string): void {
+    this.box.value = text;
+    this.enable();
+  }
+
+  focus(): void {
+    this.box.focus();
+    this.box.setSelectionRange(this.box.value.length, this.box.value.length);
+  }
+
+  private enable(): void {
+    this.send.disabled = this.text === '' || this.send.dataset.blocked === 'true';
+  }
+
+  private updateChips(state: PageState): void {
+    const now = JSON.stringify([state.place, state.withoutFile, state.withoutSelection]);
+    if (now === this.shownChips) return;
+    this.shownChips = now;
+    const focused = this.chips.contains(document.activeElement);
+    this.chips.replaceChildren(...chips(state));
+    if (focused) this.box.focus();
+  }
+}
+
+function chips(state: PageState): Node[] {
+  const { place, withoutFile } = state;
+  if (!place) return [];
+  const file = fileOf(place).label;
+  const name = file.split('/').at(-1) ?? file;
+  if (withoutFile) return [h('li', {}, added('file', name, `Ask about ${file}`))];
+  const whole = kept('file', name, file);
+  return place.range ? [whole, selection(state, place.range)] : [whole];
+}
+
+function selection({ place, withoutSelection }: PageState, { start, end }: { start: { line: number }; end: { line: number; character: number } }): Node {
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  const name = last === start.line + 1 ? `line ${last}` : `lines ${start.line + 1}–${last}`;
+  const without = place !== undefined && withoutSelection === placeKey(place);
+  return without ? h('li', {}, added('selection', name, `Ask about ${name}`)) : kept('selection', name, `Selection: ${name}`);
+}
+
+function kept(part: 'file' | 'selection', name: string, title: string): Node {
+  const drop = iconButton('close', `Leave out ${name}`, 'drop');
+  drop.dataset.part = part;
+  return h('li', { class: 'chip', title }, svg(part), h('span', {}, name), drop);
+}
+
+function added(part: 'file' | 'selection', name: string, title: string): Node {
+  return h('button', { type: 'button', class: 'chip off', title, 'data-action': 'add', 'data-part': part }, svg('add'), h('span', {}, name));
+}

@@ -1,0 +1,28 @@
+import { h, iconButton } from '../dom';
+import { shownExchanges, shownRunning, type PageState } from '../state';
+
+/** The conversation's title, and the way to the history. The button for a new conversation is in the view's own title. */
+export class Header {
+  private readonly title = h('h1');
+  private readonly back = iconButton('back', 'Back to the conversation', 'close-history');
+  private readonly history = iconButton('history', 'History', 'open-history');
+  readonly element = h('header', {}, this.back, this.title, this.history);
+
+  update(state: PageState): void {
+    const title = titleOf(state);
+    this.title.textContent = title;
+    this.title.title = title;
+    this.back.hidden = !state.historyOpen;
+    this.history.hidden = state.historyOpen || state.exchanges.length === 0;
+    this.element.hidden = this.back.hidden && this.history.hidden;
+  }
+
+  focus(): void {
+    (this.back.hidden ? this.history : this.back).focus();
+  }
+}
+
+function titleOf(state: PageState): string {
+  if (state.historyOpen) return 'History';
+  return shownExchanges(state)[0]?.question ?? shownRunning(state)?.question ?? 'New conversation';
+}

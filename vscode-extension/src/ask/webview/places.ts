@@ -1,0 +1,83 @@
+import type { CitationLink, Location, SpanInfo } from '../contract';
+
+/** What links in an answer may open: lines that the server checked, and kept code by its name. */
+export interface Openable {
+  links: readonly CitationLink[];
+  spans: readonly SpanInfo[];
+}
+
+/** A piece of text, with the lines it opens if it names some. */
+export interface Segment {
+  text: string;
+  location?: Location;
+}
+
+const LINES = String.raw`(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?|#L(\d{1,7})(?:-L?(\d{1,7}))?)`;
+const WHOLE = new RegExp(String.raw`^([^\s:#]+)${LINES}$`);
+const NUMBERS = new RegExp(LINES, 'g');
+/** What ends a path in prose, to its left. */
+const EDGE = /[\s:`'"()<>,*#]/;
+const LONGEST_PATH = 260;
+const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
+
+/** The lines that a code span, or a link's target, names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
+export function locate(text: string, openable: Openable): Location | undefined {
+  return byPlace(text, openable.links) ?? byName(text, openable);
+}
+
+/** Text cut where it names cited lines; all of it together is the text. */
+export function segments(text: string, links: readonly CitationLink[]): Segment[] {
+  const found: Segment[] = [];
+  let end = 0;
+  for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
+    const start = pathStart(text, index);
+    const place = text.slice(start, index + numbers.length);
+    const location = byPlace(place, links);
+    if (!location || start < end) continue;
+    found.push({ text: text.slice(end, start) }, { text: place, location });
+    end = index + numbers.length;
+  }
+  return [...found, { text: text.slice(end) }].filter((segment) => segment.text !== '');
+}
+
+/** Where the path that ends before `end` begins. One expression for all would take quadratic time. */
+function pathStart(text: string, end: number): number {
+  let start = end;
+  while (start > 0 && end - start < LONGEST_PATH && !EDGE.test(text.charAt(start - 1))) start -= 1;
+  return start;
+}
+
+/** A web address that may be shown to the user to open; nothing else leaves the view. */
+export function webAddress(href: string): string | undefined {
+  if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return undefined;
+  return new URL(href).href;
+}
+
+function byPlace(text: string, links: readonly CitationLink[]): Location | undefined {
+  const match = WHOLE.exec(text.trim());
+  if (!match?.[1]) return undefined;
+  const path = match[1].replaceAll('\\', '/').replace(/^\.\//, '');
+  const start = Number(match[2] ?? match[4]) - 1;
+  const end = Number(match[3] ?? match[5] ?? start + 1) - 1;
+  const link = links.find((one) => isPath(one, path) && covers(one.location, start, end));
+  return link && { uri: link.location.uri, range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } } };
+}
+
+function isPath(link: CitationLink, path: string): boolean {
+  const whole = link.label.replace(/:\d+(-\d+)?$/, '').replaceAll('\\', '/');
+  return whole === path || whole.endsWith(`/${path}`);
+}
+
+function covers({ range }: Location, start: number, end: number): boolean {
+  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
+  return range.start.line <= start && start <= end && end <= last;
+}
+
+/** Kept code that goes by this name, whole or by its last part, if only one does. */
+function byName(text: string, { spans }: Openable): Location | undefined {
+  const name = NAME.exec(text.trim())?.[1];
+  if (name === undefined) return undefined;
+  const named = spans.filter((span) => span.name === name);
+  const ending = named.length ? named : spans.filter((span) => span.name.endsWith(`.${name}`));
+  return ending.length === 1 ? ending[0]?.location : undefined;
+}

@@ -1,0 +1,132 @@
+/** What the page shows, as a value: every change is `reduce(state, event)`, and the page only follows. */
+import type { HostMessage, Place, Readiness, ShownExchange } from '../contract';
+
+/** The question being answered. */
+export interface Running {
+  question: string;
+  place?: Place;
+  conversation: string;
+  /** As far as it came. */
+  answer: string;
+  /** What is being waited for. */
+  progress: string;
+}
+
+export interface PageState {
+  /** Of all conversations, oldest first. */
+  exchanges: readonly ShownExchange[];
+  /** The conversation on show; undefined is a new one. */
+  shown?: string;
+  running?: Running;
+  /** Where the editor is. */
+  place?: Place;
+  /** The user took the file away: questions are not about it until it is added again. */
+  withoutFile: boolean;
+  /** The selection that the user took away, as `placeKey` names it; another selection counts again. */
+  withoutSelection?: string;
+  readiness?: Readiness;
+  historyOpen: boolean;
+}
+
+export type PageEvent =
+  | HostMessage
+  | { type: 'show'; conversation: string }
+  | { type: 'history-open'; open: boolean }
+  | { type: 'drop'; part: 'file' | 'selection' }
+  | { type: 'add'; part: 'file' | 'selection' };
+
+export const EMPTY: PageState = { exchanges: [], withoutFile: false, historyOpen: false };
+
+export function reduce(state: PageState, event: PageEvent): PageState {
+  switch (event.type) {
+    case 'history':
+      return settled({ ...state, exchanges: event.exchanges });
+    case 'place':
+      return withPlace(state, event.place);
+    case 'readiness':
+      return optional(state, 'readiness', event.readiness);
+    case 'started':
+      return started(state, event);
+    case 'delta':
+      return state.running ? { ...state, running: { ...state.running, answer: state.running.answer + event.text } } : state;
+    case 'progress':
+      return state.running ? { ...state, running: { ...state.running, progress: event.message } } : state;
+    case 'finished':
+      return finished(state, event.exchange);
+    case 'show':
+      return { ...state, shown: event.conversation, historyOpen: false };
+    case 'new':
+      return { ...optional(state, 'shown', undefined), historyOpen: false };
+    case 'history-open':
+      return { ...state, historyOpen: event.open };
+    case 'focus':
+      return { ...state, historyOpen: false };
+    case 'drop':
+      return dropped(state, event.part);
+    case 'add':
+      return event.part === 'file' ? { ...state, withoutFile: false } : optional(state, 'withoutSelection', undefined);
+  }
+}
+
+/** The finished exchanges on show. */
+export function shownExchanges(state: PageState): ShownExchange[] {
+  return state.exchanges.filter((exchange) => exchange.conversation === state.shown);
+}
+
+/** The answer on its way, if it belongs to the conversation on show. */
+export function shownRunning(state: PageState): Running | undefined {
+  return state.running?.conversation === state.shown ? state.running : undefined;
+}
+
+/** What a question asked now is about. */
+export function askedPlace({ place, withoutFile, withoutSelection }: PageState): Place | undefined {
+  if (!place || withoutFile) return undefined;
+  return place.range && withoutSelection === placeKey(place) ? fileOf(place) : place;
+}
+
+/** The whole file of a place. */
+export function fileOf({ uri, label }: Place): Place {
+  return { uri, label: label.replace(/:\d+(-\d+)?$/, '') };
+}
+
+export function placeKey(place: Place): string {
+  return JSON.stringify([place.uri, place.range]);
+}
+
+function started(state: PageState, { question, place, conversation }: Extract<HostMessage, { type: 'started' }>): PageState {
+  const running = { question, conversation, answer: '', progress: '', ...(place && { place }) };
+  return { ...state, running, shown: conversation, historyOpen: false };
+}
+
+function finished(state: PageState, exchange: ShownExchange): PageState {
+  const others = state.exchanges.filter((one) => one.id !== exchange.id);
+  return { ...optional(state, 'running', undefined), exchanges: [...others, exchange] };
+}
+
+/** A conversation that is gone is not on show. */
+function settled(state: PageState): PageState {
+  const there = state.running?.conversation === state.shown || shownExchanges(state).length > 0;
+  return there ? state : optional(state, 'shown', undefined);
+}
+
+function withPlace(state: PageState, place: Place | undefined): PageState {
+  const next = optional(state, 'place', place);
+  const same = place !== undefined && state.withoutSelection === placeKey(place);
+  return same ? next : optional(next, 'withoutSelection', undefined);
+}
+
+function dropped(state: PageState, part: 'file' | 'selection'): PageState {
+  if (part === 'file') return { ...state, withoutFile: true };
+  return optional(state, 'withoutSelection', state.place && placeKey(state.place));
+}
+
+function optional<K extends 'shown' | 'running' | 'place' | 'withoutSelection' | 'readiness'>(
+  state: PageState,
+  key: K,
+  value: PageState[K] | undefined,
+): PageState {
+  const next = { ...state };
+  if (value === undefined) Reflect.deleteProperty(next, key);
+  else next[key] = value;
+  return next;
+}

@@ -1,0 +1,52 @@
+/** What was asked in this workspace, across sessions. */
+import type { Exchange } from '../ask/contract';
+import type { Turn } from '../server/protocol';
+
+const KEY = 'winnow.history';
+const MOST_EXCHANGES = 100;
+/** Spans are large; of older exchanges only question, answer and citations are kept. */
+const MOST_WITH_SPANS = 20;
+
+/** `vscode.Memento`, as far as it is needed here. */
+export interface Store {
+  get(key: string): unknown;
+  update(key: string, value: unknown): PromiseLike<void>;
+}
+
+export class History {
+  private exchanges: readonly Exchange[];
+
+  constructor(private readonly store: Store) {
+    this.exchanges = (store.get(KEY) as Exchange[] | undefined) ?? [];
+  }
+
+  /** Oldest first. */
+  all(): readonly Exchange[] {
+    return this.exchanges;
+  }
+
+  find(id: string): Exchange | undefined {
+    return this.exchanges.find((exchange) => exchange.id === id);
+  }
+
+  /** The answered questions of a conversation, for a server that has not seen them. */
+  turns(conversation: string): Turn[] {
+    return this.exchanges
+      .filter((exchange) => exchange.conversation === conversation && exchange.outcome === 'answered')
+      .map(({ question, answer }) => ({ question, answer }));
+  }
+
+  async add(exchange: Exchange): Promise<void> {
+    await this.keep([...this.exchanges, exchange].slice(-MOST_EXCHANGES));
+  }
+
+  async forget(conversation?: string): Promise<void> {
+    await this.keep(conversation === undefined ? [] : this.exchanges.filter((exchange) => exchange.conversation !== conversation));
+  }
+
+  private async keep(exchanges: readonly Exchange[]): Promise<void> {
+    const old = exchanges.length - MOST_WITH_SPANS;
+    this.exchanges = exchanges.map((exchange, index) => (index < old ? { ...exchange, spans: [] } : exchange));
+    await this.store.update(KEY, this.exchanges);
+  }
+}

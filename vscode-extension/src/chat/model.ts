@@ -1,0 +1,48 @@
+/** Winnow as a language model of the chat panel, which calls participants only where a model is selected. */
+import * as vscode from 'vscode';
+import { sendAsk } from '../asking/requests';
+import type { Session } from '../server/session';
+import { split, type Message } from './turns';
+
+export const VENDOR = 'winnow';
+/** Fields that VS Code reads and its published types lack: without them nobody can select the model. */
+interface Selectable extends vscode.LanguageModelChatInformation {
+  isUserSelectable: boolean;
+  isDefault: boolean;
+}
+const MODEL: Selectable = {
+  id: 'winnow',
+  name: 'Winnow',
+  family: 'winnow',
+  version: '1',
+  tooltip: 'Answers about this workspace, with models on this machine',
+  maxInputTokens: 8192,
+  maxOutputTokens: 2048,
+  capabilities: { toolCalling: true },
+  isUserSelectable: true,
+  isDefault: true,
+};
+const CHARACTERS_PER_TOKEN = 4;
+
+export function registerModel(session: Session): vscode.Disposable {
+  return vscode.lm.registerLanguageModelChatProvider(VENDOR, {
+    provideLanguageModelChatInformation: () => [MODEL],
+    async provideLanguageModelChatResponse(_model, messages, _options, progress, token) {
+      const { question, earlier } = split(messages.map(read));
+      const listener = { delta: (text: string): void => { progress.report(new vscode.LanguageModelTextPart(text)); }, progress: (): void => undefined };
+      await sendAsk(await session.ready(token), { question, earlier }, listener, token);
+    },
+    // An estimate: the models' tokenisers live in the server.
+    provideTokenCount: (_model, text) => Promise.resolve(Math.ceil((typeof text === 'string' ? text : read(text).text).length / CHARACTERS_PER_TOKEN)),
+  });
+}
+
+/** Once after activation, so that the panel knows the model before the first question. */
+export async function announceModel(): Promise<void> {
+  await vscode.lm.selectChatModels({ vendor: VENDOR });
+}
+
+function read(message: vscode.LanguageModelChatRequestMessage): Message {
+  const text = message.content.map((part) => (part instanceof vscode.LanguageModelTextPart ? part.value : '')).join('');
+  return { role: message.role === vscode.LanguageModelChatMessageRole.User ? 'user' : 'assistant', text };
+}

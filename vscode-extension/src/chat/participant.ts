@@ -1,0 +1,121 @@
+/** `@winnow` in the chat panel. */
+import * as vscode from 'vscode';
+import type { AskService, Disposable, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
+import { label, lines, plain, relativePath, toRange } from '../asking/places';
+import { likelihood, percent } from '../spans/heat';
+import { questionAbout } from '../commands/asking';
+import type { SpansResult } from '../server/protocol';
+import { conversationOf, exchangeOf, type Metadata } from './turns';
+
+const ID = 'winnow.repository';
+const MOST_FOUND = 10;
+
+export interface ChatDeps {
+  service: AskService;
+  search: (question: Question) => Promise<SpansResult | undefined>;
+}
+
+export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposable {
+  const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
+    switch (request.command) {
+      case 'find':
+        return find(deps, request, stream);
+      case 'why':
+        return why(deps, context, stream);
+      case 'explain':
+        return explain(deps, request, context, stream, token);
+      default:
+        return ask(deps.service, { text: request.prompt, ...at(request) }, context, stream, token);
+    }
+  });
+  participant.iconPath = icon;
+  participant.followupProvider = {
+    provideFollowups: (result) => (metadata(result)?.exchange === undefined ? [] : [{ prompt: '', command: 'why', label: 'Why these spans?' }]),
+  };
+  return participant;
+}
+
+async function ask(service: AskService, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+  const conversation = conversationOf(results(context));
+  const listener = { delta: (text: string): void => { stream.markdown(text); }, progress: (message: string): void => { stream.progress(message); } };
+  const exchange = await service.ask({ ...question, ...(conversation !== undefined && { conversation }) }, listener, token);
+  for (const citation of exchange.citations) stream.reference(toLocation(citation));
+  for (const notice of exchange.notices) stream.markdown(`\n\n*${notice}*`);
+  if (exchange.citations.length > 0) cite(exchange, stream);
+  const errorDetails = exchange.outcome === 'failed' ? { errorDetails: { message: exchange.error ?? 'failed' } } : {};
+  return { ...errorDetails, metadata: { conversation: exchange.conversation, exchange: exchange.id } satisfies Metadata };
+}
+
+/** What is selected, or at the cursor; with words of the user's own, these are asked about it. */
+async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+  const about = at(request).place === undefined ? questionAbout('code') : { about: 'code' as const, ...at(request) };
+  if (about === undefined) return refusal('Open a file of the workspace, or attach one.');
+  const { place } = about;
+  const question = request.prompt.trim() === '' ? about : { text: request.prompt, ...(place && { place }) };
+  return ask(deps.service, question, context, stream, token);
+}
+
+async function find({ search }: ChatDeps, request: vscode.ChatRequest, stream: vscode.ChatResponseStream): Promise<vscode.ChatResult> {
+  if (request.prompt.trim() === '') return refusal('Say what to find: `@winnow /find where is the fee decided?`');
+  stream.progress('searching');
+  const result = await search({ text: request.prompt, ...at(request) });
+  if (result === undefined) return refusal('The search did not end.');
+  if (result.spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
+  listSpans(result.spans, stream);
+  return {};
+}
+
+function why({ service }: ChatDeps, context: vscode.ChatContext, stream: vscode.ChatResponseStream): vscode.ChatResult {
+  const id = exchangeOf(results(context));
+  const exchange = service.history().findLast((one) => (id === undefined ? one.spans.length > 0 : one.id === id));
+  if (exchange === undefined) return refusal('Nothing has been answered yet.');
+  listSpans(exchange.spans, stream);
+  stream.button({ command: 'winnow.whyTheseSpans', title: 'Show in the Spans View' });
+  return {};
+}
+
+function listSpans(spans: readonly SpanInfo[], stream: vscode.ChatResponseStream): void {
+  for (const span of spans.toSorted((a, b) => b.score - a.score).slice(0, MOST_FOUND)) {
+    stream.reference(toLocation(span.location));
+    stream.anchor(toLocation(span.location), `${relativePath(span.location.uri)}:${lines(span.location.range)}`);
+    const strongest = Object.entries(span.evidence).sort(([, a], [, b]) => b - a)[0]?.[0];
+    stream.markdown(` ${percent(likelihood(span.score))} likely${strongest === undefined ? '' : `, most by ${strongest}`}\n\n`);
+  }
+}
+
+function cite(exchange: Exchange, stream: vscode.ChatResponseStream): void {
+  stream.markdown('\n\nCited: ');
+  for (const citation of exchange.citations) {
+    stream.anchor(toLocation(citation), label(citation));
+    stream.markdown(' ');
+  }
+}
+
+/** The first file or selection attached to the request. */
+function at(request: vscode.ChatRequest): { place?: Place } {
+  for (const { value } of request.references) {
+    if (value instanceof vscode.Location) return { place: placeOf(value.uri, value.range) };
+    if (value instanceof vscode.Uri) return { place: placeOf(value) };
+  }
+  return {};
+}
+
+function placeOf(uri: vscode.Uri, range?: vscode.Range): Place {
+  return { uri: uri.toString(), label: relativePath(uri.toString()), ...(range && { range: plain(range) }) };
+}
+
+function results(context: vscode.ChatContext): vscode.ChatResult[] {
+  return context.history.filter((turn) => turn instanceof vscode.ChatResponseTurn).filter((turn) => turn.participant === ID).map((turn) => turn.result);
+}
+
+function metadata(result: vscode.ChatResult): Metadata | undefined {
+  return result.metadata as Metadata | undefined;
+}
+
+function refusal(message: string): vscode.ChatResult {
+  return { errorDetails: { message } };
+}
+
+function toLocation({ uri, range }: Location): vscode.Location {
+  return new vscode.Location(vscode.Uri.parse(uri, true), toRange(range));
+}

@@ -1,0 +1,24 @@
+/** Commands about the server, and what makes it start again. */
+import * as vscode from 'vscode';
+import { ServerCommand } from '../server/protocol';
+import type { Session } from '../server/session';
+import { concernsServer, needsRestart } from '../settings';
+
+export function registerServerCommands(session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
+  const updateIndex = async (): Promise<void> => {
+    await session.ready();
+    await vscode.commands.executeCommand(ServerCommand.reindex);
+  };
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand('winnow.restartServer', () => session.restartByHand()),
+    vscode.commands.registerCommand('winnow.showOutput', () => { log.show(true); }),
+    vscode.commands.registerCommand('winnow.updateIndex', () => updateIndex().catch((error: unknown) => {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    })),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void session.restart()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (needsRestart(event)) void session.restartByHand();
+      else if (concernsServer(event)) session.settingsChanged();
+    }),
+  );
+}

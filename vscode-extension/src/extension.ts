@@ -1,0 +1,64 @@
+import * as vscode from 'vscode';
+import { registerAskView } from './ask/view';
+import type { AskService, AskView } from './ask/contract';
+import { History } from './asking/history';
+import { Service } from './asking/service';
+import { announceModel, registerModel } from './chat/model';
+import { registerParticipant } from './chat/participant';
+import { registerAsking } from './commands/asking';
+import { registerServerCommands } from './commands/server';
+import { registerSpansCommands } from './commands/spans';
+import { clientOptions } from './middleware';
+import { registerModels } from './models/register';
+import { findServer } from './server/finding';
+import { machine } from './server/machine';
+import { Session } from './server/session';
+import { registerSetUp } from './setup/register';
+import { registerSpans, type SpansView } from './spans/register';
+import { registerStatusBar } from './status/bar';
+import { registerContext } from './status/context';
+
+/** What the tests look at; no promise to other extensions. */
+export interface Api {
+  session: Session;
+  service: AskService;
+  ask: AskView;
+  spans: SpansView;
+}
+
+export function activate(context: vscode.ExtensionContext): Api {
+  const log = vscode.window.createOutputChannel('Winnow', { log: true });
+  const find = () => findServer(machine(context, log));
+  const session = new Session(find, clientOptions(() => ({ ask, search: commands.search })), log);
+  const spans = registerSpans(context);
+  const service = new Service(session, new History(context.workspaceState), (exchange) => spans.reveal(exchange));
+  const ask = registerAskView(context, service);
+  const commands = registerSpansCommands(session, service, spans);
+  context.subscriptions.push(
+    log,
+    session,
+    spans,
+    service,
+    ask,
+    commands,
+    registerAsking(ask),
+    registerServerCommands(session, log),
+    registerStatusBar(session),
+    registerContext(session),
+    registerSetUp(context, session, log),
+    registerModels(session, find, log),
+    registerParticipant({ service, search: commands.search }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
+    registerModel(session),
+  );
+  void announceModel();
+  void session.restart();
+  running = session;
+  return { session, service, ask, spans };
+}
+
+/** VS Code waits for this, not for the subscriptions. */
+export async function deactivate(): Promise<void> {
+  await running?.dispose();
+}
+
+let running: Session | undefined;

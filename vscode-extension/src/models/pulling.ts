@@ -1,0 +1,56 @@
+/** Runs `winnow models`: what is here, and downloads with progress that can be cancelled. */
+import { createInterface } from 'node:readline';
+import * as vscode from 'vscode';
+import { end, exitCode, start } from '../server/process';
+import { UserError } from '../server/state';
+import { describeStep, percentDone, readStep, type Model } from './steps';
+
+export async function listModels(command: string): Promise<Model[]> {
+  const child = start(command, ['models', 'list', '--json']);
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (data: Buffer) => { output += data.toString(); });
+  child.stderr.on('data', (data: Buffer) => { errors += data.toString(); });
+  const code = await exitCode(child);
+  if (code !== 0) throw new UserError(`\`winnow models list\` failed: ${errors.trim()}`);
+  return JSON.parse(output) as Model[];
+}
+
+/** Download; resolves with whether all are here now, false if the user cancelled. What was received is kept. */
+export async function pullModels(command: string, models: readonly Model[], log: vscode.LogOutputChannel): Promise<boolean> {
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: 'Winnow: downloading models', cancellable: true },
+    (progress, token) => pull(command, models, log, progress, token),
+  );
+}
+
+export async function pull(
+  command: string,
+  models: readonly Model[],
+  log: vscode.LogOutputChannel,
+  progress: vscode.Progress<{ message: string; increment: number }>,
+  token: vscode.CancellationToken,
+): Promise<boolean> {
+  const child = start(command, ['models', 'pull', '--json', ...models.map((model) => model.name)]);
+  const cancelling = token.onCancellationRequested(() => void end(child, 'SIGINT'));
+  let shown = 0;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const step = readStep(line);
+    const now = percentDone(models, step);
+    progress.report({ message: describeStep(step), increment: now - shown });
+    shown = now;
+  });
+  const errors: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    errors.push(line);
+    log.info(line);
+  });
+  try {
+    const code = await exitCode(child);
+    if (token.isCancellationRequested) return false;
+    if (code !== 0) throw new UserError(errors.join('\n').trim() || `\`winnow models pull\` ended with exit code ${code ?? '?'}`);
+    return true;
+  } finally {
+    cancelling.dispose();
+  }
+}

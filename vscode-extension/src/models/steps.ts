@@ -1,0 +1,37 @@
+/** What `winnow models` prints, read. */
+
+export interface Model {
+  name: string;
+  bytes: number;
+  licence: string;
+  state: 'ok' | 'missing' | 'damaged';
+}
+
+/** A line of `winnow models pull --json`. */
+export type Step = { model: string; stage: string; done: number; total: number } | { model: string; file: string };
+
+/** The models that are wanted, known and not whole here; a path to a GGUF file is not known. */
+export function missing(models: readonly Model[], wanted: readonly string[]): Model[] {
+  return models.filter((model) => wanted.includes(model.name) && model.state !== 'ok');
+}
+
+export function readStep(line: string): Step {
+  return JSON.parse(line) as Step;
+}
+
+/** Percent of all bytes that `step` finds done, the models before it counted as whole. */
+export function percentDone(models: readonly Model[], step: Step): number {
+  const index = models.findIndex((model) => model.name === step.model);
+  const whole = (until: number): number => models.slice(0, until).reduce((sum, model) => sum + model.bytes, 0);
+  const done = whole(index) + ('file' in step ? (models[index]?.bytes ?? 0) : step.done);
+  return (100 * done) / whole(models.length);
+}
+
+export function describeStep(step: Step): string {
+  if ('file' in step) return `${step.model} is here`;
+  return `${step.stage}, ${megabytes(step.done)} of ${megabytes(step.total)}`;
+}
+
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6).toLocaleString('en-US')} MB`;
+}

@@ -1,0 +1,51 @@
+/** What `findServer` needs to know, asked of this machine and of VS Code. */
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter } from 'node:path';
+import * as vscode from 'vscode';
+import { settings } from '../settings';
+import type { Machine } from './finding';
+
+/** The part of the Python extension's API that is used here. */
+interface PythonApi {
+  environments: {
+    getActiveEnvironmentPath(): { path: string };
+    resolveEnvironment(path: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+    onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+  };
+}
+
+/** The virtual environment that belongs to this extension. */
+export function ownEnvironment(context: vscode.ExtensionContext): string {
+  return vscode.Uri.joinPath(context.globalStorageUri, 'environment').fsPath;
+}
+
+export function machine(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Machine {
+  return {
+    configured: settings().serverPath,
+    home: homedir(),
+    path: (process.env.PATH ?? '').split(delimiter),
+    environment: ownEnvironment(context),
+    windows: process.platform === 'win32',
+    isExecutable,
+    python: () => activePython(log),
+  };
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(() => true, () => false);
+}
+
+/** The interpreter the Python extension has selected; undefined without that extension. */
+export async function activePython(log: vscode.LogOutputChannel): Promise<string | undefined> {
+  const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');
+  if (extension === undefined) return undefined;
+  try {
+    const { environments } = await extension.activate();
+    return (await environments.resolveEnvironment(environments.getActiveEnvironmentPath()))?.executable.uri?.fsPath;
+  } catch (error) {
+    log.warn(`the Python extension did not say which Python is active: ${String(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,41 @@
+/** Child processes that can be ended for sure, with everything they started. */
+import { spawn, type ChildProcessWithoutNullStreams, type SpawnOptionsWithoutStdio } from 'node:child_process';
+
+const GRACE_MS = 3000;
+const windows = process.platform === 'win32';
+
+/** A child with a process group of its own. */
+export function start(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio = {}): ChildProcessWithoutNullStreams {
+  return spawn(command, args, { ...options, detached: !windows, windowsHide: true });
+}
+
+/** Resolves once the child has ended: by itself, by `first`, or killed after a while. Never rejects. */
+export async function end(child: ChildProcessWithoutNullStreams, first: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => { resolve(); }));
+  signal(child, first);
+  const timer = setTimeout(() => { signal(child, 'SIGKILL'); }, GRACE_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+export function hasEnded(child: ChildProcessWithoutNullStreams): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Resolves with the exit code, or rejects if the command cannot be started. */
+export function exitCode(child: ChildProcessWithoutNullStreams): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+}
+
+function signal(child: ChildProcessWithoutNullStreams, name: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(windows ? child.pid : -child.pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ended meanwhile
+  }
+}

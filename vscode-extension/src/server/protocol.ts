@@ -1,0 +1,74 @@
+/** The server's own requests and notifications, as docs/protocol.md describes them. */
+import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
+import type { Location, Position, Range, SpanInfo, Stats, Topic } from '../ask/contract';
+
+export interface Turn {
+  question: string;
+  answer: string;
+}
+
+export interface AskParams {
+  question?: string;
+  about?: Topic;
+  diagnostics?: { message: string }[];
+  textDocument?: { uri: string };
+  position?: Position;
+  range?: Range;
+  conversation?: string;
+  earlier?: Turn[];
+  supersedes?: boolean;
+  partialResultToken?: string;
+  workDoneToken?: string;
+}
+
+export interface SpansResult {
+  question: string;
+  spans: SpanInfo[];
+  stats: Stats;
+  notices: string[];
+}
+
+export interface AskResult extends SpansResult {
+  conversation: string;
+  answer: string;
+  finish: 'eos' | 'stop' | 'length';
+  citations: Location[];
+}
+
+export interface Delta {
+  kind: 'delta';
+  sequence: number;
+  text: string;
+}
+
+export interface ModelState {
+  name: string;
+  state: 'loading' | 'ready' | 'failed';
+  error?: string;
+}
+
+/** What the server says of itself. */
+export interface Status {
+  state: 'loading' | 'indexing' | 'ready' | 'stale' | 'answering' | 'error';
+  message: string;
+  index: { done: number; total: number; tokens: number; totalTokens: number; staleFiles: number };
+  models: { drafter: ModelState; target: ModelState };
+  questions: { running: number; waiting: number };
+  memoryBytes: number;
+}
+
+export const AskRequest = new RequestType<AskParams, AskResult, { kind?: string }>('winnow/ask');
+export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
+export const StatusNotification = new NotificationType<Status>('winnow/status');
+export const DeltaProgress = new ProgressType<Delta>();
+
+/** Commands of the server that this extension answers itself, by its own views. */
+export const ServerCommand = {
+  ask: 'winnow.ask',
+  explain: 'winnow.explain',
+  showSpans: 'winnow.showSpans',
+  reindex: 'winnow.reindex',
+} as const;
+
+/** Codes of LSP errors by which a question ends that somebody stopped. */
+export const STOPPED_CODES: ReadonlySet<number> = new Set([-32800, -32802]);

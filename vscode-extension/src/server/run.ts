@@ -1,0 +1,60 @@
+/** One run of the server: its process, and the client that speaks to it. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type * as vscode from 'vscode';
+import { CloseAction, ErrorAction, LanguageClient, type LanguageClientOptions } from 'vscode-languageclient/node';
+import { end, start } from './process';
+
+const STOP_MS = 2000;
+const REMEMBERED_LINES = 5;
+
+export class Run {
+  readonly client: LanguageClient;
+  private readonly child: ChildProcessWithoutNullStreams;
+  private readonly lastLines: string[] = [];
+
+  /** Start the process; `onEnd` is told once, with what it said last, when it ends. */
+  constructor(command: string, options: LanguageClientOptions, log: vscode.LogOutputChannel, onEnd: (run: Run, why: string) => void) {
+    this.child = start(command, ['serve'], { env: process.env });
+    this.follow(log, onEnd);
+    this.client = new LanguageClient('winnow', 'Winnow', () => this.transports(), {
+      ...options,
+      outputChannel: log,
+      // Restarts are the session's business, and so is telling the user.
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      },
+      initializationFailedHandler: () => false,
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  /** Stop politely if it answers, and by force if not; also in the middle of `initialize`. Never rejects. */
+  async stop(log: vscode.LogOutputChannel): Promise<void> {
+    if (this.client.isRunning()) {
+      await this.client.stop(STOP_MS).catch((error: unknown) => { log.warn(`stopping the server: ${String(error)}`); });
+    }
+    await end(this.child);
+  }
+
+  private transports(): Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream; detached: boolean }> {
+    return Promise.resolve({ reader: this.child.stdout, writer: this.child.stdin, detached: true });
+  }
+
+  private follow(log: vscode.LogOutputChannel, onEnd: (run: Run, why: string) => void): void {
+    createInterface({ input: this.child.stderr }).on('line', (line) => {
+      this.lastLines.push(line);
+      this.lastLines.splice(0, this.lastLines.length - REMEMBERED_LINES);
+      log.info(line);
+    });
+    this.child.once('error', (error) => { onEnd(this, error.message); });
+    this.child.once('close', (code, signal) => {
+      onEnd(this, [`it ended with ${signal ?? `exit code ${code ?? '?'}`}`, ...this.lastLines.slice(-1)].join(': '));
+    });
+    this.child.stdin.on('error', (error) => { log.warn(`writing to the server: ${error.message}`); });
+  }
+}

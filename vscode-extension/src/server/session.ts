@@ -1,0 +1,159 @@
+/** Starts, watches and restarts the server: one at a time, only in trusted workspaces. */
+import * as vscode from 'vscode';
+import { DidChangeConfigurationNotification, type LanguageClient, type LanguageClientOptions } from 'vscode-languageclient/node';
+import type { CancellationToken } from '../ask/contract';
+import { coalesce } from './coalesce';
+import { Crashes, MOST_CRASHES } from './crashes';
+import type { Found } from './finding';
+import { StatusNotification, type Status } from './protocol';
+import { Run } from './run';
+import { UserError, whyNot, type ServerState } from './state';
+
+export class Session implements vscode.Disposable {
+  /** Stop the server if there is one, find it again and start it. Returns before it is ready. */
+  readonly restart = coalesce(() => this.cycle());
+
+  private readonly crashes = new Crashes();
+  private readonly changed = new vscode.EventEmitter<ServerState>();
+  private readonly reported = new vscode.EventEmitter<Status>();
+  private run: Run | undefined;
+  private current: ServerState = { kind: 'stopped' };
+  private lastStatus: Status | undefined;
+  private disposed = false;
+
+  readonly onDidChange = this.changed.event;
+  readonly onDidReport = this.reported.event;
+
+  constructor(
+    private readonly find: () => Promise<Found | undefined>,
+    private readonly options: LanguageClientOptions,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  get state(): ServerState {
+    return this.current;
+  }
+
+  /** What the running server last said of itself. */
+  get status(): Status | undefined {
+    return this.lastStatus;
+  }
+
+  get pid(): number | undefined {
+    return this.run?.pid;
+  }
+
+  /** The user asks for a restart: earlier crashes no longer count. */
+  async restartByHand(): Promise<void> {
+    this.crashes.forget();
+    await this.restart();
+  }
+
+  /** Have the server ask for its settings; one that is starting asks by itself. */
+  settingsChanged(): void {
+    if (this.current.kind === 'running') void this.run?.client.sendNotification(DidChangeConfigurationNotification.type, { settings: null });
+  }
+
+  /** The client once it is ready. Rejects with UserError if there is none to wait for, or `token` is cancelled. */
+  ready(token?: CancellationToken): Promise<LanguageClient> {
+    return new Promise((resolve, reject) => {
+      const subscriptions: { dispose(): unknown }[] = [];
+      const settle = (): void => {
+        const why = token?.isCancellationRequested === true ? 'cancelled' : whyNot(this.current);
+        if (why === undefined && this.current.kind !== 'running') return;
+        for (const subscription of subscriptions) subscription.dispose();
+        if (why === undefined && this.run !== undefined) resolve(this.run.client);
+        else reject(new UserError(why));
+      };
+      subscriptions.push(this.onDidChange(settle));
+      if (token !== undefined) subscriptions.push(token.onCancellationRequested(settle));
+      settle();
+    });
+  }
+
+  async dispose(): Promise<void> {
+    this.disposed = true;
+    await this.halt();
+    this.changed.dispose();
+    this.reported.dispose();
+  }
+
+  private async cycle(): Promise<void> {
+    await this.halt();
+    if (this.disposed) return;
+    if (!vscode.workspace.isTrusted) {
+      this.move({ kind: 'untrusted' });
+      return;
+    }
+    try {
+      const found = await this.find();
+      if (found === undefined) this.move({ kind: 'missing', message: 'The `winnow` command was not found. Run “Winnow: Set Up”.' });
+      else this.launch(found);
+    } catch (error) {
+      this.fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private async halt(): Promise<void> {
+    const run = this.run;
+    this.run = undefined;
+    this.lastStatus = undefined;
+    if (run !== undefined) await run.stop(this.log);
+  }
+
+  private launch(found: Found): void {
+    this.log.info(`starting ${found.command} (${found.source})`);
+    const run = new Run(found.command, this.options, this.log, (ended, why) => { this.ended(ended, why); });
+    this.run = run;
+    this.move({ kind: 'starting', ...found });
+    run.client.onNotification(StatusNotification, (status) => {
+      if (this.run !== run) return;
+      this.lastStatus = status;
+      this.reported.fire(status);
+    });
+    run.client.start().then(
+      () => { this.started(run, found); },
+      (error: unknown) => { this.refused(run, error); },
+    );
+  }
+
+  private started(run: Run, found: Found): void {
+    if (this.run !== run) return;
+    this.move({ kind: 'running', ...found, version: run.client.initializeResult?.serverInfo?.version ?? '?' });
+  }
+
+  /** The server answered `initialize` with an error, or broke off; if it ended, `ended` knows more. */
+  private refused(run: Run, error: unknown): void {
+    if (this.run !== run) return;
+    this.log.error(`the server did not start: ${String(error)}`);
+    void run.stop(this.log);
+  }
+
+  private ended(run: Run, why: string): void {
+    if (this.run !== run) return;
+    this.run = undefined;
+    this.lastStatus = undefined;
+    this.log.error(`the server ended: ${why}`);
+    if (this.current.kind === 'running' && this.crashes.mayRestart()) {
+      void vscode.window.showWarningMessage(`Winnow's server stopped unexpectedly and is started again: ${why}`);
+      this.move({ kind: 'stopped' });
+      void this.restart();
+      return;
+    }
+    const times = this.current.kind === 'running' ? ` (${MOST_CRASHES + 1} times in 3 minutes)` : '';
+    this.fail(`Winnow's server cannot run${times}: ${why}`);
+  }
+
+  private fail(message: string): void {
+    this.move({ kind: 'failed', message });
+    void vscode.window.showErrorMessage(message, 'Restart', 'Show Output').then((choice) => {
+      if (choice === 'Restart') void this.restartByHand();
+      if (choice === 'Show Output') this.log.show(true);
+    });
+  }
+
+  private move(state: ServerState): void {
+    this.current = state;
+    this.changed.fire(state);
+  }
+}

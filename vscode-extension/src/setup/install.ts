@@ -1,0 +1,61 @@
+/** Makes a virtual environment of the extension's own, with `winnow` in it. */
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type * as vscode from 'vscode';
+import { scripts } from '../server/finding';
+import { end, exitCode, start } from '../server/process';
+import { UserError } from '../server/state';
+import { commands, environmentOf } from './plan';
+
+/** Run the plan in `environment`; resolves with false if cancelled. What is half done is removed. */
+export async function install(
+  python: string,
+  environment: string,
+  requirement: string,
+  progress: vscode.Progress<{ message: string }>,
+  log: vscode.LogOutputChannel,
+  token: vscode.CancellationToken,
+): Promise<boolean> {
+  const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), requirement);
+  try {
+    await rm(environment, { recursive: true, force: true });
+    for (const [command, ...args] of plan) {
+      if (token.isCancellationRequested) break;
+      await run(command, args, progress, log, token);
+    }
+    if (!token.isCancellationRequested) return true;
+  } catch (error) {
+    if (!token.isCancellationRequested) {
+      await rm(environment, { recursive: true, force: true });
+      throw error;
+    }
+  }
+  await rm(environment, { recursive: true, force: true });
+  return false;
+}
+
+async function run(
+  command: string,
+  args: readonly string[],
+  progress: vscode.Progress<{ message: string }>,
+  log: vscode.LogOutputChannel,
+  token: vscode.CancellationToken,
+): Promise<void> {
+  log.info(`${command} ${args.join(' ')}`);
+  const child = start(command, args, { env: environmentOf(process.env) });
+  const cancelling = token.onCancellationRequested(() => void end(child));
+  let last = '';
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => {
+      log.info(line);
+      last = line;
+      progress.report({ message: line.slice(0, 80) });
+    });
+  }
+  try {
+    const code = await exitCode(child);
+    if (code !== 0) throw new UserError(`${command} ended with exit code ${code ?? '?'}: ${last}`);
+  } finally {
+    cancelling.dispose();
+  }
+}

@@ -1,0 +1,64 @@
+/** “Winnow: Set Up”: install into an environment of its own with the user's consent, or be shown the program. */
+import * as vscode from 'vscode';
+import { activePython, ownEnvironment } from '../server/machine';
+import { exitCode, start } from '../server/process';
+import type { Session } from '../server/session';
+import { UserError } from '../server/state';
+import { settings } from '../settings';
+import { install } from './install';
+import { isNewEnough } from './plan';
+
+const QUESTION =
+  'Winnow needs its server, a Python program. Install it into an environment of its own? pip downloads it and builds llama.cpp, which takes some minutes and a C++ compiler.';
+
+export function registerSetUp(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
+  const setUp = async (): Promise<void> => {
+    const choice = await vscode.window.showInformationMessage(QUESTION, { modal: true }, 'Install', 'Choose Program…');
+    if (choice === 'Install') await installOwn(context, session, log);
+    if (choice === 'Choose Program…') await chooseProgram();
+  };
+  const offer = async (message: string): Promise<void> => {
+    if ((await vscode.window.showWarningMessage(message, 'Set Up')) === 'Set Up') await setUp();
+  };
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand('winnow.setUp', () => setUp().catch(tell)),
+    session.onDidChange((state) => {
+      if (state.kind === 'missing') void offer('Winnow did not find its server.').catch(tell);
+    }),
+  );
+}
+
+async function installOwn(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): Promise<void> {
+  if (!vscode.workspace.isTrusted) throw new UserError('Winnow installs its server once you trust this workspace.');
+  const python = await somePython(log);
+  const done = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
+    (progress, token) => install(python, ownEnvironment(context), settings().serverPackage, progress, log, token),
+  );
+  if (done) await session.restartByHand();
+}
+
+async function chooseProgram(): Promise<void> {
+  const [file] = (await vscode.window.showOpenDialog({ title: 'The winnow program', openLabel: 'Use' })) ?? [];
+  if (file !== undefined) await vscode.workspace.getConfiguration('winnow').update('server.path', file.fsPath, vscode.ConfigurationTarget.Global);
+}
+
+/** A Python of version 3.11 or newer. */
+async function somePython(log: vscode.LogOutputChannel): Promise<string> {
+  for (const python of [await activePython(log), 'python3', 'python']) {
+    if (python !== undefined && (await version(python).then(isNewEnough, () => false))) return python;
+  }
+  throw new UserError('Winnow needs Python 3.11 or newer on PATH, or selected in the Python extension.');
+}
+
+async function version(python: string): Promise<string> {
+  const child = start(python, ['--version']);
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => { output += data.toString(); });
+  await exitCode(child);
+  return output.trim();
+}
+
+function tell(error: unknown): void {
+  void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,86 @@
+/** Kept spans in editors (gutter, overview ruler) and, as a share of each file, in the explorer: on demand. */
+import * as vscode from 'vscode';
+import { toRange } from '../asking/places';
+import { settings } from '../settings';
+import { heatOf, percent, type Heat } from './heat';
+import type { Shown } from './shown';
+
+const HEATS: readonly Heat[] = ['hot', 'warm', 'cool'];
+const COLOURS: Record<Heat, string> = { hot: 'charts.red', warm: 'charts.orange', cool: 'charts.yellow' };
+
+export class Decorations implements vscode.Disposable, vscode.FileDecorationProvider {
+  private readonly types: Record<Heat, vscode.TextEditorDecorationType>;
+  private readonly filesChanged = new vscode.EventEmitter<undefined>();
+  private readonly subscriptions: vscode.Disposable[];
+  private on = false;
+
+  readonly onDidChangeFileDecorations = this.filesChanged.event;
+
+  constructor(private readonly shown: Shown, extension: vscode.Uri) {
+    this.types = Object.fromEntries(HEATS.map((heat) => [heat, decoration(heat, extension)])) as typeof this.types;
+    this.subscriptions = [
+      shown.onDidChange(() => { this.update(); }),
+      vscode.window.onDidChangeVisibleTextEditors(() => { this.drawAll(); }),
+      vscode.window.registerFileDecorationProvider(this),
+    ];
+  }
+
+  get visible(): boolean {
+    return this.on;
+  }
+
+  async toggle(on = !this.on): Promise<void> {
+    this.on = on;
+    await vscode.commands.executeCommand('setContext', 'winnow.keptSpansShown', on);
+    this.update();
+  }
+
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    const heat = this.on && settings().fileDecorations ? this.shown.heat(uri.toString()) : undefined;
+    if (heat === undefined) return undefined;
+    const scores = this.shown.heats.map((file) => file.score);
+    const badge = heat.share >= 0.995 ? '●' : `${Math.max(1, Math.round(heat.share * 100))}`;
+    return new vscode.FileDecoration(badge, `Winnow kept ${percent(heat.share)} of this file`, new vscode.ThemeColor(COLOURS[heatOf(heat.score, scores)]));
+  }
+
+  /** What an editor shows for a heat. */
+  ranges(uri: string, heat: Heat): vscode.Range[] {
+    const scores = this.shown.heats.flatMap((file) => file.spans.map((span) => span.score));
+    const spans = this.on ? (this.shown.heat(uri)?.spans ?? []) : [];
+    return spans
+      .filter((span) => heatOf(span.score, scores) === heat)
+      .map((span) => wholeLines(toRange(span.location.range)));
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions, ...Object.values(this.types), this.filesChanged).dispose();
+  }
+
+  private update(): void {
+    this.drawAll();
+    this.filesChanged.fire(undefined);
+  }
+
+  private drawAll(): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      for (const heat of HEATS) editor.setDecorations(this.types[heat], this.ranges(editor.document.uri.toString(), heat));
+    }
+  }
+}
+
+function decoration(heat: Heat, extension: vscode.Uri): vscode.TextEditorDecorationType {
+  return vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    gutterIconPath: vscode.Uri.joinPath(extension, 'media', `gutter-${heat}.svg`),
+    gutterIconSize: 'contain',
+    overviewRulerColor: new vscode.ThemeColor(COLOURS[heat]),
+    overviewRulerLane: vscode.OverviewRulerLane.Left,
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+  });
+}
+
+/** A range that ends at the start of a line does not hold that line. */
+function wholeLines(range: vscode.Range): vscode.Range {
+  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
+  return new vscode.Range(range.start.line, 0, last, 0);
+}

@@ -1,0 +1,71 @@
+/** From kept spans to a heat map: which files, and how much of each. */
+import type { SpanInfo, Stats } from '../ask/contract';
+
+export interface FileHeat {
+  uri: string;
+  /** In line order. */
+  spans: SpanInfo[];
+  keptLines: number;
+  /** Share of the file's lines that are kept, 0 to 1. */
+  share: number;
+  tokens: number;
+  /** The likeliest of its spans. */
+  score: number;
+}
+
+/** Files with kept spans, the one with the likeliest span first. `lineCounts` are lines by URI. */
+export function fileHeats(spans: readonly SpanInfo[], lineCounts: ReadonlyMap<string, number>): FileHeat[] {
+  const byUri = Map.groupBy(spans, (span) => span.location.uri);
+  return [...byUri].map(([uri, own]) => fileHeat(uri, own, lineCounts.get(uri))).sort((a, b) => b.score - a.score);
+}
+
+function fileHeat(uri: string, spans: SpanInfo[], lineCount: number | undefined): FileHeat {
+  const kept = new Set(spans.flatMap(lineNumbers));
+  const all = Math.max(lineCount ?? 0, ...[...kept].map((line) => line + 1));
+  return {
+    uri,
+    spans: spans.toSorted((a, b) => a.location.range.start.line - b.location.range.start.line),
+    keptLines: kept.size,
+    share: kept.size / all,
+    tokens: spans.reduce((sum, span) => sum + span.tokens, 0),
+    score: Math.max(...spans.map((span) => span.score)),
+  };
+}
+
+/** Zero-based lines of a span; one that ends at the start of a line does not hold that line. */
+export function lineNumbers({ location: { range: { start, end } } }: SpanInfo): number[] {
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  return Array.from({ length: last - start.line + 1 }, (_, index) => start.line + index);
+}
+
+/** Ten cells, as many of them full as `share` asks for; something that is there fills one at least. */
+export function bar(share: number, cells = 10): string {
+  const full = share <= 0 ? 0 : Math.min(cells, Math.max(1, Math.round(share * cells)));
+  return '█'.repeat(full) + '░'.repeat(cells - full);
+}
+
+/** `34%`; below one percent `<1%`. */
+export function percent(share: number): string {
+  return share > 0 && share < 0.01 ? '<1%' : `${Math.round(share * 100)}%`;
+}
+
+/** Log-odds as a probability. */
+export function likelihood(score: number): number {
+  return 1 / (1 + Math.exp(-score));
+}
+
+export type Heat = 'hot' | 'warm' | 'cool';
+
+/** How much a span stands out: thirds of the range of scores of one question. */
+export function heatOf(score: number, all: readonly number[]): Heat {
+  const low = Math.min(...all);
+  const high = Math.max(...all);
+  const place = high > low ? (score - low) / (high - low) : 1;
+  return place >= 2 / 3 ? 'hot' : place >= 1 / 3 ? 'warm' : 'cool';
+}
+
+/** Stages of the time to the first token, longest last as they came, with their share of it. */
+export function stageShares({ stages, ttft }: Stats): { name: string; seconds: number; share: number }[] {
+  const total = ttft ?? Object.values(stages).reduce((sum, seconds) => sum + seconds, 0);
+  return Object.entries(stages).map(([name, seconds]) => ({ name: name.replaceAll('_', ' '), seconds, share: total > 0 ? seconds / total : 0 }));
+}

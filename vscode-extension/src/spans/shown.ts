@@ -1,0 +1,61 @@
+/** The kept spans that the view, the editors and the explorer show: those of one question. */
+import * as vscode from 'vscode';
+import type { SpanInfo, Stats } from '../ask/contract';
+import { fileHeats, type FileHeat } from './heat';
+
+/** A question's spans, from an exchange or from a search. */
+export interface Kept {
+  question: string;
+  spans: readonly SpanInfo[];
+  stats?: Stats;
+  notices: readonly string[];
+}
+
+export class Shown implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  private kept: Kept | undefined;
+  private files: readonly FileHeat[] = [];
+
+  readonly onDidChange = this.changed.event;
+
+  get current(): Kept | undefined {
+    return this.kept;
+  }
+
+  get heats(): readonly FileHeat[] {
+    return this.files;
+  }
+
+  heat(uri: string): FileHeat | undefined {
+    return this.files.find((file) => file.uri === uri);
+  }
+
+  async show(kept: Kept): Promise<void> {
+    const heats = fileHeats(kept.spans, await lineCounts(kept.spans));
+    this.kept = kept;
+    this.files = heats;
+    this.changed.fire();
+  }
+
+  dispose(): void {
+    this.changed.dispose();
+  }
+}
+
+/** Lines by URI, of those files that can still be read. */
+async function lineCounts(spans: readonly SpanInfo[]): Promise<Map<string, number>> {
+  const uris = [...new Set(spans.map((span) => span.location.uri))];
+  const counts = await Promise.all(uris.map(async (uri) => [uri, await lineCount(vscode.Uri.parse(uri, true))] as const));
+  return new Map(counts.filter((pair): pair is [string, number] => pair[1] !== undefined));
+}
+
+async function lineCount(uri: vscode.Uri): Promise<number | undefined> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  if (open !== undefined) return open.lineCount;
+  try {
+    const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+    return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  } catch {
+    return undefined; // gone since; what was kept of it still counts
+  }
+}

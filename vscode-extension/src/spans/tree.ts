@@ -1,0 +1,121 @@
+/** The tree “Why These Spans?”: files with their share kept, spans with scores and evidence, and where the time went. */
+import * as vscode from 'vscode';
+import type { SpanInfo } from '../ask/contract';
+import { lines, relativePath } from '../asking/places';
+import { count } from '../status/describe';
+import { bar, heatOf, likelihood, percent, stageShares, type FileHeat, type Heat } from './heat';
+import type { Kept, Shown } from './shown';
+
+type Node =
+  | { kind: 'files'; kept: Kept }
+  | { kind: 'time'; kept: Kept }
+  | { kind: 'file'; heat: FileHeat }
+  | { kind: 'span'; span: SpanInfo }
+  | { kind: 'fact'; label: string; description: string };
+
+const COLOURS: Record<Heat, vscode.ThemeColor> = {
+  hot: new vscode.ThemeColor('charts.red'),
+  warm: new vscode.ThemeColor('charts.orange'),
+  cool: new vscode.ThemeColor('charts.yellow'),
+};
+const ICONS: Record<string, string> = {
+  function: 'symbol-function',
+  method: 'symbol-method',
+  class_header: 'symbol-class',
+  imports: 'references',
+  section: 'symbol-string',
+};
+
+export class SpansTree implements vscode.TreeDataProvider<Node> {
+  readonly onDidChangeTreeData: vscode.Event<void>;
+
+  constructor(private readonly shown: Shown) {
+    this.onDidChangeTreeData = shown.onDidChange;
+  }
+
+  getChildren(node?: Node): Node[] {
+    switch (node?.kind) {
+      case undefined:
+        return this.roots();
+      case 'files':
+        return this.shown.heats.map((heat) => ({ kind: 'file', heat }));
+      case 'file':
+        return node.heat.spans.map((span) => ({ kind: 'span', span }));
+      case 'span':
+        return evidence(node.span);
+      case 'time':
+        return times(node.kept);
+      case 'fact':
+        return [];
+    }
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.kind) {
+      case 'files':
+        return group('Kept code', keptOf(node.kept));
+      case 'time':
+        return group('Time to first token', seconds(node.kept.stats?.ttft));
+      case 'file':
+        return fileItem(node.heat);
+      case 'span':
+        return spanItem(node.span, this.shown.heats.flatMap((heat) => heat.spans.map((span) => span.score)));
+      case 'fact':
+        return Object.assign(new vscode.TreeItem(node.label), { description: node.description });
+    }
+  }
+
+  private roots(): Node[] {
+    const kept = this.shown.current;
+    if (kept === undefined) return [];
+    return [{ kind: 'files', kept }, ...(kept.stats === undefined ? [] : [{ kind: 'time', kept } as const])];
+  }
+}
+
+function group(label: string, description: string): vscode.TreeItem {
+  return Object.assign(new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Expanded), { description });
+}
+
+function keptOf({ stats, spans }: Kept): string {
+  if (stats === undefined) return `${spans.length} spans`;
+  return `${count(stats.keptTokens)} of ${count(stats.workspaceTokens)} tokens`;
+}
+
+function fileItem(heat: FileHeat): vscode.TreeItem {
+  const item = new vscode.TreeItem(relativePath(heat.uri), vscode.TreeItemCollapsibleState.Collapsed);
+  item.id = heat.uri;
+  item.resourceUri = vscode.Uri.parse(heat.uri, true);
+  item.iconPath = vscode.ThemeIcon.File;
+  item.description = `${percent(heat.share)} ${bar(heat.share)}`;
+  item.tooltip = `${heat.keptLines} lines of ${relativePath(heat.uri)} are kept (${percent(heat.share)}), ${count(heat.tokens)} tokens`;
+  item.accessibilityInformation = { label: item.tooltip };
+  return item;
+}
+
+function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
+  const item = new vscode.TreeItem(span.name || span.kind.replaceAll('_', ' '), vscode.TreeItemCollapsibleState.Collapsed);
+  const answers = percent(likelihood(span.score));
+  item.description = `${lines(span.location.range)} · ${answers} likely · ${count(span.tokens)} tokens`;
+  item.tooltip = `Lines ${lines(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
+  item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc', COLOURS[heatOf(span.score, scores)]);
+  item.command = { command: 'winnow.openSpan', title: 'Open', arguments: [span.location] };
+  item.contextValue = 'span';
+  return item;
+}
+
+/** What each kind of evidence adds, the weightiest first. */
+function evidence({ evidence: kinds }: SpanInfo): Node[] {
+  return Object.entries(kinds)
+    .filter(([, value]) => value !== 0)
+    .sort(([, a], [, b]) => Math.abs(b) - Math.abs(a))
+    .map(([kind, value]) => ({ kind: 'fact', label: kind, description: `${value > 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}` }));
+}
+
+function times({ stats }: Kept): Node[] {
+  if (stats === undefined) return [];
+  return stageShares(stats).map(({ name, seconds: spent, share }) => ({ kind: 'fact', label: name, description: `${seconds(spent)} ${bar(share)}` }));
+}
+
+function seconds(value: number | undefined): string {
+  return value === undefined ? 'no answer was asked for' : `${value.toFixed(2)} s`;
+}

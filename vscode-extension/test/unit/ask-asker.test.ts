@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { Asker } from '../../src/ask/asker';
+import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, Question } from '../../src/ask/contract';
+
+/** A service whose answers the test gives. */
+class Fake {
+  readonly asked: { question: Question; listener: AskListener; token: CancellationToken; end: (over?: Partial<Exchange>) => void }[] = [];
+  readonly past: Exchange[] = [];
+
+  ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange> {
+    return new Promise((resolve) => {
+      const end = (over: Partial<Exchange> = {}): void => {
+        const exchange: Exchange = { id: 'e', conversation: question.conversation ?? '', question: question.text ?? '', askedAt: 0, outcome: 'answered', answer: 'done', citations: [], spans: [], notices: [], ...over };
+        this.past.push(exchange);
+        resolve(exchange);
+      };
+      token.onCancellationRequested(() => { end({ outcome: 'cancelled' }); });
+      this.asked.push({ question, listener, token, end });
+    });
+  }
+
+  history(): Exchange[] {
+    return this.past;
+  }
+
+  relative(uri: string): string {
+    return uri;
+  }
+
+  at(index: number): Fake['asked'][number] {
+    const asked = this.asked[index];
+    if (!asked) throw new Error(`question ${index} was not asked`);
+    return asked;
+  }
+}
+
+function cancellation(): { token: CancellationToken; cancel(): void; dispose(): void } {
+  const listeners: ((event: unknown) => unknown)[] = [];
+  const token = { isCancellationRequested: false, onCancellationRequested: (listener: (event: unknown) => unknown) => { listeners.push(listener); return { dispose: () => undefined }; } };
+  return { token, cancel: () => { token.isCancellationRequested = true; for (const listener of listeners) listener(undefined); }, dispose: () => undefined };
+}
+
+function setUp(): { fake: Fake; asker: Asker; posted: HostMessage[] } {
+  const fake = new Fake();
+  const posted: HostMessage[] = [];
+  let ids = 0;
+  const asker = new Asker(fake as unknown as AskService, (message) => posted.push(message), cancellation, () => `c${++ids}`);
+  return { fake, asker, posted };
+}
+
+const tick = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 1); });
+
+describe('an answer on its way', () => {
+  test('is told to the page from start to end', async () => {
+    const { fake, asker, posted } = setUp();
+    const answer = asker.ask({ text: 'q' });
+    await tick();
+    fake.at(0).listener.progress('reading');
+    fake.at(0).listener.delta('a');
+    fake.at(0).end();
+    expect((await answer).conversation).toBe('c1');
+    expect(posted.map(({ type }) => type)).toEqual(['started', 'progress', 'delta', 'finished']);
+  });
+
+  test('is replayed to a page that comes late, with nothing lost or told twice', async () => {
+    const { fake, asker } = setUp();
+    void asker.ask({ text: 'q', conversation: 'c' });
+    await tick();
+    for (const piece of ['one ', 'two ', 'three']) fake.at(0).listener.delta(piece);
+    fake.at(0).listener.progress('answering');
+    expect(asker.replay()).toEqual([
+      { type: 'history', exchanges: [] },
+      { type: 'started', question: 'q', conversation: 'c' },
+      { type: 'progress', message: 'answering' },
+      { type: 'delta', text: 'one two three' },
+    ]);
+    fake.at(0).end();
+    await tick();
+    expect(asker.replay()).toMatchObject([{ type: 'history', exchanges: [{ id: 'e', answer: 'done', links: [] }] }]);
+  });
+
+  test('is stopped by the next question, which then gets its turn', async () => {
+    const { fake, asker } = setUp();
+    const first = asker.ask({ text: 'first' });
+    await tick();
+    const second = asker.ask({ text: 'second' });
+    expect((await first).outcome).toBe('cancelled');
+    await tick();
+    expect(fake.asked.map(({ question }) => question.text)).toEqual(['first', 'second']);
+    fake.at(1).end();
+    expect((await second).outcome).toBe('answered');
+  });
+
+  test('the history that changed with it is told after it', async () => {
+    const { fake, asker, posted } = setUp();
+    void asker.ask({ text: 'q' });
+    await tick();
+    fake.at(0).end();
+    asker.changedHistory();
+    await tick();
+    expect(posted.map(({ type }) => type)).toEqual(['started', 'finished', 'history']);
+  });
+
+  test('a service that fails leaves no answer hanging', async () => {
+    const { fake, asker, posted } = setUp();
+    fake.ask = () => Promise.reject(new Error('disk full'));
+    expect(await asker.ask({ text: 'q' })).toMatchObject({ outcome: 'failed', error: 'disk full', question: 'q' });
+    expect(posted.at(-1)).toMatchObject({ type: 'finished', exchange: { error: 'disk full' } });
+    expect(asker.replay()).toHaveLength(1);
+  });
+
+  test.each([['code', 'Explain a.py:3'], ['usage', 'How is a.py:3 used?'], ['impact', 'What would break if a.py:3 changed?'], ['diagnostic', 'Explain the problem in a.py:3']] as const)('about %s reads as words at once', async (about, words) => {
+    const { asker, posted } = setUp();
+    void asker.ask({ about, place: { uri: 'file:///a.py', label: 'a.py:3' } });
+    await tick();
+    expect(posted[0]).toMatchObject({ type: 'started', question: words });
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { Status } from '../../src/server/protocol';
+import { describe as describeState, facts } from '../../src/status/describe';
+
+const RUNNING = { kind: 'running', command: '/bin/winnow', source: 'PATH', version: '0.1.0' } as const;
+const STATUS: Status = {
+  state: 'indexing',
+  message: 'indexing 120 of 1,300 files',
+  index: { done: 120, total: 1300, tokens: 5000, totalTokens: 61336, staleFiles: 2 },
+  models: { drafter: { name: 'small', state: 'ready' }, target: { name: 'large', state: 'failed', error: 'not here' } },
+  questions: { running: 1, waiting: 2 },
+  memoryBytes: 1_234_000_000,
+};
+
+test.each([
+  ['loading', '$(loading~spin) Winnow: loading'],
+  ['indexing', '$(sync~spin) Winnow: 120/1,300'],
+  ['ready', '$(check) Winnow'],
+  ['stale', '$(history) Winnow: 2 changed'],
+  ['answering', '$(comment-discussion) Winnow: answering'],
+  ['error', '$(error) Winnow'],
+] as const)('a server that is %s', (state, text) => {
+  const description = describeState(RUNNING, { ...STATUS, state });
+  expect(description.text).toBe(text);
+  expect(description.detail).toBe('Indexing 120 of 1,300 files');
+  expect(description.severity).toBe(state === 'error' ? 'error' : 'normal');
+});
+
+test.each([
+  [{ kind: 'untrusted' }, 'warning', /trust/],
+  [{ kind: 'missing', message: 'no winnow' }, 'warning', /no winnow/],
+  [{ kind: 'failed', message: 'it ended' }, 'error', /it ended/],
+  [{ kind: 'stopped' }, 'normal', /stopped/],
+  [{ kind: 'starting', command: '/bin/winnow', source: 'PATH' }, 'normal', /starting/],
+] as const)('without a running server: %o', (state, severity, detail) => {
+  const description = describeState(state, undefined);
+  expect(description.severity).toBe(severity);
+  expect(description.detail).toMatch(detail);
+});
+
+test('the details name server, index, models, questions and memory', () => {
+  expect(facts(RUNNING, STATUS)).toEqual([
+    ['Server', '0.1.0, /bin/winnow (PATH)'],
+    ['Index', '120 of 1,300 files, 61,336 tokens, 2 changed since'],
+    ['Drafter', 'small, ready'],
+    ['Target', 'large, failed: not here'],
+    ['Questions', '1 running, 2 waiting'],
+    ['Memory', '1,234 MB'],
+  ]);
+  expect(facts({ kind: 'stopped' }, undefined)).toEqual([]);
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { commands, environmentOf, isNewEnough } from '../../src/setup/plan';
+
+test('the plan makes an environment, installs into it and tries the program', () => {
+  const [make, install, check] = commands('python3', '/storage/environment', '/storage/environment/bin', 'winnow-lsp');
+  expect(make).toEqual(['python3', '-m', 'venv', '/storage/environment']);
+  expect(install?.[0]).toBe('/storage/environment/bin/python');
+  expect(install?.at(-1)).toBe('winnow-lsp');
+  expect(check).toEqual(['/storage/environment/bin/winnow', '--version']);
+});
+
+test('llama.cpp is built as .ci/install builds it, unless the user says how', () => {
+  expect(environmentOf({}).CMAKE_ARGS).toContain('-DGGML_NATIVE=OFF');
+  expect(environmentOf({ CMAKE_ARGS: '-DGGML_CUDA=ON' }).CMAKE_ARGS).toBe('-DGGML_CUDA=ON');
+});
+
+test.each([
+  ['Python 3.11.2', true],
+  ['Python 3.14.0rc1', true],
+  ['Python 4.0.0', true],
+  ['Python 3.10.12', false],
+  ['Python 2.7.18', false],
+  ['', false],
+])('%s', (version, enough) => {
+  expect(isNewEnough(version)).toBe(enough);
+});
