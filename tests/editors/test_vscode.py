@@ -41,7 +41,7 @@ def greeting_for(name, polite):
 '''
 
 
-def tests_of(suite: str) -> list[str]:
+def names_of(suite: str) -> list[str]:
     """The names of the tests in a suite, and one for the suite as a whole."""
     source = (EXTENSION / "test" / "e2e" / f"{suite}.ts").read_text(encoding="utf-8")
     return [*re.findall(r"^ +test\('([^']+)'", source, re.MULTILINE), "the suite ran to its end"]
@@ -196,17 +196,17 @@ def steps_of_use() -> list[str]:
     return [*re.findall(r"^await step\('([^']+)'", source, re.MULTILINE), "the suite ran to its end"]
 
 
-@pytest.mark.parametrize("test", tests_of("untrusted"))
+@pytest.mark.parametrize("test", names_of("untrusted"))
 def test_untrusted(test: str, untrusted: dict[str, str]) -> None:
     assert untrusted.get(test, f"not reached: {untrusted}") == "ok"
 
 
-@pytest.mark.parametrize("test", tests_of("main"))
+@pytest.mark.parametrize("test", names_of("main"))
 def test_one_folder(test: str, one_folder: dict[str, str]) -> None:
     assert one_folder.get(test, f"not reached: {one_folder}") == "ok"
 
 
-@pytest.mark.parametrize("test", tests_of("multiroot"))
+@pytest.mark.parametrize("test", names_of("multiroot"))
 def test_several_folders(test: str, several: dict[str, str]) -> None:
     assert several.get(test, f"not reached: {several}") == "ok"
 

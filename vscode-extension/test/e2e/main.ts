@@ -204,7 +204,7 @@ function define(): void {
     test('a server that hangs in initialize does not block a restart', async () => {
       const path = vscode.workspace.getConfiguration('winnow').get('server.path');
       await configure('server.path', environment('WINNOW_E2E_HANGING'));
-      await eventually(() => winnow.session.state.kind === 'starting' && winnow.session.state.command === environment('WINNOW_E2E_HANGING'));
+      await eventually(() => winnow.session.state.kind === 'starting' && winnow.session.state.command === environment('WINNOW_E2E_HANGING'), () => [winnow.session.state, winnow.session.status, vscode.workspace.getConfiguration('winnow').inspect('server.path')]);
       const hanging = winnow.session.pid;
       await configure('server.path', path);
       await serverReady(winnow);

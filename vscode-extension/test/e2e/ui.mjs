@@ -118,5 +118,6 @@ await step('a click on the status bar shows details, in both themes', () =>
   inBothThemes('status', async () => {
     await status.first().click();
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Drafter' }).waitFor();
+    await page.waitForTimeout(1000); // it fades in
   }));
 await browser.close();
