@@ -1,6 +1,8 @@
 """A session whose memory goes to disk and comes back, on tiny models: a transformer, and a recurrent one."""
 
 import logging
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -196,6 +198,26 @@ def test_a_disk_that_refuses_costs_only_the_time(
     with caplog.at_level(logging.WARNING):
         assert once(tiny_llama, FIRST).finish == "length"
     assert "no snapshot can be kept" in caplog.text
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit", "target.close()", "target.park()"])
+def test_a_process_that_ends_in_order_leaves_what_it_has_read(tiny_llama: Path, ending: str) -> None:
+    script = f"""
+import pathlib, numpy as np
+from winnow_engine.core import Cancellation
+from winnow_engine.target import keeping
+from winnow_engine.target.base import Sampling
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import TargetOptions
+keeping._LEAST_S = 0.0
+target = LlamaTarget.open(pathlib.Path({str(tiny_llama)!r}), TargetOptions(snapshot_bytes=1 << 30))
+target.generate(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4), Cancellation(), lambda _: None)
+{ending}
+"""
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
+    assert used_bytes(default_folder())[0] == 1
+    assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1
 
 
 def test_a_larger_context_takes_over_what_was_read(model: Path) -> None:
