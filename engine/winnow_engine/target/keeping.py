@@ -44,7 +44,7 @@ class Keeper:
         How many more of its tokens the cache holds for that.
         """
         held = common_prefix(cache.tokens, prompt)
-        found = self._worth_loading(prompt[:-1], held)
+        found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
         snapshot = self._loaded(found) if found else None
         self.put_away(cache, len(cache.tokens) - held)
         if found is None or snapshot is None:
@@ -67,9 +67,9 @@ class Keeper:
         except SnapshotError as error:
             _log.warning("%s", error)
 
-    def _worth_loading(self, prompt: Prompt, held: int) -> Found | None:
-        """The snapshot that saves most of the reading, if that takes longer than loading it."""
-        found = self._snapshots.find(prompt, whole=self._whole)
+    def _worth_loading(self, prompt: Prompt, held: int, room: int) -> Found | None:
+        """The snapshot of at most `room` tokens that saves most reading, if that takes longer than loading it."""
+        found = self._snapshots.find(prompt, whole=self._whole, room=room)
         if found is None:
             return None
         self._token_s = self._token_s or found.token_s

@@ -66,9 +66,13 @@ class Snapshots:
         self._headers: dict[str, Found] = {}
         self._trim()
 
-    def find(self, prompt: Prompt, *, whole: bool) -> Found | None:
-        """The snapshot that shares most with the beginning of `prompt`; with `whole`, only if that is all of it."""
-        shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in self._mine()]
+    def find(self, prompt: Prompt, *, whole: bool, room: int | None = None) -> Found | None:
+        """The snapshot that shares most with the beginning of `prompt`.
+
+        With `whole`, only one that is a beginning of it; with `room`, only one of at most so many tokens.
+        """
+        fitting = (found for found in self._mine() if room is None or len(found.tokens) <= room)
+        shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
         usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
         return max(usable, key=lambda found: found.shared, default=None)
 

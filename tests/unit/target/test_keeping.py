@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.target import keeping
+from winnow_engine.target import keeping, session
 from winnow_engine.target.base import Generation, Prompt, Sampling
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
@@ -86,6 +86,18 @@ def test_a_prompt_that_differs_midway_gets_its_common_part(tiny_llama: Path) -> 
     once(tiny_llama, FIRST)
     again = once(tiny_llama, other)
     assert (again.restored_tokens, again.text) == (100, expected.text)
+
+
+def test_one_too_long_for_the_context_is_left_where_it_is(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_CONTEXT_STEP", 64)
+    monkeypatch.setattr(session, "_HEADROOM", 0)
+    once(tiny_llama, FIRST)
+    kept = set(default_folder().iterdir())
+    short = np.concatenate([FIRST[:50], SECOND[:10]])
+    expected = once(tiny_llama, short, replace(OPTIONS, snapshot_bytes=None))
+    again = once(tiny_llama, short)
+    assert (again.restored_tokens, again.text) == (0, expected.text)
+    assert kept < set(default_folder().iterdir())
 
 
 def test_the_very_same_prompt_leaves_one_token_to_read(tiny_llama: Path) -> None:
@@ -220,14 +232,12 @@ target.generate(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4), Canc
     assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1
 
 
-def test_a_larger_context_takes_over_what_was_read(model: Path) -> None:
-    prompt = np.concatenate([longer(model, FIRST), np.tile(SECOND, 18)])
-    with closing(LlamaTarget.open(model, replace(OPTIONS, snapshot_bytes=None))) as target:
-        held = target._parking
-        assert ask(target, FIRST).reused_tokens == 0
-        small = held.session()._cache
-        assert small is not None
-        small.context.n_ctx = 300  # as if its context had been made for less
-        again = ask(target, prompt[:2000])
-        assert again.reused_tokens == len(FIRST) + 23
-        assert again.text == once(model, prompt[:2000], replace(OPTIONS, snapshot_bytes=None)).text
+def test_a_larger_context_takes_over_what_was_read(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_CONTEXT_STEP", 64)
+    monkeypatch.setattr(session, "_HEADROOM", 0)
+    prompt, off = np.concatenate([longer(model, FIRST), SECOND]), replace(OPTIONS, snapshot_bytes=None)
+    with closing(LlamaTarget.open(model, off)) as target:
+        ask(target, FIRST)
+        again = ask(target, prompt)
+    assert again.reused_tokens == len(prompt) - 20 - len(SECOND)
+    assert again.text == once(model, prompt, off).text
