@@ -28,6 +28,7 @@ from winnow_engine.drafter.drafter import Drafter  # noqa: E402
 from winnow_engine.evaluation.archives import unpacked  # noqa: E402
 from winnow_engine.evaluation.families.real import load  # noqa: E402
 from winnow_engine.evaluation.repositories import Split, repositories  # noqa: E402
+from winnow_engine.index.files import FileRules  # noqa: E402
 from winnow_engine.index.store import Store, default_path  # noqa: E402
 from winnow_engine.index.workspace import Folder, Sources, Workspace  # noqa: E402
 from winnow_engine.models.cache import path as model_path  # noqa: E402
@@ -132,6 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=12)
     parser.add_argument("--repository", default="click")
+    parser.add_argument("--include", action="append", default=[], metavar="PATTERN")
     parser.add_argument("--target", default=DEFAULT_TARGET)
     options = parser.parse_args()
     repository = next(one for split in Split for one in repositories(split) if one.name == options.repository)
@@ -141,7 +143,7 @@ def main() -> None:
         closing(Assistant(store, lambda: Drafter(model_path(DEFAULT_DRAFTER)))) as assistant,
         closing(LlamaTarget.open(model_path(options.target))) as target,
     ):
-        sources = Sources((Folder(unpacked(repository.archive)),))
+        sources = Sources((Folder(unpacked(repository.archive)),), FileRules(include=tuple(options.include)))
         questions = [Question(one.text) for one in written]
         selections = [(question, assistant.select(sources, question, Budget())) for question in questions]
         figures: dict[str, Any] = {"repository": options.repository, "questions": len(questions), **overlap(selections)}
