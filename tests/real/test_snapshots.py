@@ -26,7 +26,7 @@ from winnow_engine.target.snapshots import default_folder
 
 pytestmark = pytest.mark.real_weights
 
-CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:3000]
+CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:1600]
 FIRST = "What does this module do?"
 SECOND = "Which class is in it?"
 ON = TargetOptions(snapshot_bytes=1 << 30)
@@ -56,7 +56,7 @@ def next_logits(target: LlamaTarget, prompt: Prompt) -> np.ndarray:
     return held.context.logits().copy()
 
 
-@pytest.mark.parametrize("kv_type", ["f16", "q8_0", "q4_0"])
+@pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
 def test_what_comes_back_is_bit_for_bit_what_was_in_memory(smollm2: Path, kv_type: KvType) -> None:
     options = replace(ON, kv_type=kv_type, draft="off")
     with closing(LlamaTarget.open(smollm2, options)) as target:
@@ -142,18 +142,18 @@ def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
     assert second.stats.reused_tokens < first.stats.prompt_tokens / 2
 
 
-def test_the_command_keeps_them_too_and_doctor_counts_them(smollm2: Path, tmp_path: Path) -> None:
+def test_the_command_keeps_them_too_and_deletes_them_where_it_is_told_to(smollm2: Path, tmp_path: Path) -> None:
     def winnow(*arguments: str) -> str:
         command = [sys.executable, "-m", "winnow_lsp", *arguments]
         environment = {**os.environ, "WINNOW_CACHE_DIR": str(tmp_path / "own")}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
 
     models = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-    question = ("ask", "Where is a prompt built?", "-w", str(REPOSITORY / "selection"), "--budget", "1500")
+    question = ("ask", "Where is a prompt built?", "-w", str(REPOSITORY / "selection"), "--budget", "900")
     first, again, off = (
         json.loads(winnow(*question, *models, "--max-tokens", "4", "--json", *more))["stats"]
         for more in ((), (), ("--snapshot-megabytes", "0"))
     )
     assert first["restored_tokens"] == off["restored_tokens"] == 0
     assert again["restored_tokens"] == again["reused_tokens"] == first["prompt_tokens"] - 1
-    assert "snapshots: 0 of what a target has read" in winnow("doctor")
+    assert not list((tmp_path / "own" / "snapshots").iterdir())
