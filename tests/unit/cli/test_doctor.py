@@ -9,7 +9,7 @@ from winnow_lsp.cli.doctor import _snapshots
 
 def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert [finding.seen for finding in _snapshots()][0].startswith("0 of what a target has read, 0 MB")
+    assert next(finding.seen for finding in _snapshots()).startswith("0 of what a target has read, 0 MB")
     kept = Snapshots(default_folder(), 1 << 30, "model")
     kept.save(Snapshot(np.arange(9, dtype=np.int32), np.zeros(3_000_000, np.uint8), 1.0))
     (finding,) = _snapshots()
