@@ -46,11 +46,9 @@ _ANSWER, _BATCH, _WHOLE, _SPARE = 64, 512, 0, 1
 _VARIANTS: tuple[tuple[Apart, float], ...] = (
     ("alone", 0),
     ("alone", 16),
-    ("alone", 0.25),
     ("behind the system's message", 0),
     ("behind the system's message", 16),
     ("behind the system's message", 0.25),
-    ("behind the system's message", 0.5),
 )
 _INT, _BYTE = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_uint8)
 
@@ -239,6 +237,7 @@ def measure(memory: Memory, vocabulary: Vocabulary, made: list[Case]) -> dict[st
                 kl_first=divergence[0],
                 same_choice=(reference.argmax(1) == scores.argmax(1)).mean(),  # noqa: B023
                 same_answer=np.array_equal(given, wanted),  # noqa: B023
+                same_until=_same_until(given, wanted),  # noqa: B023
                 named=case.name in said(vocabulary, given),  # noqa: B023
             )
 
@@ -260,6 +259,12 @@ def measure(memory: Memory, vocabulary: Vocabulary, made: list[Case]) -> dict[st
                 note(f"{how}, {again:g} again", logits, evaluated, seconds)
         print(number + 1, "of", len(made), {name: tally.means() for name, tally in tallies.items()}, flush=True)
     return {name: tally.means() for name, tally in tallies.items()}
+
+
+def _same_until(left: Ids, right: Ids) -> int:
+    """How many tokens two answers begin with in common."""
+    pairs = zip(left.tolist(), right.tolist(), strict=False)
+    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
 
 
 def said(vocabulary: Vocabulary, ids: Ids) -> str:
