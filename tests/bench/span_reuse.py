@@ -33,6 +33,7 @@ from machine import report  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from repository import fetch  # noqa: E402
 
+from winnow_engine.cores import physical_cores  # noqa: E402
 from winnow_engine.llama.log import silence  # noqa: E402
 from winnow_engine.llama.model import Model  # noqa: E402
 from winnow_engine.llama.vocabulary import Vocabulary  # noqa: E402
@@ -71,12 +72,12 @@ class Case:
 class Memory:
     """A context of two sequences: the whole prompt's, and one for a span on its way."""
 
-    def __init__(self, model: Model, n_ctx: int) -> None:
+    def __init__(self, model: Model, n_ctx: int, threads: int) -> None:
         silence()
         params = llama_cpp.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch = n_ctx, _BATCH, _BATCH
         params.n_seq_max, params.kv_unified = 2, True
-        params.n_threads = params.n_threads_batch = 2
+        params.n_threads = params.n_threads_batch = threads
         self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         self.memory = llama_cpp.llama_get_memory(self.handle)
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
@@ -174,7 +175,7 @@ def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[Case]:
         text = path.read_text()
         for node in ast.walk(ast.parse(text)):
             told = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
-            if isinstance(node, ast.FunctionDef) and told and 12 <= (node.end_lineno or 0) - node.lineno <= 60:
+            if isinstance(node, ast.FunctionDef) and told and 9 <= (node.end_lineno or 0) - node.lineno <= 30:
                 lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
                 found[node.name] = ("\n".join(lines), told.split(".")[0].replace("\n", " "))
     chance, made = random.Random(5), []
@@ -278,11 +279,12 @@ def main() -> None:
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--cases", type=int, default=8)
     parser.add_argument("--spans", type=int, default=6)
+    parser.add_argument("--threads", type=int, default=physical_cores())
     options = parser.parse_args()
     model = Model(model_path(options.model))
     vocabulary = Vocabulary(model)
     made = cases(vocabulary, options.cases, options.spans)
-    memory = Memory(model, 2 * max(len(case.prompt) for case in made) + 512)
+    memory = Memory(model, 2 * max(len(case.prompt) for case in made) + 512, options.threads)
     figures = measure(memory, vocabulary, made)
     report(f"span_reuse-{options.model}", {"model": options.model, "cases": len(made), **figures})
 
