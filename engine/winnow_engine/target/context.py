@@ -37,15 +37,27 @@ class Context:
         self.branches = branches
         self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         self.n_batch = options.n_ubatch
-        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(n_ctx, options, branches))
+        self.handle = llama_cpp.llama_init_from_model(model.handle, context_params(n_ctx, options, branches))
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
+        self._through: list[list[int]] = []
         self._branched = 0
         self.abort_with(AbortFlag())
+        self._watcher = model.watcher
+        self._open_to_watcher()
+
+    def _open_to_watcher(self) -> None:
+        if self._watcher is None:
+            return
+        try:
+            self._watcher.opened(self.handle, self.n_ctx)
+        except TargetError:
+            llama_cpp.llama_free(self.handle)
+            raise
 
     def abort_with(self, flag: AbortFlag) -> None:
         """Obey `flag` from here on."""
@@ -61,7 +73,10 @@ class Context:
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        return self._evaluate(_batch(tokens, outputs))
+        done = self._evaluate(_batch(tokens, outputs))
+        if done and self._watcher is not None:
+            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)))
+        return done
 
     def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
         """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
@@ -70,7 +85,7 @@ class Context:
         `keep_branch` or `truncate` must follow.
         """
         assert 1 <= len(tree) <= self.branches
-        through = tree.branches()
+        through = self._through = tree.branches()
         self._branched = 1 + max(branch for node in through for branch in node)
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
@@ -86,7 +101,11 @@ class Context:
         if branch != _SEQUENCE:
             llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
             llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)
-        return self.truncate(length)
+        done = self.truncate(length)
+        if done and self._watcher is not None:
+            path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
+            self._watcher.held(start - 1, np.array([0, *(node + 1 for node in path)]))
+        return done
 
     def logits(self) -> NDArray[np.float32]:
         """The logits of the last token evaluated, shape (vocabulary,), until the next evaluation."""
@@ -106,18 +125,28 @@ class Context:
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
         self._branched = 0
+        if self._watcher is not None:
+            self._watcher.forgot(length)
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
+
+    def _length(self) -> int:
+        return int(llama_cpp.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) + 1
 
     def clear(self) -> None:
         """Forget all tokens."""
+        if self._watcher is not None:
+            self._watcher.forgot(0)
         llama_cpp.llama_memory_clear(self._memory, False)
 
     def close(self) -> None:
         """Free the context."""
+        if self._watcher is not None:
+            self._watcher.closing()
         llama_cpp.llama_free(self.handle)
 
 
-def _context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+    """What a context of `n_ctx` tokens is asked for; `branches` as of `Context`."""
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = options.n_ubatch

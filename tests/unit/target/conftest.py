@@ -1,12 +1,13 @@
 """GGUF files of a few hundred kilobytes with random weights: real llama.cpp, instant answers, no meaning."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import gguf
 import numpy as np
 import pytest
 
-LAYERS, WIDTH, HEADS, CONTEXT = 2, 32, 2, 4096
+LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
 
 
 def byte_tokens() -> list[str]:
@@ -16,11 +17,11 @@ def byte_tokens() -> list[str]:
     return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
 
 
-def start(path: Path, architecture: str) -> gguf.GGUFWriter:
+def start(path: Path, architecture: str, layers: int = LAYERS) -> gguf.GGUFWriter:
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
+    writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
     control = ["<|im_start|>", "<|im_end|>"]
     writer.add_tokenizer_model("gpt2")
@@ -32,9 +33,12 @@ def start(path: Path, architecture: str) -> gguf.GGUFWriter:
     return writer
 
 
-def finish(writer: gguf.GGUFWriter, shapes: dict[str, tuple[int, ...]]) -> None:
-    random = np.random.default_rng(7)
-    for name, shape in {"token_embd.weight": (258, WIDTH), "output_norm.weight": (WIDTH,), **shapes}.items():
+def finish(
+    writer: gguf.GGUFWriter, shapes: dict[str, tuple[int, ...]], *, seed: int = 7, own_tokens: bool = True
+) -> None:
+    random = np.random.default_rng(seed)
+    tokens = {"token_embd.weight": (258, WIDTH)} if own_tokens else {}
+    for name, shape in {**tokens, "output_norm.weight": (WIDTH,), **shapes}.items():
         writer.add_tensor(name, weights(name, shape, random))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -66,6 +70,62 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     finish(writer, {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()})
     return path
+
+
+def grouped(writer: gguf.GGUFWriter) -> dict[str, tuple[int, ...]]:
+    """Two query heads to one of keys and values, and the tensors of such a layer."""
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(1)
+    writer.add_key_length(HEAD)
+    writer.add_value_length(HEAD)
+    writer.add_feed_forward_length(2 * WIDTH)
+    return {
+        "attn_norm": (WIDTH,),
+        "attn_q": (HEADS * HEAD, WIDTH),
+        "attn_k": (HEAD, WIDTH),
+        "attn_v": (HEAD, WIDTH),
+        "attn_q_norm": (HEAD,),
+        "attn_k_norm": (HEAD,),
+        "attn_output": (WIDTH, HEADS * HEAD),
+        "ffn_norm": (WIDTH,),
+        "ffn_gate": (2 * WIDTH, WIDTH),
+        "ffn_up": (2 * WIDTH, WIDTH),
+        "ffn_down": (WIDTH, 2 * WIDTH),
+    }
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen3(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "tiny-qwen3.gguf"
+    writer = start(path, "qwen3", layers=4)
+    layer = grouped(writer)
+    finish(writer, {f"blk.{i}.{name}.weight": shape for i in range(4) for name, shape in layer.items()})
+    return path
+
+
+MakeDFlash = Callable[..., Path]
+
+
+@pytest.fixture
+def make_dflash(tmp_path: Path) -> MakeDFlash:
+    """A DFlash draft for the tiny qwen3, which lends it its embeddings; random as everything here."""
+
+    def make(
+        read: tuple[int, ...] = (1, 3), block: int = 6, mask: int | None = 256, more: dict[str, tuple[int, ...]] = {}
+    ) -> Path:
+        path = tmp_path / "tiny-dflash.gguf"
+        writer = start(path, "dflash")
+        layer = grouped(writer)
+        writer.add_uint32("dflash.block_size", block)
+        writer.add_array("dflash.target_layers", list(read))
+        if mask is not None:
+            writer.add_mask_token_id(mask)
+        shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
+        fusing = {"fc.weight": (WIDTH, len(read) * WIDTH), "enc.output_norm.weight": (WIDTH,)}
+        finish(writer, {**fusing, **shapes, **more}, seed=8, own_tokens=False)
+        return path
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Drafts: guesses of how an answer goes on, which the target verifies many at a time. One kind a file.
 
-`base` says what a draft offers; `lookup` and `model` guess, `auto` decides with `pace` how much of it pays.
+`base` says what a draft offers; `lookup`, `model` and `dflash` guess, `auto` decides with `pace` how much of it pays.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from winnow_engine.errors import ModelError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.target.drafts import dflash
 from winnow_engine.target.drafts.auto import AutoDraft
 from winnow_engine.target.drafts.base import Draft, NoDraft
 from winnow_engine.target.drafts.lookup import LookupDraft
@@ -29,11 +30,14 @@ def open_draft(options: TargetOptions, target: Model) -> Draft:
     return AutoDraft(_model_draft(options, target), free=False)
 
 
-def _model_draft(options: TargetOptions, target: Model) -> ModelDraft:
+def _model_draft(options: TargetOptions, target: Model) -> Draft:
     assert not isinstance(options.draft, str)
-    model = Model(options.draft, n_gpu_layers=options.n_gpu_layers)
+    path = options.draft
+    model = Model(path, n_gpu_layers=options.gpu_layers)
     try:
-        check_vocabulary(Vocabulary(model), Vocabulary(target), options.draft.name)
+        check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
+        if model.architecture == dflash.ARCHITECTURE:
+            return dflash.open_dflash(model, target, path, options)
     except ModelError:
         model.close()
         raise

@@ -89,7 +89,7 @@ def _guesses(cache: KvCache, limit: int, least: float) -> Iterator[_Guess]:
     """The chain of likeliest tokens with the runners-up at each depth, until it is worth less than `least`."""
     worth = 1.0
     for depth in range(1, limit + 1):
-        tokens, probabilities = _likeliest(cache.context.logits())
+        tokens, probabilities = likeliest(cache.context.logits(), _CHOICES)
         for rank, (token, probability) in enumerate(zip(tokens.tolist(), probabilities.tolist(), strict=True)):
             if worth * probability >= least:
                 yield _Guess(token, worth * probability, depth, rank == 0)
@@ -106,9 +106,9 @@ def _tree(guesses: Iterable[_Guess], limit: int) -> Tree:
     return Tree(tuple(guess.token for guess in best), parents, tuple(guess.worth for guess in best))
 
 
-def _likeliest(logits: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def likeliest(logits: NDArray[np.float32], choices: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The few likeliest tokens, best first, and their probabilities."""
-    tokens = np.argpartition(logits, -_CHOICES)[-_CHOICES:]
+    tokens = np.argpartition(logits, -choices)[-choices:]
     tokens = tokens[np.argsort(-logits[tokens], kind="stable")]
     weights = np.exp(logits - logits[tokens[0]])
     return tokens.astype(np.int32), weights[tokens] / weights.sum()
