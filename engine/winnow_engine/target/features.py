@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.model import Model
 
-GIVEN_BY = frozenset(
-    ["gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe"]
-    + ["qwen3next", "qwen35", "qwen35moe"]
-)
+_DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
+GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
 """The architectures whose graphs in llama-cpp-python 0.3.36 keep their layers' inputs. Any other ends the process."""
 
 _FLOATS = ctypes.POINTER(ctypes.c_float)

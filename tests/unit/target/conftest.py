@@ -103,6 +103,15 @@ def tiny_qwen3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def tiny_qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "tiny-qwen2.gguf"
+    writer = start(path, "qwen2", layers=4)
+    layer = {name: shape for name, shape in grouped(writer).items() if name not in ("attn_q_norm", "attn_k_norm")}
+    finish(writer, {f"blk.{i}.{name}.weight": shape for i in range(4) for name, shape in layer.items()})
+    return path
+
+
 MakeDFlash = Callable[..., Path]
 
 
@@ -111,7 +120,10 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
     """A DFlash draft for the tiny qwen3, which lends it its embeddings; random as everything here."""
 
     def make(
-        read: tuple[int, ...] = (1, 3), block: int = 6, mask: int | None = 256, more: dict[str, tuple[int, ...]] = {}
+        read: tuple[int, ...] = (1, 3),
+        block: int = 6,
+        mask: int | None = 256,
+        more: dict[str, tuple[int, ...]] | None = None,
     ) -> Path:
         path = tmp_path / "tiny-dflash.gguf"
         writer = start(path, "dflash")
@@ -122,7 +134,7 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
             writer.add_mask_token_id(mask)
         shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
         fusing = {"fc.weight": (WIDTH, len(read) * WIDTH), "enc.output_norm.weight": (WIDTH,)}
-        finish(writer, {**fusing, **shapes, **more}, seed=8, own_tokens=False)
+        finish(writer, {**fusing, **shapes, **(more or {})}, seed=8, own_tokens=False)
         return path
 
     return make

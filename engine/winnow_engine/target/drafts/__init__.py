@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from winnow_engine.errors import ModelError
+from winnow_engine.errors import DraftError, ModelError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.drafts import dflash
@@ -36,6 +36,8 @@ def _model_draft(options: TargetOptions, target: Model) -> Draft:
     model = Model(path, n_gpu_layers=options.gpu_layers)
     try:
         check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
+        if model.architecture == "eagle3":
+            raise DraftError(f"{path.name} is an EAGLE-3 model, which cannot draft here: a DFlash model can")
         if model.architecture == dflash.ARCHITECTURE:
             return dflash.open_dflash(model, target, path, options)
     except ModelError:
