@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 
+_KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
+"""Of the recurrent architectures that can in llama.cpp, those tried here."""
+
 
 class Watcher(Protocol):
     """Follows what is in the memory of each context of a model, one context at a time, as that grows and shrinks."""
@@ -81,6 +84,11 @@ class Model:
         """Whether its memory is, in part, one recurrent state instead of one entry a token."""
         handle = self.handle
         return bool(llama_cpp.llama_model_is_recurrent(handle) or llama_cpp.llama_model_is_hybrid(handle))
+
+    @property
+    def rolls_back(self) -> bool:
+        """Whether its memory can forget the last few tokens: states of a moment ago are kept, or there are none."""
+        return not self.keeps_states or self.architecture in _KEEPS_PAST_STATES
 
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""

@@ -23,6 +23,10 @@ _KV_TYPES = {
 _SEQUENCE = 0
 _ABORTED = 2
 
+_PAST_STATES = 8
+"""Tokens that recurrent memory can forget again. Each costs as much memory as all states together."""
+_SPOILT = -1
+
 
 class Context:
     """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
@@ -34,21 +38,30 @@ class Context:
         """
         silence()
         self.n_ctx = n_ctx
-        self.branches = branches
+        self._states = model.keeps_states
         self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         self.n_batch = options.n_ubatch
-        self.handle = llama_cpp.llama_init_from_model(model.handle, context_params(n_ctx, options, branches))
+        self.handle = llama_cpp.llama_init_from_model(model.handle, self._params(model, options, branches))
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
+        past = int(llama_cpp.llama_n_rs_seq(self.handle))
+        self.branches = min(branches, past) if self._states and branches > 1 else branches
         self._through: list[list[int]] = []
-        self._branched = 0
+        self._branched, self._undoable = 0, 0
         self.abort_with(AbortFlag())
         self._watcher = model.watcher
         self._open_to_watcher()
+
+    def _params(self, model: Model, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+        params = context_params(self.n_ctx, options, branches)
+        if self._states and branches > 1:
+            params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
+            params.n_rs_seq = _PAST_STATES
+        return params
 
     def _open_to_watcher(self) -> None:
         if self._watcher is None:
@@ -73,7 +86,7 @@ class Context:
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        done = self._evaluate(_batch(tokens, outputs))
+        done = self._evaluate(_batch(tokens, outputs), tokens)
         if done and self._watcher is not None:
             self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)))
         return done
@@ -115,9 +128,12 @@ class Context:
     def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
         if self._abort.is_set():
             return False
+        self._undoable = _SPOILT
         status = llama_cpp.llama_decode(self.handle, batch)
         if status not in (0, _ABORTED):
             raise TargetError(f"llama.cpp failed to evaluate (status {status}): {last_errors()}")
+        if status == 0:
+            self._undoable = batch.n_tokens - 1
         return bool(status == 0)
 
     def truncate(self, length: int) -> bool:
@@ -127,7 +143,20 @@ class Context:
         self._branched = 0
         if self._watcher is not None:
             self._watcher.forgot(length)
+        if self._states and not self._undo(length):
+            return False
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
+
+    def _undo(self, length: int) -> bool:
+        """Whether the states of `length` tokens ago are there: llama.cpp does not ask what the last evaluation left.
+
+        An evaluation leaves the states behind each of its last tokens, once; one that failed leaves none.
+        """
+        back = max(0, self._length() - length)
+        if back > self._undoable:
+            return False
+        self._undoable = self._undoable if back == 0 else 0
+        return True
 
     def _length(self) -> int:
         return int(llama_cpp.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) + 1
@@ -136,6 +165,7 @@ class Context:
         """Forget all tokens."""
         if self._watcher is not None:
             self._watcher.forgot(0)
+        self._undoable = 0
         llama_cpp.llama_memory_clear(self._memory, False)
 
     def close(self) -> None:

@@ -4,8 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gguf
+import llama_cpp
 import numpy as np
 import pytest
+
+from winnow_engine.target.context import context_params
+from winnow_engine.target.options import TargetOptions
 
 LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
 
@@ -166,3 +170,54 @@ def tiny_mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     finish(writer, {f"blk.{i}.{name}": shape for i in range(LAYERS) for name, shape in layer.items()})
     return path
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen35(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hybrid: three layers with a state to one with keys and values. llama.cpp keeps past states of it."""
+    path = tmp_path_factory.mktemp("models") / "tiny-qwen35.gguf"
+    state, heads, conv = 16, 2, 4
+    channels = 3 * state * heads
+    writer = start(path, "qwen35", layers=4)
+    attention = grouped(writer)
+    writer.add_rope_dimension_count(HEAD)
+    writer.add_rope_dimension_sections([4, 2, 2, 0])
+    writer.add_ssm_conv_kernel(conv)
+    writer.add_ssm_inner_size(heads * state)
+    writer.add_ssm_state_size(state)
+    writer.add_ssm_time_step_rank(heads)
+    writer.add_ssm_group_count(heads)
+    ffn = {name: attention.pop(name) for name in ("ffn_gate", "ffn_up", "ffn_down")}
+    attention["attn_q"] = (2 * HEADS * HEAD, WIDTH)  # with a gate for each
+    del attention["ffn_norm"]
+    recurrent = {
+        "attn_norm.weight": (WIDTH,),
+        "attn_qkv.weight": (channels, WIDTH),
+        "attn_gate.weight": (heads * state, WIDTH),
+        "ssm_conv1d.weight": (channels, conv),
+        "ssm_dt.bias": (heads,),
+        "ssm_a": (heads,),
+        "ssm_beta.weight": (heads, WIDTH),
+        "ssm_alpha.weight": (heads, WIDTH),
+        "ssm_norm.weight": (state,),
+        "ssm_out.weight": (WIDTH, heads * state),
+    }
+    shared = {f"{name}.weight": shape for name, shape in ffn.items()} | {"post_attention_norm.weight": (WIDTH,)}
+    last = {f"{name}.weight": shape for name, shape in attention.items()}
+    layers = [recurrent | shared] * 3 + [last | shared]
+    finish(writer, {f"blk.{i}.{name}": shape for i, layer in enumerate(layers) for name, shape in layer.items()})
+    return path
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """float32 keys and values, and attention that does not round them: what is left differs by the order of sums."""
+
+    def params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+        params = context_params(n_ctx, options, branches)
+        params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        return params
+
+    for module in ("context", "drafts.block"):
+        monkeypatch.setattr(f"winnow_engine.target.{module}.context_params", params)

@@ -1,6 +1,7 @@
 """Drafts: guesses of how an answer goes on, which the target verifies many at a time. One kind a file.
 
-`base` says what a draft offers; `lookup`, `model` and `dflash` guess, `auto` decides with `pace` how much of it pays.
+`base` says what a draft offers; `lookup`, `model` and `dflash` guess, `auto` decides with `pace` how much of it
+pays, `trunk` cuts off branches.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from winnow_engine.target.drafts.auto import AutoDraft
 from winnow_engine.target.drafts.base import Draft, NoDraft
 from winnow_engine.target.drafts.lookup import LookupDraft
 from winnow_engine.target.drafts.model import ModelDraft, check_vocabulary
+from winnow_engine.target.drafts.trunk import TrunkDraft
 from winnow_engine.target.options import TargetOptions
 
 
@@ -21,13 +23,14 @@ def open_draft(options: TargetOptions, target: Model) -> Draft:
 
     Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError, or DraftError for another vocabulary.
     """
-    if options.draft == "off" or target.keeps_states:
+    if options.draft == "off" or not target.rolls_back:
         return NoDraft()
+    draft = LookupDraft() if isinstance(options.draft, str) else _model_draft(options, target)
+    if target.keeps_states:
+        draft = TrunkDraft(draft)
     if options.draft == "lookup":
-        return LookupDraft()
-    if options.draft == "auto":
-        return AutoDraft(LookupDraft(), free=True)
-    return AutoDraft(_model_draft(options, target), free=False)
+        return draft
+    return AutoDraft(draft, free=options.draft == "auto")
 
 
 def _model_draft(options: TargetOptions, target: Model) -> Draft:

@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import llama_cpp
 import numpy as np
 import pytest
 
@@ -17,7 +16,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target import features as features_module
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Prompt, Sampling
-from winnow_engine.target.context import Context, context_params
+from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.drafts.dflash import DFlashDraft, open_dflash
@@ -82,20 +81,6 @@ def pair(tiny_qwen3: Path, make_dflash: MakeDFlash) -> Iterator[Pair]:
 @pytest.fixture
 def networks(tiny_qwen3: Path, make_dflash: MakeDFlash) -> tuple[Network, Network]:
     return Network(make_dflash()), Network(tiny_qwen3)
-
-
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """float32 keys and values, and attention that does not round them: what is left differs by the order of sums."""
-
-    def params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
-        params = context_params(n_ctx, options, branches)
-        params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
-        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        return params
-
-    for module in ("context", "drafts.block"):
-        monkeypatch.setattr(f"winnow_engine.target.{module}.context_params", params)
 
 
 def assert_near(ours: Array, reference: Array) -> None:

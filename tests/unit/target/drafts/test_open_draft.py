@@ -1,6 +1,7 @@
 """Which draft a target gets, and the draft model, on tiny real models."""
 
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +55,18 @@ def test_a_draft_of_another_vocabulary_is_refused_with_one_that_fits(tiny_llama:
 def test_a_missing_draft_is_named(tiny_llama: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match="none"):
         ask(tiny_llama, tmp_path / "none.gguf")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup", "dflash"])
+def test_a_target_that_keeps_past_states_is_drafted_for(
+    tiny_qwen35: Path, make_dflash: Callable[[], Path], draft: str
+) -> None:
+    wanted = make_dflash() if draft == "dflash" else draft
+    answer = ask(tiny_qwen35, wanted)
+    assert answer.draft == (wanted.name if isinstance(wanted, Path) else draft)
+    assert answer.text == ask(tiny_qwen35, "off").text
+    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
 @pytest.mark.parametrize("draft", ["auto", "lookup"])
