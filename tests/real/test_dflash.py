@@ -1,4 +1,4 @@
-"""A DFlash draft beside a real target. Its weights are random, because published ones are gigabytes: it guesses badly."""
+"""A DFlash draft beside a real target. Its weights are random (published ones are gigabytes): it guesses badly."""
 
 from collections.abc import Iterator
 from contextlib import closing
