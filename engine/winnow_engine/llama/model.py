@@ -24,7 +24,7 @@ class Watcher(Protocol):
     def opened(self, context: int, n_ctx: int) -> None:
         """A context for `n_ctx` tokens was made, which is empty. Raises TargetError to have it closed again."""
 
-    def held(self, start: int, rows: NDArray[np.intp]) -> None:
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
         """These rows of the last evaluation are the tokens at `start` and after, for good until `forgot`."""
 
     def forgot(self, length: int) -> None:

@@ -51,6 +51,7 @@ class Context:
         past = int(llama_cpp.llama_n_rs_seq(self.handle))
         self.branches = min(branches, past) if self._states and branches > 1 else branches
         self._through: list[list[int]] = []
+        self._tokens = np.empty(0, np.int32)
         self._branched, self._undoable = 0, 0
         self.abort_with(AbortFlag())
         self._watcher = model.watcher
@@ -88,7 +89,7 @@ class Context:
         outputs[-1] = want_logits
         done = self._evaluate(_batch(tokens, outputs), tokens)
         if done and self._watcher is not None:
-            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)))
+            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
         return done
 
     def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
@@ -102,7 +103,7 @@ class Context:
         self._branched = 1 + max(branch for node in through for branch in node)
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
-        tokens = np.array([token, *tree.tokens], np.int32)
+        tokens = self._tokens = np.array([token, *tree.tokens], np.int32)
         positions = position + np.array([0, *tree.depths()], np.int32)
         return self._evaluate(*_tree_batch(tokens, positions, [list(range(self._branched)), *through]))
 
@@ -117,7 +118,8 @@ class Context:
         done = self.truncate(length)
         if done and self._watcher is not None:
             path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
-            self._watcher.held(start - 1, np.array([0, *(node + 1 for node in path)]))
+            rows = np.array([0, *(node + 1 for node in path)])
+            self._watcher.held(start - 1, rows, self._tokens[rows])
         return done
 
     def logits(self) -> NDArray[np.float32]:

@@ -63,8 +63,8 @@ class BlockMemory:
         """Where the next row belongs."""
         return self._evaluated + sum(map(len, self._waiting))
 
-    def add(self, start: int, features: NDArray[np.float32]) -> None:
-        """Remember rows of features, shape (rows, layers * width), from `start` on. A gap before forgets the rest."""
+    def add(self, start: int, features: NDArray[np.float32], tokens: NDArray[np.int32]) -> None:
+        """Remember features, whatever the tokens are. A gap before `start` forgets the rest."""
         if start != self.length:
             self._restart(start)
         self._waiting.append(features)

@@ -17,11 +17,10 @@ from winnow_engine.errors import DraftError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.target.abort import AbortFlag
-from winnow_engine.target.base import Prompt
 from winnow_engine.target.drafts.block import Block, BlockMemory
 from winnow_engine.target.drafts.model import likeliest
-from winnow_engine.target.features import LayerInputs, check_layers, wanted_layers
+from winnow_engine.target.drafts.reading import ReadingDraft
+from winnow_engine.target.features import check_layers, wanted_layers
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING, Tree, grow
 
@@ -31,62 +30,22 @@ _CHOICES = 8  # tokens at each place
 _VARIANTS = {"markov_w1.weight": "DSpark", "selector_hidden.weight": "DFlash 2"}
 
 
-class DFlashDraft:
-    """Drafts a block from what the target's layers read; a `Watcher` of the target's contexts."""
+class DFlashDraft(ReadingDraft[BlockMemory]):
+    """Drafts a block at once."""
 
     def __init__(self, model: Model, target: Model, block: Block, options: TargetOptions) -> None:
-        """Draft with `model`, which this closes, for `target`, whose contexts this watches from now on."""
-        self._model, self._block, self._options = model, block, options
-        self._width = target.width
-        self._inputs: LayerInputs | None = None
-        self._memory: BlockMemory | None = None
-        self._abort, self._last = AbortFlag(), 0
-        target.watcher = self
+        super().__init__(model, target, block.layers)
+        self._block, self._options = block, options
 
-    def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Nothing to read: the target's memory of `prompt` has been watched."""
-        self._abort = abort
+    def _open(self, context: int, n_ctx: int) -> BlockMemory:
+        return BlockMemory(self._model, context, n_ctx, self._block, self._options)
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
-        """The best tree of what the block's places hold."""
-        if not limit or self._memory is None:
-            return NOTHING
-        logits = self._memory.evaluate(self._last, self._abort)
+    def _guess(self, memory: BlockMemory, limit: int, least: float) -> Tree:
+        logits = memory.evaluate(self._last, self._abort)
         if logits is None:
             return NOTHING
         places = [likeliest(row, _CHOICES) for row in logits[1:]]
         return grow(0, lambda place: _choices(places, place), limit, least)
-
-    def accept(self, tokens: Sequence[int]) -> None:
-        """The last of these tokens begins the next block."""
-        self._last = tokens[-1]
-
-    def opened(self, context: int, n_ctx: int) -> None:
-        """Read along in a new context of the target."""
-        self._inputs = LayerInputs(context, self._block.layers, self._width)
-        self._memory = BlockMemory(self._model, context, n_ctx, self._block, self._options)
-
-    def held(self, start: int, rows: NDArray[np.intp]) -> None:
-        """Remember what the layers read of tokens that the target holds from now on."""
-        assert self._inputs is not None
-        assert self._memory is not None
-        self._memory.add(start, self._inputs.rows(rows))
-
-    def forgot(self, length: int) -> None:
-        """Forget them with the target."""
-        if self._memory is not None:
-            self._memory.truncate(length)
-
-    def closing(self) -> None:
-        """Free the memory, which points to the target's context."""
-        if self._memory is not None:
-            self._memory.close()
-        self._inputs = self._memory = None
-
-    def close(self) -> None:
-        """Free the model."""
-        self.closing()
-        self._model.close()
 
 
 def _choices(
