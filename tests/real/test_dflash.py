@@ -10,9 +10,11 @@ import pytest
 
 from winnow_engine.target.base import Prompt
 from winnow_engine.target.drafts.base import NoDraft
+from winnow_engine.target.drafts.dflash import open_dflash
 from winnow_engine.target.features import LayerInputs
 
-from ..unit.target.drafts.test_dflash import Pair
+from ..unit.target.drafts.pair import Pair
+from ..unit.target.drafts.test_dflash import DFlashPair, block
 
 pytestmark = pytest.mark.real_weights
 
@@ -72,17 +74,17 @@ def shapes() -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 @pytest.fixture
-def pair(smollm2: Path, random_dflash: Path) -> Iterator[Pair]:
-    with closing(Pair(smollm2, random_dflash)) as pair:
+def pair(smollm2: Path, random_dflash: Path) -> Iterator[DFlashPair]:
+    with closing(Pair(smollm2, random_dflash, open_dflash)) as pair:
         yield pair
 
 
 @pytest.fixture
-def prompt(pair: Pair) -> Prompt:
+def prompt(pair: DFlashPair) -> Prompt:
     return pair.vocabulary.tokenize("def fibonacci(n):\n    if n < 2:\n        return n\n    return fib")
 
 
-def test_the_first_layer_reads_the_token_embeddings(pair: Pair, prompt: Prompt, reader: gguf.GGUFReader) -> None:
+def test_the_first_layer_reads_the_token_embeddings(pair: DFlashPair, prompt: Prompt, reader: gguf.GGUFReader) -> None:
     tensor = next(tensor for tensor in reader.tensors if tensor.name == "token_embd.weight")
     embeddings = gguf.quants.dequantize(tensor.data[prompt], tensor.tensor_type)
     inputs = LayerInputs(pair.cache.context.handle, [0, 3], WIDTH)
@@ -92,7 +94,7 @@ def test_the_first_layer_reads_the_token_embeddings(pair: Pair, prompt: Prompt, 
     assert np.abs(later - first).max() > 0.1
 
 
-def test_answers_differ_where_batches_round_otherwise_alone(pair: Pair, prompt: Prompt) -> None:
+def test_answers_differ_where_batches_round_otherwise_alone(pair: DFlashPair, prompt: Prompt) -> None:
     """Q4_1 weights on a CPU quantise activations: a batch of another size moves logits by up to 0.8."""
     plain = pair.answer(NoDraft(), prompt, 24).tokens
     drafted = pair.answer(pair.draft, prompt, 24)
@@ -105,9 +107,9 @@ def test_answers_differ_where_batches_round_otherwise_alone(pair: Pair, prompt: 
         assert abs(logits[plain[same]] - logits[drafted.tokens[same]]) < 1
 
 
-def test_what_is_read_changes_the_guesses(pair: Pair, prompt: Prompt) -> None:
+def test_what_is_read_changes_the_guesses(pair: DFlashPair, prompt: Prompt) -> None:
     pair.prefill(prompt)
-    here = pair.block(28)
+    here = block(pair, 28)
     pair.prefill(prompt[::-1].copy())
     assert np.isfinite(here).all()
-    assert np.abs(here - pair.block(28)).max() > 0.1
+    assert np.abs(here - block(pair, 28)).max() > 0.1

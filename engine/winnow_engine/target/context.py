@@ -48,8 +48,9 @@ class Context:
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
-        past = int(llama_cpp.llama_n_rs_seq(self.handle))
-        self.branches = min(branches, past) if self._states and branches > 1 else branches
+        past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
+        # A tree is evaluated in one batch, with the token before it.
+        self.branches = min(branches, past, self.n_batch - 1)
         self._through: list[list[int]] = []
         self._tokens = np.empty(0, np.int32)
         self._branched, self._undoable = 0, 0

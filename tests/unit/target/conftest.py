@@ -144,6 +144,40 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
     return make
 
 
+@pytest.fixture
+def make_eagle3(tmp_path: Path) -> Callable[..., Path]:
+    """An EAGLE-3 draft for the tiny qwen3, which lends it its embeddings."""
+
+    def make(read: tuple[int, ...] = (1, 2, 3), hidden: int = WIDTH, layers: int = 1) -> Path:
+        path = tmp_path / "tiny-eagle3.gguf"
+        writer = start(path, "eagle3", layers=layers)
+        writer.add_head_count(HEADS)
+        writer.add_head_count_kv(1)
+        writer.add_key_length(HEAD)
+        writer.add_value_length(HEAD)
+        writer.add_feed_forward_length(2 * WIDTH)
+        writer.add_rope_dimension_count(HEAD)
+        writer.add_array("eagle3.target_layers", list(read))
+        writer.add_uint32("eagle3.target_hidden_size", hidden)
+        layer = {
+            "attn_norm": (WIDTH,),
+            "attn_norm_2": (WIDTH,),
+            "attn_q": (HEADS * HEAD, 2 * WIDTH),
+            "attn_k": (HEAD, 2 * WIDTH),
+            "attn_v": (HEAD, 2 * WIDTH),
+            "attn_output": (WIDTH, HEADS * HEAD),
+            "ffn_norm": (WIDTH,),
+            "ffn_gate": (2 * WIDTH, WIDTH),
+            "ffn_up": (2 * WIDTH, WIDTH),
+            "ffn_down": (WIDTH, 2 * WIDTH),
+        }
+        shapes = {f"blk.{i}.{name}.weight": shape for i in range(layers) for name, shape in layer.items()}
+        finish(writer, {"fc.weight": (WIDTH, len(read) * hidden), **shapes}, seed=9, own_tokens=False)
+        return path
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def tiny_mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recurrent model: its memory holds one state and cannot forget only the last tokens."""
@@ -219,5 +253,5 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         return params
 
-    for module in ("context", "drafts.block"):
+    for module in ("context", "drafts.reader"):
         monkeypatch.setattr(f"winnow_engine.target.{module}.context_params", params)

@@ -1,4 +1,4 @@
-"""A DFlash draft and its target in NumPy, written from what the architectures say: the reference for llama.cpp's."""
+"""DFlash and EAGLE-3 drafts and their target in NumPy: the reference for llama.cpp's."""
 
 from pathlib import Path
 
@@ -45,9 +45,12 @@ class Network:
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         heads = weights / weights.sum(axis=-1, keepdims=True) @ values
         x = x + self.times(heads.swapaxes(0, 1).reshape(len(x), -1), f"{name}.attn_output")
+        return x + self.feed_forward(x, name)
+
+    def feed_forward(self, x: Array, name: str) -> Array:
         normed = self.norm(x, f"{name}.ffn_norm")
         gate = self.times(normed, f"{name}.ffn_gate")
-        return x + self.times(gate / (1 + np.exp(-gate)) * self.times(normed, f"{name}.ffn_up"), f"{name}.ffn_down")
+        return self.times(gate / (1 + np.exp(-gate)) * self.times(normed, f"{name}.ffn_up"), f"{name}.ffn_down")
 
 
 def rope(x: Array, positions: Array) -> Array:
@@ -57,15 +60,15 @@ def rope(x: Array, positions: Array) -> Array:
     return np.concatenate([low * cos - high * sin, low * sin + high * cos], axis=-1).astype(np.float32)
 
 
-def features(target: Network, tokens: Prompt) -> Array:
-    """What the layers of READ get in, side by side."""
+def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> Array:
+    """What the layers in `read` get in, side by side."""
     positions, inputs = np.arange(len(tokens)), []
     causal = np.triu(np.full((len(tokens), len(tokens)), -np.inf), 1)
     x = target.tensors["token_embd.weight"][tokens]
     for layer in range(target.layers):
         inputs.append(x)
         x = target.layer(x, layer, positions, None, causal)
-    return np.hstack([inputs[layer] for layer in READ])
+    return np.hstack([inputs[layer] for layer in read])
 
 
 def block_logits(draft: Network, target: Network, read: Array, token: int, first: int = 0) -> Array:
@@ -76,3 +79,34 @@ def block_logits(draft: Network, target: Network, read: Array, token: int, first
     for layer in range(draft.layers):
         x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), np.zeros(1))
     return target.times(draft.norm(x, "output_norm"), "token_embd")
+
+
+def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, steps: int, first: int = 0) -> Array:
+    """The logits of an EAGLE-3 chain of `steps`, behind tokens at `first` and after, whose features are `read`.
+
+    `behind[i]` follows the token of row i; from there on each token is the likeliest one.
+    """
+    states, tokens, logits = draft.times(read, "fc"), behind.tolist(), []
+    for _ in range(steps):
+        state = pair_states(draft, target, states, tokens, first + np.arange(len(tokens)))[-1:]
+        logits.append(target.times(draft.norm(state, "output_norm"), "token_embd")[0])
+        states, tokens = np.vstack([states, state]), [*tokens, int(logits[-1].argmax())]
+    return np.array(logits)
+
+
+def pair_states(draft: Network, target: Network, states: Array, tokens: list[int], positions: Array) -> Array:
+    """The one layer of an EAGLE-3 model over pairs of token and state, causal, with RoPE on neighbouring elements."""
+    embedded = draft.norm(target.tensors["token_embd.weight"][tokens], "blk.0.attn_norm")
+    pairs = np.hstack([embedded, draft.norm(states, "blk.0.attn_norm_2")])
+    queries = draft.times(pairs, "blk.0.attn_q").reshape(len(pairs), -1, HEAD).swapaxes(0, 1)
+    queries, keys = neighbour_rope(queries, positions), neighbour_rope(draft.times(pairs, "blk.0.attn_k"), positions)
+    scores = queries @ keys.T / np.sqrt(HEAD) + np.triu(np.full((len(pairs), len(pairs)), -np.inf), 1)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    heads = weights / weights.sum(axis=-1, keepdims=True) @ draft.times(pairs, "blk.0.attn_v")
+    x = states + draft.times(heads.swapaxes(0, 1).reshape(len(pairs), -1), "blk.0.attn_output")
+    return x + draft.feed_forward(x, "blk.0")
+
+
+def neighbour_rope(x: Array, positions: Array) -> Array:
+    order = np.r_[0:HEAD:2, 1:HEAD:2]
+    return rope(x[..., order], positions)[..., np.argsort(order)]
