@@ -128,6 +128,7 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
         block: int = 6,
         mask: int | None = 256,
         more: dict[str, tuple[int, ...]] | None = None,
+        own_tokens: bool = False,
     ) -> Path:
         path = tmp_path / "tiny-dflash.gguf"
         writer = start(path, "dflash")
@@ -138,7 +139,7 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
             writer.add_mask_token_id(mask)
         shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
         fusing = {"fc.weight": (WIDTH, len(read) * WIDTH), "enc.output_norm.weight": (WIDTH,)}
-        finish(writer, {**fusing, **shapes, **(more or {})}, seed=8, own_tokens=False)
+        finish(writer, {**fusing, **shapes, **(more or {})}, seed=8, own_tokens=own_tokens)
         return path
 
     return make
@@ -148,7 +149,9 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
 def make_eagle3(tmp_path: Path) -> Callable[..., Path]:
     """An EAGLE-3 draft for the tiny qwen3, which lends it its embeddings."""
 
-    def make(read: tuple[int, ...] = (1, 2, 3), hidden: int = WIDTH, layers: int = 1) -> Path:
+    def make(
+        read: tuple[int, ...] = (1, 2, 3), hidden: int = WIDTH, layers: int = 1, vocabulary: np.ndarray | None = None
+    ) -> Path:
         path = tmp_path / "tiny-eagle3.gguf"
         writer = start(path, "eagle3", layers=layers)
         writer.add_head_count(HEADS)
@@ -172,6 +175,9 @@ def make_eagle3(tmp_path: Path) -> Callable[..., Path]:
             "ffn_down": (WIDTH, 2 * WIDTH),
         }
         shapes = {f"blk.{i}.{name}.weight": shape for i in range(layers) for name, shape in layer.items()}
+        if vocabulary is not None:
+            writer.add_tensor("d2t", vocabulary.astype(np.int64))
+            shapes["output.weight"] = (len(vocabulary), WIDTH)
         finish(writer, {"fc.weight": (WIDTH, len(read) * hidden), **shapes}, seed=9, own_tokens=False)
         return path
 

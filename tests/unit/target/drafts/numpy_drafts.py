@@ -75,10 +75,11 @@ def block_logits(draft: Network, target: Network, read: Array, token: int, first
     """The logits of a block behind the tokens at `first` and after, whose features are `read`: (BLOCK, vocabulary)."""
     before, places = first + np.arange(len(read)), first + len(read) + np.arange(BLOCK)
     fused = draft.norm(draft.times(read, "fc"), "enc.output_norm")
-    x = target.tensors["token_embd.weight"][[token] + [MASK] * (BLOCK - 1)]
+    lender = draft if "token_embd.weight" in draft.tensors else target
+    x = lender.tensors["token_embd.weight"][[token] + [MASK] * (BLOCK - 1)]
     for layer in range(draft.layers):
         x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), np.zeros(1))
-    return target.times(draft.norm(x, "output_norm"), "token_embd")
+    return lender.times(draft.norm(x, "output_norm"), "token_embd")
 
 
 def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, steps: int, first: int = 0) -> Array:
@@ -89,9 +90,18 @@ def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, s
     states, tokens, logits = draft.times(read, "fc"), behind.tolist(), []
     for _ in range(steps):
         state = pair_states(draft, target, states, tokens, first + np.arange(len(tokens)))[-1:]
-        logits.append(target.times(draft.norm(state, "output_norm"), "token_embd")[0])
+        logits.append(head(draft, target, draft.norm(state, "output_norm"))[0])
         states, tokens = np.vstack([states, state]), [*tokens, int(logits[-1].argmax())]
     return np.array(logits)
+
+
+def head(draft: Network, target: Network, x: Array) -> Array:
+    """The target's logits, or those of the draft's own smaller vocabulary at the target's places."""
+    if "d2t" not in draft.tensors:
+        return target.times(x, "token_embd")
+    logits = np.full((len(x), len(target.tensors["token_embd.weight"])), -np.inf, np.float32)
+    logits[:, draft.tensors["d2t"]] = draft.times(x, "output")
+    return logits
 
 
 def pair_states(draft: Network, target: Network, states: Array, tokens: list[int], positions: Array) -> Array:

@@ -56,6 +56,14 @@ def test_a_blocks_logits_are_those_of_numpy(pair: DFlashPair, networks: Networks
 
 
 @pytest.mark.usefixtures("exact")
+def test_a_draft_may_have_embeddings_of_its_own(tiny_qwen3: Path, make_dflash: MakeDFlash) -> None:
+    path, target = make_dflash(own_tokens=True), Network(tiny_qwen3)
+    with closing(Pair(tiny_qwen3, path, open_dflash)) as pair:
+        pair.prefill(prompt(1))
+        assert_near(block(pair, 77), block_logits(Network(path), target, features(target, prompt(1)), 77))
+
+
+@pytest.mark.usefixtures("exact")
 def test_other_layers_give_other_logits(pair: DFlashPair, networks: Networks) -> None:
     """The comparison with NumPy would notice: two layers exchanged are far more than the tolerance."""
     pair.prefill(prompt(1))

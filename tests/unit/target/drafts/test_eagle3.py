@@ -64,6 +64,22 @@ def test_a_chains_logits_are_those_of_numpy(pair: Eagle3Pair, reference: Callabl
     assert_near(chain(pair, 77), reference(prompt(1, length), 77))
 
 
+def test_a_draft_may_have_a_vocabulary_of_its_own(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> None:
+    """Which tokens of the target's it knows stands in its file: the even ones."""
+    path, target = make_eagle3(vocabulary=np.arange(0, 256, 2)), Network(tiny_qwen3)
+    with closing(Pair(tiny_qwen3, path, open_eagle3)) as pair:
+        pair.prefill(prompt(1))
+        ours = chain(pair, 77)
+        read = features(target, prompt(1), READ)
+        assert_near(
+            ours[:, :256:2], chain_logits(Network(path), target, read, np.array([*prompt(1)[1:], 77]), STEPS)[:, :256:2]
+        )
+        assert np.isneginf(ours[:, 1::2]).all()
+        pair.draft.accept([77])
+        pair.prefill(prompt(1, 51))
+        assert all(token % 2 == 0 for token in pair.draft.propose(16).tokens)
+
+
 def test_another_token_behind_gives_other_logits(pair: Eagle3Pair, reference: Callable[..., Array]) -> None:
     """The comparison with NumPy would notice: a hundred times the tolerance."""
     pair.prefill(prompt(1))
