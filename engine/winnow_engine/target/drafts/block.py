@@ -48,7 +48,6 @@ class BlockMemory(RowMemory):
         tokens = np.full(self._block.size, self._block.mask, np.int32)
         tokens[0] = token
         done = self._reader.decode(self._evaluated, abort, tokens=tokens, logits=True)
-        self._reader.forget(self._evaluated)
         return self._reader.logits(len(tokens)) if done else None
 
     def _evaluate_rows(

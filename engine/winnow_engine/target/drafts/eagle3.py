@@ -44,7 +44,6 @@ class ChainMemory(RowMemory):
 
     def begin(self, token: int, abort: AbortFlag) -> NDArray[np.float32] | None:
         """The logits behind all rows and `token`, shape (vocabulary,). None if aborted, or if no row waited."""
-        self._reader.forget(self._evaluated)
         if not self._waiting or not self._evaluate(None, abort) or not self._evaluate(token, abort):
             return None
         self._chain = self._evaluated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,11 @@ from numpy.typing import NDArray
 from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Prompt
+from winnow_engine.target.drafts.rows import RowMemory
 from winnow_engine.target.features import LayerInputs
 from winnow_engine.target.tree import NOTHING, Tree
 
-
-class ReadMemory(Protocol):
-    """What was read: one row a token of the target's memory, from the first one known on."""
-
-    def add(self, start: int, features: NDArray[np.float32], tokens: NDArray[np.int32]) -> None:
-        """Remember what was read of the tokens at `start` and after, shape (tokens, layers * width)."""
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the target's first `length` tokens."""
-
-    def close(self) -> None:
-        """Free it."""
-
-
-M = TypeVar("M", bound=ReadMemory)
+M = TypeVar("M", bound=RowMemory)
 
 
 class ReadingDraft(ABC, Generic[M]):

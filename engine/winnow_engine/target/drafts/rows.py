@@ -14,7 +14,8 @@ from winnow_engine.target.drafts.reader import Reader
 class RowMemory(ABC):
     """The rows of the target's tokens from the first one known on. New rows wait until they fill a batch or are needed.
 
-    The last row always waits, because only what follows it tells how it is evaluated.
+    The last row always waits, because only what follows it tells how it is evaluated. Behind the rows there may be
+    guesses, until the next evaluation of rows.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -56,10 +57,11 @@ class RowMemory(ABC):
         self._reader.close()
 
     def _evaluate(self, following: int | None, abort: AbortFlag) -> bool:
-        """Evaluate what waits, the last row too if it is known what token follows.
+        """Forget guesses, and evaluate what waits; the last row too if it is known what token follows.
 
         False if aborted. Then, and after TargetError, all is forgotten, and what comes next is the first row known.
         """
+        self._reader.forget(self._evaluated)
         if not self._waiting:
             return True
         end = self.length

@@ -102,6 +102,17 @@ def test_chains_leave_nothing_behind(pair: Eagle3Pair, reference: Callable[..., 
     assert_near(chain(pair, tokens[-1]), reference(held, tokens[-1]))
 
 
+def test_a_chain_does_not_stand_in_the_way_of_rows_that_fill_a_batch(
+    pair: Eagle3Pair, reference: Callable[..., Array]
+) -> None:
+    text = prompt(3, 110)
+    pair.prefill(text[:50])
+    pair.draft.accept(text[50:51].tolist())
+    assert len(pair.draft.propose(8)) == 8
+    pair.prefill(text)
+    assert_near(chain(pair, 7), reference(text, 7))
+
+
 def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(
     pair: Eagle3Pair, reference: Callable[..., Array]
 ) -> None:
