@@ -129,6 +129,8 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
         mask: int | None = 256,
         more: dict[str, tuple[int, ...]] | None = None,
         own_tokens: bool = False,
+        causal: bool = False,
+        sections: tuple[int, ...] = (),
     ) -> Path:
         path = tmp_path / "tiny-dflash.gguf"
         writer = start(path, "dflash")
@@ -137,6 +139,10 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
         writer.add_array("dflash.target_layers", list(read))
         if mask is not None:
             writer.add_mask_token_id(mask)
+        if causal:
+            writer.add_causal_attention(causal)
+        if sections:
+            writer.add_rope_dimension_sections(sections)
         shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
         fusing = {"fc.weight": (WIDTH, len(read) * WIDTH), "enc.output_norm.weight": (WIDTH,)}
         finish(writer, {**fusing, **shapes, **(more or {})}, seed=8, own_tokens=own_tokens)

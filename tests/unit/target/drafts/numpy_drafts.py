@@ -71,14 +71,18 @@ def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> A
     return np.hstack([inputs[layer] for layer in read])
 
 
-def block_logits(draft: Network, target: Network, read: Array, token: int, first: int = 0) -> Array:
+def block_logits(
+    draft: Network, target: Network, read: Array, token: int, first: int = 0, causal: bool = False
+) -> Array:
     """The logits of a block behind the tokens at `first` and after, whose features are `read`: (BLOCK, vocabulary)."""
+    inside = np.triu(np.full((BLOCK, BLOCK), -np.inf if causal else 0.0), 1)
+    mask = np.hstack([np.zeros((BLOCK, len(read))), inside])
     before, places = first + np.arange(len(read)), first + len(read) + np.arange(BLOCK)
     fused = draft.norm(draft.times(read, "fc"), "enc.output_norm")
     lender = draft if "token_embd.weight" in draft.tensors else target
     x = lender.tensors["token_embd.weight"][[token] + [MASK] * (BLOCK - 1)]
     for layer in range(draft.layers):
-        x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), np.zeros(1))
+        x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), mask)
     return lender.times(draft.norm(x, "output_norm"), "token_embd")
 
 

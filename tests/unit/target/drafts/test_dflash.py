@@ -21,7 +21,7 @@ from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING, ROOT
 
-from .numpy_drafts import BLOCK, Array, Network, block_logits, features
+from .numpy_drafts import BLOCK, HEAD, Array, Network, block_logits, features
 from .pair import PROMPTS, Oracle, Pair, assert_near, prompt
 
 MakeDFlash = Callable[..., Path]
@@ -56,11 +56,19 @@ def test_a_blocks_logits_are_those_of_numpy(pair: DFlashPair, networks: Networks
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_draft_may_have_embeddings_of_its_own(tiny_qwen3: Path, make_dflash: MakeDFlash) -> None:
-    path, target = make_dflash(own_tokens=True), Network(tiny_qwen3)
+@pytest.mark.parametrize(
+    "kind",
+    [{"own_tokens": True}, {"causal": True}, {"sections": (HEAD // 2, 0, 0, 0)}],
+    ids=lambda kind: next(iter(kind)),
+)
+def test_drafts_of_other_kinds(tiny_qwen3: Path, make_dflash: MakeDFlash, kind: dict[str, Any]) -> None:
+    """With embeddings of its own, with tokens that attend to earlier ones alone, or for a target with M-RoPE."""
+    path, target = make_dflash(**kind), Network(tiny_qwen3)
     with closing(Pair(tiny_qwen3, path, open_dflash)) as pair:
         pair.prefill(prompt(1))
-        assert_near(block(pair, 77), block_logits(Network(path), target, features(target, prompt(1)), 77))
+        read = features(target, prompt(1))
+        reference = block_logits(Network(path), target, read, 77, causal="causal" in kind)
+        assert_near(block(pair, 77), reference)
 
 
 @pytest.mark.usefixtures("exact")
