@@ -1,4 +1,4 @@
-"""A session whose memory goes to disk and comes back, on tiny models: a transformer, and a recurrent one."""
+"""A session whose memory goes to disk and comes back, on tiny models: a transformer, a recurrent one and a hybrid."""
 
 import logging
 import subprocess
@@ -35,7 +35,7 @@ def a_second_each(monkeypatch: pytest.MonkeyPatch, token_s: float = 1.0) -> None
     monkeypatch.setattr(keeping.Keeper, "timed", lambda self, tokens, seconds: setattr(self, "_token_s", token_s))
 
 
-@pytest.fixture(params=["tiny_llama", "tiny_mamba"])
+@pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])
 def model(request: pytest.FixtureRequest) -> Path:
     path: Path = request.getfixturevalue(request.param)
     return path
@@ -112,11 +112,11 @@ def test_recurrent_memory_comes_back_only_for_prompts_that_hold_all_of_it(tiny_m
 
 
 @pytest.mark.parametrize(("before", "after"), [("off", "lookup"), ("lookup", "off")])
-def test_one_that_drafts_takes_up_what_one_that_does_not_has_read(tiny_llama: Path, before: str, after: str) -> None:
-    prompt = longer(tiny_llama, FIRST)
-    expected = once(tiny_llama, prompt, replace(OPTIONS, snapshot_bytes=None))
-    once(tiny_llama, FIRST, replace(OPTIONS, draft=before))
-    again = once(tiny_llama, prompt, replace(OPTIONS, draft=after))
+def test_one_that_drafts_takes_up_what_one_that_does_not_has_read(model: Path, before: str, after: str) -> None:
+    prompt = longer(model, FIRST)
+    expected = once(model, prompt, replace(OPTIONS, snapshot_bytes=None))
+    once(model, FIRST, replace(OPTIONS, draft=before))
+    again = once(model, prompt, replace(OPTIONS, draft=after))
     assert (again.restored_tokens, again.text) == (len(prompt) - 20, expected.text)
 
 
