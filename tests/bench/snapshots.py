@@ -19,6 +19,7 @@ from contextlib import closing  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+import numpy as np  # noqa: E402
 from machine import median, report  # noqa: E402
 from repository import fetch  # noqa: E402
 
@@ -28,7 +29,7 @@ from winnow_engine.models.registry import DEFAULT_TARGET  # noqa: E402
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling  # noqa: E402
 from winnow_engine.target.llama import LlamaTarget  # noqa: E402
 from winnow_engine.target.options import TargetOptions  # noqa: E402
-from winnow_engine.target.snapshots import default_folder, used_bytes  # noqa: E402
+from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder, used_bytes  # noqa: E402
 
 _ON = TargetOptions(snapshot_bytes=4 << 30)
 _QUESTIONS = ("What is this code for?", "Which exceptions does it raise?")
@@ -73,6 +74,20 @@ def once(model: Path, tokens: int) -> dict[str, float]:
     }
 
 
+def disk(size: int, tokens: int) -> dict[str, float]:
+    """Processor seconds to write a snapshot of so many random bytes, and to find and load it."""
+    made = Snapshot(np.arange(tokens, dtype=np.int32), np.random.default_rng(0).integers(0, 256, size, np.uint8), 1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.process_time()
+        Snapshots(Path(folder), 2 * size, "bench").save(made)
+        written = time.process_time()
+        snapshots = Snapshots(Path(folder), 2 * size, "bench")
+        found = snapshots.find(made.tokens, whole=False)
+        assert found is not None
+        snapshots.load(found)
+        return {"writing_cpu_s": written - started, "loading_cpu_s": time.process_time() - written}
+
+
 def main() -> None:
     """Measure, print, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -85,6 +100,7 @@ def main() -> None:
         os.environ["WINNOW_CACHE_DIR"] = scratch
         runs = [once(model, options.tokens) for _ in range(options.repeat)]
     figures: dict[str, Any] = {name: median([run[name] for run in runs]) for name in runs[0]}
+    figures |= disk(int(figures["megabytes"] * 1e6), int(figures["prompt_tokens"]))
     report("snapshots", {"target": options.target, "runs": options.repeat, **figures})
 
 
