@@ -17,6 +17,7 @@ from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import KeyCache
 from winnow_engine.loading import Loading
 from winnow_engine.ranking import Ranked, Selection, Stats
+from winnow_engine.remembered import Remembered
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.gate import read_gate
 from winnow_engine.target.base import Sampling, Target, TextSink
@@ -38,18 +39,24 @@ class Assistant:
     """Answers questions about workspaces. One call at a time; models load in the background from the start.
 
     `open_drafter` and `open_target` are called once each, on threads of their own; what they raise is raised by the
-    first question that needs the model. Without `open_target` only `select` and `index` work.
+    first question that needs the model. Without `open_target` only `select` and `index` work. With `remember` the store
+    keeps conversations, so that any of them can be taken up again, also by another process.
     """
 
     def __init__(
-        self, store: Store, open_drafter: Callable[[], Drafter], open_target: Callable[[], Target] | None = None
+        self,
+        store: Store,
+        open_drafter: Callable[[], Drafter],
+        open_target: Callable[[], Target] | None = None,
+        *,
+        remember: bool = False,
     ) -> None:
         self._store = store
         self._open_keys = lambda: KeyCache(store, open_drafter())
         self._open_target = open_target
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
-        self._conversation: Conversation | None = None
+        self._remembered = Remembered(store if remember else None)
         self._workspace: Workspace | None = None
 
     def retry(self) -> None:
@@ -76,20 +83,22 @@ class Assistant:
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            follow_up = continued(self._conversation, ranked, budget, target, sampling)
+            conversation = self._remembered.with_turns(question.earlier)
+            follow_up = continued(conversation, ranked, budget, target, sampling)
             selection, messages, prompt = follow_up or fitted(ranked, budget, target, sampling)
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(prompt, sampling, cancellation, on_text, progress)
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
-        self._conversation = Conversation.of(ranked.question, generation.text, messages, selection)
+        self._remembered.add(Conversation.of(ranked.question, generation.text, messages, selection))
         stats = replace(
             selection.stats,
             stages=clock.stages,
             ttft_s=before + clock.stages["prefill"],
             prompt_tokens=generation.prompt_tokens,
             reused_tokens=generation.reused_tokens,
+            restored_tokens=generation.restored_tokens,
             decode_tokens=generation.decode_tokens,
             decode_tokens_per_s=generation.decode_tokens_per_s,
             drafted_tokens=generation.drafted_tokens,

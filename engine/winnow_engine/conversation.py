@@ -1,7 +1,8 @@
 """The last prompt with its answer, which a follow-up question continues: the target then reads only what is new.
 
-The target's memory holds one conversation, the last one. A follow-up repeats its messages word for word and adds the
-code that was not shown yet. Where any shown line has changed since, the next prompt starts afresh.
+The target's memory holds one conversation, the last one; others may be on disk (`remembered.py`, `target/keeping.py`).
+A follow-up repeats the messages word for word and adds the code that was not shown yet. Where any shown line has
+changed since, the next prompt starts afresh.
 """
 
 from __future__ import annotations

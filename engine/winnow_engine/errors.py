@@ -45,6 +45,10 @@ class TargetError(WinnowError):
     """The target model failed while evaluating or sampling."""
 
 
+class SnapshotError(TargetError):
+    """What a target has read cannot be kept on disk, or what is there is not sound."""
+
+
 class TargetAddressError(TargetError):
     """The target's URL is malformed, or names a server that may not be asked that way."""
 

@@ -1,8 +1,9 @@
 """Earlier turns, spans and a question → the messages the target reads.
 
-Spans stand in path and line order, so that a second question with the same spans shares their prefix; the question
-comes last. Neighbouring spans share one header; every tenth line carries its number. Over 1,000 lines of click's
-core.py (8,103 tokens of Qwen2.5) that margin costs 8% more tokens; numbering every line would cost 64%.
+Spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
+would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Neighbouring spans share one header;
+every tenth line carries its number. Over 1,000 lines of click's core.py (8,103 tokens of Qwen2.5) that margin costs 8%
+more tokens; numbering every line would cost 64%.
 """
 
 from __future__ import annotations

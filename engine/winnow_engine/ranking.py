@@ -22,7 +22,8 @@ class Stats:
     """What a question cost. `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`.
 
     `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
-    `prompt_tokens` are the target's, all in. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
+    `prompt_tokens` are the target's, all in; `reused_tokens` of them it had read before, `restored_tokens` of these it
+    took from disk. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
     gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
     `places` says where drafter and target live, `target_host` where the prompt was sent to if it left this machine.
     """
@@ -42,6 +43,7 @@ class Stats:
     answer_probability: float = 1.0
     places: dict[str, str] = field(default_factory=dict)
     target_host: str | None = None
+    restored_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,5 +136,6 @@ def settings() -> dict[str, object]:
         "drafter": MODEL,
         "target": MODEL,
         "budget": {"tokens": 600},
+        "snapshotMegabytes": 0,  # some wait for the target to read
         "answer": {"maxTokens": 48, "temperature": 0},
     }

@@ -30,6 +30,7 @@ SETTINGS = {
     "target": MODEL,
     "answer": {"maxTokens": 16, "temperature": 0},
     "budget": {"tokens": 80},
+    "snapshotMegabytes": 0,  # some wait for the target to read
 }
 
 PROJECT = {

@@ -53,6 +53,7 @@ class Store:
         """Open or make the file; one that is no database any more is replaced. WorkspaceError if that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(path)
             self._connection = _open(path)
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
@@ -102,6 +103,13 @@ class Store:
                 yield self._connection
         except sqlite3.Error as error:
             raise _refused(self._path, error) from error
+
+
+def _make_private(path: Path) -> None:
+    """Let the user alone read the file, which need not be there yet: it tells much of the code."""
+    path.touch(mode=0o600)
+    if path.stat().st_uid == os.getuid():
+        path.chmod(0o600)
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -61,9 +61,9 @@ class Generation:
     """What one request gave, and where its time went (seconds of wall clock).
 
     `first_token_s` counts from the call of `generate` and is None when cancelled before; `prefill_s` is the
-    evaluation of the `prompt_tokens - reused_tokens` others; `decode_s` starts at the first token. `rounds` are the
-    evaluations after the first token, for which `drafted_tokens` were proposed and `accepted_tokens` of them right;
-    `draft` tells by what, or why by nothing.
+    evaluation of the `prompt_tokens - reused_tokens` others, and of the reused ones `restored_tokens` came from disk.
+    `decode_s` starts at the first token. `rounds` are the evaluations after the first token, for which `drafted_tokens`
+    were proposed and `accepted_tokens` of them right; `draft` tells by what, or why by nothing.
     """
 
     text: str
@@ -78,6 +78,7 @@ class Generation:
     drafted_tokens: int = 0
     accepted_tokens: int = 0
     draft: str = "off"
+    restored_tokens: int = 0
 
     @property
     def decode_tokens_per_s(self) -> float:

@@ -150,6 +150,26 @@ class Context:
             return False
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
 
+    def state_bytes(self) -> int:
+        """How long `state` is."""
+        return int(llama_cpp.llama_state_seq_get_size(self.handle, _SEQUENCE))
+
+    def state(self) -> NDArray[np.uint8]:
+        """All that is in memory, for `restore` in a context of the same model and KV type, whatever its size."""
+        state = np.empty(self.state_bytes(), np.uint8)
+        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        written = llama_cpp.llama_state_seq_get_data(self.handle, pointer, len(state), _SEQUENCE)
+        return state[:written]
+
+    def restore(self, state: NDArray[np.uint8]) -> bool:
+        """Hold what `state` was made of and nothing else; False, and nothing held, if llama.cpp refuses it."""
+        self.clear()
+        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        done = llama_cpp.llama_state_seq_set_data(self.handle, pointer, len(state), _SEQUENCE) == len(state)
+        if not done:
+            self.clear()
+        return bool(done)
+
     def _undo(self, length: int) -> bool:
         """Whether the states of `length` tokens ago are there: llama.cpp does not ask what the last evaluation left.
 

@@ -32,6 +32,12 @@ class KvCache:
         self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
         return len(self.tokens)
 
+    def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
+        """Hold `tokens` alone, of which `Context.state` made `state`; False, and nothing held, if that fails."""
+        done = len(tokens) < self.context.n_ctx and self.context.restore(state)
+        self.tokens = tokens if done else tokens[:0]
+        return done
+
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
         """Evaluate at most `context.n_batch` tokens behind those held; False if aborted.
 

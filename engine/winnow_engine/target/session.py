@@ -18,12 +18,13 @@ from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.drafts import open_draft
 from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
 
-# Coarse, so that a longer conversation seldom costs a new context, the KV of the last one and more memory.
+# Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
-# Room beyond the need, so that a slightly longer next prompt does not cost the KV of this one.
+# Room beyond the need, so that a slightly longer next prompt has it too.
 _HEADROOM = 1024
 
 
@@ -38,6 +39,7 @@ class Session:
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
+        self._keeper = open_keeper(path, options, self._model)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
@@ -65,12 +67,15 @@ class Session:
         """Answer `prompt`; `started` is the `time.perf_counter` reading when the user asked."""
         cache = self._cache_for(len(prompt), sampling.max_tokens)
         cache.context.abort_with(abort)
+        restored = self._keeper.exchange(cache, prompt) if self._keeper else 0
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         answer = Answer(on_text)
         prefilled = prefill(cache, prompt, progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
+            if self._keeper:
+                self._keeper.timed(len(prompt) - reused, prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft)
         first_at = answer.first_token_at
@@ -79,6 +84,7 @@ class Session:
             finish=answer.finish,
             prompt_tokens=len(prompt),
             reused_tokens=reused,
+            restored_tokens=restored,
             prefill_s=prefill_s,
             first_token_s=None if first_at is None else first_at - started,
             decode_tokens=len(answer.tokens),
@@ -90,7 +96,7 @@ class Session:
         )
 
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
-        """The current cache if it has room for prompt and answer, or else an empty one that has."""
+        """The current cache, moved to a larger context if it has no room for prompt and answer."""
         need = prompt_tokens + max_tokens
         if need > self.context_limit:
             raise BudgetError(
@@ -99,10 +105,18 @@ class Session:
                 "choose a target with a longer context"
             )
         if self._cache is None or self._cache.context.n_ctx < need:
-            self._drop_context()
-            branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
-            self._cache = KvCache(Context(self._model, self._context_size(need), self._options, branches))
+            self._cache = self._moved(self._context_size(need))
         return self._cache
+
+    def _moved(self, n_ctx: int) -> KvCache:
+        """A cache with room for `n_ctx` tokens that holds what the current one does, which is freed first."""
+        held = (self._cache.tokens, self._cache.context.state()) if self._cache else None
+        self._drop_context()
+        branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
+        cache = KvCache(Context(self._model, n_ctx, self._options, branches))
+        if held:
+            cache.restore(*held)
+        return cache
 
     def _context_size(self, need: int) -> int:
         steps = -(-(need + _HEADROOM) // _CONTEXT_STEP)
@@ -114,7 +128,9 @@ class Session:
             self._cache = None
 
     def close(self) -> None:
-        """Free the context and the model."""
+        """Free the context and the model, and keep what was read if that is wanted."""
+        if self._keeper and self._cache:
+            self._keeper.put_away(self._cache, len(self._cache.tokens))
         self._drop_context()
         self._draft.close()
         self._model.close()

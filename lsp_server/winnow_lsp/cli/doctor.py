@@ -26,6 +26,7 @@ from winnow_engine.target.http import HttpTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.remote.address import KEY_VARIABLE, parse
 from winnow_engine.target.selfcheck import check_build
+from winnow_engine.target.snapshots import default_folder, used_bytes
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
@@ -58,7 +59,16 @@ def doctor(target: str | None) -> None:
 
 
 def _findings() -> Iterator[Finding]:
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (_processor, _blas, _gpu, _models, _residency, _build, _cache)
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _processor,
+        _blas,
+        _gpu,
+        _models,
+        _residency,
+        _build,
+        _cache,
+        _snapshots,
+    )
     for check in checks:
         yield from check()
 
@@ -142,3 +152,11 @@ def _cache() -> Iterator[Finding]:
         seen,
         "set WINNOW_CACHE_DIR to a writable place with room",
     )
+
+
+def _snapshots() -> Iterator[Finding]:
+    """What targets have read, as far as it is on disk."""
+    folder = default_folder()
+    number, size = used_bytes(folder)
+    seen = f"{number} of what a target has read, {size / 1e6:,.0f} MB, kept in {folder}"
+    yield Finding(True, "snapshots", seen)

@@ -16,7 +16,7 @@ from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.residency import Wanted
-from winnow_engine.target.options import KvType, TargetOptions
+from winnow_engine.target.options import SNAPSHOT_MEGABYTES, KvType, TargetOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
@@ -97,6 +97,13 @@ target_options = shared(
         show_default=True,
         metavar="auto|off|lookup|NAME|FILE",
         help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
+    ),
+    click.option(
+        "--snapshot-megabytes",
+        type=click.IntRange(0),
+        default=SNAPSHOT_MEGABYTES,
+        show_default=True,
+        help="Disk for what a local target has read, so that it need not read it again; 0: none.",
     ),
 )
 

@@ -44,6 +44,7 @@ def stats_line(stats: Stats) -> str:
     parts = [f"workspace {stats.workspace_tokens:,} tokens", f"kept {stats.kept_tokens:,}"]
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in stats.stages.items())
     if stats.ttft_s is not None:
+        parts.extend([f"read before {stats.reused_tokens:,}{_restored(stats)}"] if stats.reused_tokens else [])
         parts.append(f"first token {stats.ttft_s:.2f} s ({stages})")
         parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s{_drafted(stats)}")
         parts.extend([", ".join(f"{model} {place}" for model, place in stats.places.items())] if stats.places else [])
@@ -51,6 +52,10 @@ def stats_line(stats: Stats) -> str:
     else:
         parts.append(stages)
     return " · ".join(parts)
+
+
+def _restored(stats: Stats) -> str:
+    return f", {stats.restored_tokens:,} of them on disk" if stats.restored_tokens else ""
 
 
 def _drafted(stats: Stats) -> str:

@@ -38,7 +38,8 @@ def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
 
 def target_opener(options: dict[str, Any]) -> Callable[[], Target]:
     """What opens the target among a command's options. Says so if prompts are going to another machine."""
-    local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]))
+    disk = options["snapshot_megabytes"] * 10**6
+    local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]), snapshot_bytes=disk)
     local = placed(local, options["target_place"], options["target"], locate(options["drafter"]))
     opens = opener(options["target"], local, options["target_context"])
     if host := sent_to(options["target"]):

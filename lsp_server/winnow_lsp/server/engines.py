@@ -49,7 +49,8 @@ class Engine:
         self.queue = Queue(self._tell)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        self._assistant = Assistant(store, self._open_drafter, self._open_target)
+        remember = models.snapshot_megabytes > 0
+        self._assistant = Assistant(store, self._open_drafter, self._open_target, remember=remember)
         self._listen()
 
     def watch(self, changed: Changed) -> None:
@@ -103,7 +104,8 @@ class Engine:
 
     def _open_target(self) -> Target:
         models = self.models
-        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft))
+        disk = models.snapshot_megabytes * 10**6
+        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft), snapshot_bytes=disk)
         options = placed(options, models.target_place, models.target, locate(models.drafter))
         return opener(models.target, options, models.target_context)()
 

@@ -55,6 +55,7 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "stages": {name: round(seconds, 3) for name, seconds in stats.stages.items()},
         "promptTokens": stats.prompt_tokens,
         "reusedTokens": stats.reused_tokens,
+        "restoredTokens": stats.restored_tokens,
         "decodeTokens": stats.decode_tokens,
         "decodeTokensPerSecond": round(stats.decode_tokens_per_s, 2),
         "draftedTokens": stats.drafted_tokens,

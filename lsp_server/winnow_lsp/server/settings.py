@@ -16,7 +16,7 @@ from winnow_engine.index.files import FileRules
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.residency import Wanted
 from winnow_engine.target.base import Sampling
-from winnow_engine.target.options import KvType, TargetOptions
+from winnow_engine.target.options import SNAPSHOT_MEGABYTES, KvType, TargetOptions
 
 SECTION = "winnow"
 AUTO: Final = "auto"
@@ -113,6 +113,13 @@ SETTINGS: tuple[Setting, ...] = (
         "model.",
     ),
     Setting(
+        "snapshotMegabytes",
+        SNAPSHOT_MEGABYTES,
+        _whole(0),
+        "Disk for what the target has read, so that it need not read it again after a restart or another question; "
+        "0: none.",
+    ),
+    Setting(
         "budget.tokens",
         AUTO,
         _or_auto(_whole(1)),
@@ -140,7 +147,7 @@ SETTINGS: tuple[Setting, ...] = (
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
-_MODELS = ("drafter", "target", "kvType", "draft", "targetContext", "targetPlace")
+_MODELS = ("drafter", "target", "kvType", "draft", "targetContext", "targetPlace", "snapshotMegabytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,7 @@ class Models:
     draft: str
     target_context: int | None = None
     target_place: Wanted = "auto"
+    snapshot_megabytes: int = SNAPSHOT_MEGABYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +194,7 @@ class Settings:
         tokens = None if values["budget.tokens"] == AUTO else values["budget.tokens"]
         files = values["files.maxBytes"], tuple(values["files.include"]), tuple(values["files.exclude"])
         return cls(
-            models=Models(
-                *(values[name] for name in ("drafter", "target", "kvType", "draft", "targetContext", "targetPlace"))
-            ),
+            models=Models(*(values[name] for name in _MODELS)),
             budget=Budget(tokens, values["budget.ratio"], values["budget.earlierTokens"]),
             sampling=Sampling(*answer),
             rules=FileRules(*files),

@@ -99,3 +99,11 @@ def test_trim_forgets_what_was_used_longest_ago(path: Path) -> None:
 
 def test_key_depends_on_path_and_content() -> None:
     assert len({content_key("a.py", b"x"), content_key("b.py", b"x"), content_key("a.py", b"y")}) == 3
+
+
+def test_only_the_user_may_read_it_also_where_others_could_before(path: Path) -> None:
+    Store(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    Store(path).put("n", "a", record(1))
+    assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}

@@ -22,6 +22,7 @@ CHANGED = {
     "targetPlace": "on-demand",
     "kvType": "q8_0",
     "draft": "lookup",
+    "snapshotMegabytes": 0,
     "budget.tokens": 5,
     "budget.ratio": 0.25,
     "budget.earlierTokens": 0,
@@ -43,6 +44,7 @@ BAD: dict[str, list[Any]] = {
     "targetPlace": ["gpu", None],
     "kvType": ["f64", 16, None, []],
     "draft": ["", 5, None],
+    "snapshotMegabytes": [-1, 0.5, None],
     "budget.tokens": [0, -1, 1.5, True, "5", None],
     "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
     "budget.earlierTokens": [-1, "0"],
@@ -106,7 +108,7 @@ def test_each_setting_changes_something(name: str) -> None:
 def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
-    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand")
+    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
     assert settings.budget == Budget(5, 0.25, 0)
     assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
     assert settings.rules == FileRules(9, ("*.py",), ("/docs",))

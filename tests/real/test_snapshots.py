@@ -1,0 +1,159 @@
+"""What a target has read, on disk and back, on real weights: the same answers, whatever happened in between."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.core import Budget, Cancellation, Question, Turn
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.store import Store, default_path
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.target import keeping
+from winnow_engine.target.base import Generation, Message, Prompt, Sampling
+from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.target.options import KvType, TargetOptions
+from winnow_engine.target.snapshots import default_folder
+
+pytestmark = pytest.mark.real_weights
+
+CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:1600]
+FIRST = "What does this module do?"
+SECOND = "Which class is in it?"
+ON = TargetOptions(snapshot_bytes=1 << 30)
+REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and everything worth keeping, however fast the machine is."""
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(keeping, "_LEAST_S", 0.0)
+    monkeypatch.setattr(keeping, "_GUESSED_BYTES_PER_S", 1e12)
+
+
+def ask(target: LlamaTarget, prompt: Prompt, max_tokens: int = 32) -> Generation:
+    return target.generate(prompt, Sampling(max_tokens=max_tokens), Cancellation(), lambda _: None)
+
+
+def about_code(target: LlamaTarget, question: str) -> Prompt:
+    return target.chat_prompt([Message("user", f"{CODE}\n\n{question}")])
+
+
+def next_logits(target: LlamaTarget, prompt: Prompt) -> np.ndarray:
+    ask(target, prompt, 1)
+    held = target._parking.session()._cache
+    assert held is not None
+    return held.context.logits().copy()
+
+
+@pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
+def test_what_comes_back_is_bit_for_bit_what_was_in_memory(smollm2: Path, kv_type: KvType) -> None:
+    options = replace(ON, kv_type=kv_type, draft="off")
+    with closing(LlamaTarget.open(smollm2, options)) as target:
+        first, second = about_code(target, FIRST), about_code(target, SECOND)
+        ask(target, first)
+        expected, answer = next_logits(target, second), ask(target, second)
+    for path in default_folder().iterdir():  # what the second question left behind
+        path.unlink()
+    with closing(LlamaTarget.open(smollm2, options)) as target:
+        ask(target, first)
+    with closing(LlamaTarget.open(smollm2, options)) as target:
+        np.testing.assert_array_equal(next_logits(target, second), expected)
+        again = ask(target, second)
+    with closing(LlamaTarget.open(smollm2, replace(options, snapshot_bytes=None))) as target:
+        assert ask(target, second).restored_tokens == 0
+    assert again.text == answer.text
+
+
+def test_a_restart_costs_only_the_question(smollm2: Path) -> None:
+    with closing(LlamaTarget.open(smollm2, ON)) as target:
+        first = ask(target, about_code(target, FIRST))
+    with closing(LlamaTarget.open(smollm2, ON)) as target:
+        again = ask(target, about_code(target, SECOND))
+    assert again.restored_tokens == again.reused_tokens > 0.9 * first.prompt_tokens
+
+
+def test_a_drafting_answer_after_a_restart_is_the_one_without(smollm2: Path) -> None:
+    """Greedy answers do not depend on the draft, so neither on whether the memory came from disk."""
+    texts = []
+    for draft in ("off", "lookup"):
+        with closing(LlamaTarget.open(smollm2, replace(ON, draft=draft))) as target:
+            ask(target, about_code(target, FIRST))
+        with closing(LlamaTarget.open(smollm2, replace(ON, draft="off"))) as target:
+            again = ask(target, about_code(target, SECOND), 12)
+            assert again.restored_tokens > 0
+            texts.append(again.text)
+    assert texts[0] == texts[1]
+
+
+@contextmanager
+def assistant(smollm2: Path, folder: Path) -> Iterator[tuple[Assistant, Sources]]:
+    """As a process would: everything but the cache folder is new."""
+    with (
+        closing(Store(default_path())) as store,
+        closing(
+            Assistant(store, lambda: Drafter(smollm2), lambda: LlamaTarget.open(smollm2, ON), remember=True)
+        ) as one,
+    ):
+        yield one, Sources((Folder(folder),))
+
+
+def answered(one: tuple[Assistant, Sources], text: str, *earlier: Turn) -> Answer:
+    helper, sources = one
+    return helper.ask(sources, Question(text, earlier=earlier), Budget(900), Sampling(max_tokens=16), lambda _: None)
+
+
+def test_a_conversation_goes_on_after_a_restart_and_after_others(smollm2: Path) -> None:
+    folder = REPOSITORY / "selection"
+    how, why = "How are spans chosen within a budget?", "And why?"
+    with assistant(smollm2, folder) as one:
+        first = answered(one, how)
+    with assistant(smollm2, folder) as one:
+        second = answered(one, why, Turn(how, first.text))
+        assert second.stats.restored_tokens >= first.stats.prompt_tokens
+        assert all(span in second.spans for span in first.spans)
+        answered(one, "What is a gate?")
+        third = answered(one, "Where?", Turn(how, first.text), Turn(why, second.text))
+        assert third.stats.restored_tokens > 0
+        assert third.stats.reused_tokens >= second.stats.prompt_tokens
+
+
+def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    for name in ("budget.py", "gate.py", "auto.py"):
+        (folder / name).write_text((REPOSITORY / "selection" / name).read_text())
+    with assistant(smollm2, folder) as one:
+        first = answered(one, "How are spans chosen?")
+    edited = folder / first.spans[0].path
+    edited.write_text("# edited\n" + edited.read_text())
+    with assistant(smollm2, folder) as one:
+        second = answered(one, "And why?", Turn("How are spans chosen?", first.text))
+    assert second.stats.reused_tokens < first.stats.prompt_tokens / 2
+
+
+def test_the_command_keeps_them_too_and_deletes_them_where_it_is_told_to(smollm2: Path, tmp_path: Path) -> None:
+    def winnow(*arguments: str) -> str:
+        command = [sys.executable, "-m", "winnow_lsp", *arguments]
+        environment = {**os.environ, "WINNOW_CACHE_DIR": str(tmp_path / "own")}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+
+    models = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
+    question = ("ask", "Where is a prompt built?", "-w", str(REPOSITORY / "selection"), "--budget", "900")
+    first, again, off = (
+        json.loads(winnow(*question, *models, "--max-tokens", "4", "--json", *more))["stats"]
+        for more in ((), (), ("--snapshot-megabytes", "0"))
+    )
+    assert first["restored_tokens"] == off["restored_tokens"] == 0
+    assert again["restored_tokens"] == again["reused_tokens"] == first["prompt_tokens"] - 1
+    assert not list((tmp_path / "own" / "snapshots").iterdir())

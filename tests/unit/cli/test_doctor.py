@@ -1,0 +1,17 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder
+from winnow_lsp.cli.doctor import _snapshots
+
+
+def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    assert next(finding.seen for finding in _snapshots()).startswith("0 of what a target has read, 0 MB")
+    kept = Snapshots(default_folder(), 1 << 30, "model")
+    kept.save(Snapshot(np.arange(9, dtype=np.int32), np.zeros(3_000_000, np.uint8), 1.0))
+    (finding,) = _snapshots()
+    assert finding.works
+    assert finding.seen == f"1 of what a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"

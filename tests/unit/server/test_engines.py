@@ -1,0 +1,45 @@
+"""What an engine makes of a client's settings, without models."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winnow_engine.core import Turn
+from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.index.store import Store
+from winnow_engine.target.options import TargetOptions
+from winnow_lsp.server import engines
+from winnow_lsp.server.settings import Models
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[TargetOptions]:
+    """The options of targets that engines wanted to open."""
+    wanted: list[TargetOptions] = []
+
+    def opener(_name: str, options: TargetOptions, _context: int | None) -> Callable[[], Any]:
+        wanted.append(options)
+        raise ModelNotFoundError("there is none")
+
+    monkeypatch.setattr(engines, "locate", Path)
+    monkeypatch.setattr(engines, "placed", lambda options, *_: options)
+    monkeypatch.setattr(engines, "opener", opener)
+    return wanted
+
+
+@pytest.mark.parametrize("megabytes", [0, 7])
+async def test_the_target_and_conversations_get_the_disk_that_is_granted(
+    megabytes: int, opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, asked = Store(tmp_path / "index.sqlite"), []
+    monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
+    models = Models("d.gguf", "t.gguf", "f16", "off", snapshot_megabytes=megabytes)
+    engine = engines.Engine(models, store)
+    assistant = engine._assistant
+    assistant._remembered.with_turns((Turn("Why?", "So."),))
+    await asyncio.to_thread(engine.close)
+    assert [options.snapshot_bytes for options in opened] == [megabytes * 10**6]
+    assert bool(asked) == (megabytes > 0)
