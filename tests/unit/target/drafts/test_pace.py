@@ -53,9 +53,9 @@ def test_a_draft_that_deceives_is_rested_for_longer_each_time_and_tried_again() 
 def test_slow_rounds_do_not_end_drafting_for_good() -> None:
     pace = pace_of(0.05, 0.2)
     for _ in range(6):
-        pace.learn(1, 2, 1.0, tried=True)
+        pace.learn(4, 5, 1.0, tried=True)
     assert len(pace.first(sure(0.8))) == 0
-    for _ in range(300):
+    for _ in range(600):
         pace.learn(0, 1, 0.05, tried=False)
     assert len(pace.first(sure(0.8))) > 0
 
