@@ -15,10 +15,17 @@ from winnow_engine.target.drafts.base import MOST_NODES
 _USUAL_SLOPE = 0.5  # plain rounds that a drafted token is thought to cost before one was tried
 # Share of the usual cost a token in one larger than any tried. A size that no one hopes for is never tried.
 _HOPE = 0.5
-_NEW = 0.2  # least share of the newest round in a running mean
+# Share of the newest round in a running mean. Other work on the machine makes rounds slower, none makes them faster:
+# of two that contradict each other the quicker one tells more.
+_QUICKER, _SLOWER = 0.5, 0.1
 _FORGET = 0.005  # of what is above the usual cost, in each plain round: slow rounds must not end drafting for good
 _SIZES = np.arange(MOST_NODES + 1)
 _USUAL = 1 + _USUAL_SLOPE * _SIZES
+
+
+def nearer(mean: float, newest: float) -> float:
+    """A running mean of times, one round later."""
+    return mean + (_QUICKER if newest < mean else _SLOWER) * (newest - mean)
 
 
 class Cost:
@@ -29,15 +36,12 @@ class Cost:
 
     def __init__(self) -> None:
         self._means: dict[int, float] = {}
-        self._times = np.zeros(MOST_NODES + 1, np.int64)
         self.curve = self._interpolated()
 
     def learn(self, drafted: int, cost: float) -> None:
         """A round with `drafted` tokens, at least one, took `cost` plain rounds."""
-        self._times[drafted] += 1
-        before = self._means.get(drafted, float(self.curve[drafted]))
-        share = max(_NEW, 1 / (1 + int(self._times[drafted])))
-        self._means[drafted] = before + share * (cost - before)
+        known = self._means.get(drafted)
+        self._means[drafted] = (cost + float(self.curve[drafted])) / 2 if known is None else nearer(known, cost)
         self.curve = self._interpolated()
 
     def forget(self) -> None:
@@ -54,8 +58,6 @@ class Cost:
     def _interpolated(self) -> NDArray[np.float64]:
         sizes = [0, *sorted(self._means)]
         costs = np.array([1.0, *(self._means[size] for size in sizes[1:])])
-        # Other work on the machine makes rounds slower, none makes them faster: of two that contradict each other
-        # the larger round, which was quicker, tells more.
         costs = np.maximum(1.0, np.minimum.accumulate(costs[::-1])[::-1])
         largest = sizes[-1]
         slope = _HOPE * (costs[-1] - 1) / largest if largest else _USUAL_SLOPE

@@ -17,14 +17,14 @@ def test_before_any_round_each_token_costs_the_usual() -> None:
 
 def test_sizes_seen_cost_what_was_seen_and_those_between_stand_between() -> None:
     curve = cost_after((3, 3.0), (7, 6.0), (15, 9.0)).curve
-    assert curve[[3, 7, 15]] == pytest.approx([3, 6, 9], rel=0.01)
-    assert curve[[1, 5, 11]] == pytest.approx([1 + 2 / 3, 4.5, 7.5], rel=0.01)
+    assert curve[[3, 7, 15]] == pytest.approx([3, 6, 9], rel=0.05)
+    assert curve[[1, 5, 11]] == pytest.approx([1 + 2 / 3, 4.5, 7.5], rel=0.05)
 
 
 def test_sizes_not_tried_follow_their_neighbours_and_larger_ones_are_hoped_for() -> None:
     cheap, dear = cost_after((4, 1.2)).curve, cost_after((4, 5.0)).curve
-    assert cheap[2] == pytest.approx(1.1, rel=0.01)
-    assert dear[2] == pytest.approx(3.0, rel=0.01)
+    assert cheap[2] == pytest.approx(1.1, rel=0.05)
+    assert dear[2] == pytest.approx(3.0, rel=0.05)
     assert 1.2 < cheap[16] < 2
     assert 5 + 12 * 0.4 < dear[16] < 5 + 12 * 1.0
 
@@ -59,4 +59,4 @@ def test_plain_rounds_forget_what_is_above_the_usual_and_only_that() -> None:
 
 
 def test_the_least_a_token_costs_is_at_the_size_that_pays_most() -> None:
-    assert cost_after((4, 3.0), (16, 5.0)).least_slope == pytest.approx(0.25, rel=0.01)
+    assert cost_after((4, 3.0), (16, 5.0)).least_slope == pytest.approx(0.25, rel=0.05)
