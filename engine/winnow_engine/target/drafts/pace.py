@@ -17,10 +17,10 @@ _FIRST = 3  # plain rounds that are timed before any draft
 _MOST_SLOWER = 3.0  # times the expected; a round that takes longer was disturbed by other work
 # Rounds after which a plain one is timed again. Were it thought slower than it is, any draft would seem to pay.
 _STALE = 24
-_LEAST_GAIN = 1.05  # times the tokens a second of plain rounds that a draft must promise
-_STAKE = 1.0  # plain rounds that drafting may lose in an answer before it gained any
+_LEAST_GAIN = 1.02  # times the tokens a second of plain rounds that a draft must promise
+_STAKE = 1.5  # plain rounds that drafting may lose in an answer before it gained any
 _LARGE_STAKE = 4.0  # the same where the draft is not free, and left alone for some answers once it lost this
-_WAGE = 0.02  # of a plain round, that each plain round allows drafting to lose
+_WAGE = 0.01  # of a plain round, that each plain round allows drafting to lose
 
 
 class Pace:
@@ -52,8 +52,8 @@ class Pace:
         return int(np.searchsorted(self._cost.curve, 1 + self._purse, side="right")) - 1
 
     def begin(self, free: bool) -> None:
-        """An answer begins: what others gained is not for it to lose. A draft that is not free is tried seldom."""
-        self._purse = min(self._purse, _STAKE) if free else _LARGE_STAKE
+        """An answer begins: what others gained is not for it to lose, nor is it to pay for what they lost."""
+        self._purse = _STAKE if free else _LARGE_STAKE
 
     @property
     def least(self) -> float:

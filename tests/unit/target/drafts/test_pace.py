@@ -54,26 +54,26 @@ def drafted_in(pace: Pace, rounds: int, right: int, slope: float, tree: Tree = L
 @pytest.mark.parametrize("rounds", [50, 200, 2000])
 def test_a_draft_that_deceives_loses_a_bounded_time_and_is_tried_again(slope: float, rounds: int) -> None:
     drafted, lost = drafted_in(Pace(), rounds, right=0, slope=slope)
-    assert 0 < lost <= 1.5 + 0.02 * rounds
-    assert drafted > rounds / 100
+    assert 0 < lost <= 3 + 0.01 * rounds
+    assert drafted > rounds / 200
 
 
 def test_what_one_answer_gained_another_does_not_lose() -> None:
     pace = pace_of(1.0, 0.2)
     pace.begin(free=True)
     _, lost = drafted_in(pace, 100, right=0, slope=0.2)
-    assert 0 < lost < 1.5 + 2
+    assert 0 < lost < 2 + 1
 
 
 def test_a_large_draft_is_risked_only_of_what_drafts_gained_in_this_answer() -> None:
     dear = sure(0.999, 16)
     pace = Pace()
     drafted_in(pace, 4, right=0, slope=0.5, tree=chain([], []))
-    assert len(pace.first(dear)) <= 2
+    assert len(pace.first(dear)) <= 3
     drafted_in(pace, 20, right=16, slope=0.5, tree=dear)
     assert len(pace.first(dear)) > 8
     pace.begin(free=True)
-    assert len(pace.first(dear)) <= 2
+    assert len(pace.first(dear)) <= 3
 
 
 def test_a_step_in_the_cost_is_used() -> None:
