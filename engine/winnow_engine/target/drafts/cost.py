@@ -1,8 +1,8 @@
 """What a round of decoding costs by how many tokens were drafted for it, learned from the rounds there were.
 
 The cost is no straight line: kernels take tokens by fours or sixteens, and on a GPU the weights' way to the processor
-costs more than all tokens of a tree. Two cores of an AMD EPYC (AVX2, Q4_K_M, 1.5B) took 1.7, 3.1, 5.7 and 9.0 plain
-rounds for passes over 2, 4, 8 and 16 tokens.
+costs more than all tokens of a tree. A core of an AMD EPYC (AVX2, Q4_K_M, 1.5B) took 1.7, 3.1, 8.7 and 10.5 plain
+rounds for passes over 2, 4, 8 and 16 tokens, and with clang's kernels 2.6 for 3, but 2.1 for 4.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from winnow_engine.target.drafts.base import MOST_NODES
 
 _USUAL_SLOPE = 0.5  # plain rounds that a drafted token is thought to cost before one was tried
-# Share of the usual cost a token in one larger than any tried. A size that no one hopes for is never tried.
-_HOPE = 0.5
+# Times what a token of the largest size tried costs, for each beyond: costs have steps, which only hope finds.
+_HOPE = 0.75
 # Share of the newest round in a running mean. Other work on the machine makes rounds slower, none makes them faster:
 # of two that contradict each other the quicker one tells more.
 _QUICKER, _SLOWER = 0.5, 0.1
