@@ -76,9 +76,18 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that takes what it is sent and never answers."""
+    """A program that takes what it is sent and never answers. Its output stays open: closed, it would count as gone."""
     file = tmp_path_factory.mktemp("hanging") / "winnow"
-    file.write_text("#!/bin/sh\nexec cat >/dev/null\n")
+    file.write_text("#!/bin/sh\nwhile read -r line; do :; done\nexec sleep 1000\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.fixture(scope="module")
+def mute(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that closes its output, and runs on."""
+    file = tmp_path_factory.mktemp("mute") / "winnow"
+    file.write_text("#!/bin/sh\nexec sleep 1000 >&-\n")
     file.chmod(0o755)
     return file
 
@@ -147,12 +156,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(
-    server_environment: dict[str, str], program: Path, hanging: Path, third: Path, models: Path
+    server_environment: dict[str, str], program: Path, hanging: Path, mute: Path, third: Path, models: Path
 ) -> dict[str, str]:
     given = {
         "WINNOW_MODELS_DIR": str(models),
         "WINNOW_E2E_STARTED": f"{program}.started",
         "WINNOW_E2E_HANGING": str(hanging),
+        "WINNOW_E2E_MUTE": str(mute),
         "WINNOW_E2E_THIRD": str(third),
     }
     return {**server_environment, **given}

@@ -9,6 +9,18 @@ export function start(command: string, args: readonly string[], options: SpawnOp
   return spawn(command, args, { ...options, detached: !windows, windowsHide: true });
 }
 
+/** Whether the child ends by itself in this time. */
+export async function endsWithin(child: ChildProcessWithoutNullStreams, ms: number): Promise<boolean> {
+  if (hasEnded(child)) return true;
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => { resolve(false); }, ms);
+    child.once('exit', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
 /** Resolves once the child has ended: by itself, by `first`, or killed after a while. Never rejects. */
 export async function end(child: ChildProcessWithoutNullStreams, first: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return;

@@ -3,15 +3,17 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type * as vscode from 'vscode';
 import { CloseAction, ErrorAction, LanguageClient, type LanguageClientOptions } from 'vscode-languageclient/node';
-import { end, start } from './process';
+import { end, endsWithin, start } from './process';
 
 const STOP_MS = 2000;
+const LAST_WORDS_MS = 1000;
 const REMEMBERED_LINES = 5;
 
 export class Run {
   readonly client: LanguageClient;
   private readonly child: ChildProcessWithoutNullStreams;
   private readonly lastLines: string[] = [];
+  private givenUp: string | undefined;
 
   /** Start the process; `onEnd` is told once, with what it said last, when it ends. */
   constructor(command: string, options: LanguageClientOptions, log: vscode.LogOutputChannel, onEnd: (run: Run, why: string) => void) {
@@ -31,6 +33,13 @@ export class Run {
 
   get pid(): number | undefined {
     return this.child.pid;
+  }
+
+  /** End a process that is of no use, because of `why`; one that is ending by itself says more, and has a moment to. */
+  async giveUp(why: string): Promise<void> {
+    if (await endsWithin(this.child, LAST_WORDS_MS)) return;
+    this.givenUp = why;
+    await end(this.child);
   }
 
   /** Stop politely if it answers, and by force if not; also in the middle of `initialize`. Never rejects. */
@@ -53,7 +62,7 @@ export class Run {
     });
     this.child.once('error', (error) => { onEnd(this, error.message); });
     this.child.once('close', (code, signal) => {
-      onEnd(this, [`it ended with ${signal ?? `exit code ${code ?? '?'}`}`, ...this.lastLines.slice(-1)].join(': '));
+      onEnd(this, [this.givenUp ?? `it ended with ${signal ?? `exit code ${code ?? '?'}`}`, ...this.lastLines.slice(-1)].join(': '));
     });
     this.child.stdin.on('error', (error) => { log.warn(`writing to the server: ${error.message}`); });
   }

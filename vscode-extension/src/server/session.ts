@@ -126,7 +126,7 @@ export class Session implements vscode.Disposable {
   private refused(run: Run, error: unknown): void {
     if (this.run !== run) return;
     this.log.error(`the server did not start: ${String(error)}`);
-    void run.stop(this.log);
+    void run.giveUp(`it did not start: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   private ended(run: Run, why: string): void {

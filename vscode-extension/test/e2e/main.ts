@@ -211,6 +211,16 @@ function define(): void {
       assert.throws(() => process.kill(hanging ?? 0, 0), { code: 'ESRCH' });
     });
 
+    test('a server that closes its output is given up, and the message says why', async () => {
+      const said = messages();
+      const path = vscode.workspace.getConfiguration('winnow').get('server.path');
+      await configure('server.path', environment('WINNOW_E2E_MUTE'));
+      await eventually(() => said.texts.find((text) => text.includes('it did not start')), () => [said.texts, winnow.session.state]);
+      await configure('server.path', path);
+      said.restore();
+      await serverReady(winnow);
+    });
+
     test('a path that names no program is an error with that path, and asking says so', async () => {
       const said = messages();
       const path = vscode.workspace.getConfiguration('winnow').get('server.path');
