@@ -1,16 +1,23 @@
 """Drafts on real weights: answers that quote code are the target's own, and take fewer evaluations."""
 
 import textwrap
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import DraftError
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Sampling
+from winnow_engine.target.drafts.model import ModelDraft
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.tree import ROOT, Tree, chain
 
 pytestmark = pytest.mark.real_weights
 
@@ -46,3 +53,36 @@ def test_a_small_model_drafts_for_a_larger_one(qwen_small: Path, qwen_target: Pa
 def test_a_model_of_another_family_does_not_draft(smollm2: Path, qwen_small: Path) -> None:
     with pytest.raises(DraftError, match=r"SmolLM2.* cannot draft .* own family fits"):
         answer(qwen_small, smollm2)
+
+
+def test_a_tree_holds_more_of_a_text_than_the_chain_of_as_many_tokens(smollm2: Path) -> None:
+    """The text stands for the target: what follows in it is right."""
+    with closing(ModelDraft(Model(smollm2), TargetOptions())) as draft:
+        text = Vocabulary(Model(smollm2, vocabulary_only=True)).tokenize(CODE)
+        assert len(text) > 250
+        held = np.array([_held(draft, text, at) for at in range(40, 240, 10)])
+    chain, tree = held.sum(axis=0)
+    assert tree > chain > 0
+
+
+def _held(draft: ModelDraft, text: Sequence[int], at: int, nodes: int = 8) -> tuple[int, int]:
+    """How many of the tokens behind `at` the draft's likeliest chain has, and how many its tree of as many nodes."""
+    draft.begin(np.array(text[:at], np.int32), AbortFlag())
+    tree = draft.propose(nodes)
+    return _agreed(_likeliest_chain(draft, nodes), text[at:]), _agreed(tree, text[at:])
+
+
+def _likeliest_chain(draft: ModelDraft, nodes: int) -> Tree:
+    tokens: list[int] = []
+    for _ in range(nodes):
+        tokens += draft.propose(1).tokens
+        draft.accept(tokens[-1:])
+    return chain(tokens, [1.0] * nodes)
+
+
+def _agreed(tree: Tree, text: Sequence[int]) -> int:
+    node, length = tree.child(ROOT, text[0]), 0
+    while node is not None:
+        length += 1
+        node = tree.child(node, text[length])
+    return length

@@ -34,8 +34,7 @@ class AutoDraft:
         self._started = None
         self._given_up, self._skip = self._skip > 0, max(0, self._skip - 1)
         if not self._given_up:
-            if not self._free:
-                self._pace.wake()
+            self._pace.begin(self._free)
             self._draft.begin(prompt, abort)
 
     def propose(self, limit: int, least: float = 0.0) -> Tree:
@@ -44,7 +43,8 @@ class AutoDraft:
         if self._given_up or self._pace.rests:
             tree, self._tried = NOTHING, False
         else:
-            tree = self._pace.first(self._draft.propose(limit, max(least, self._pace.least)))
+            least = least if self._free else max(least, self._pace.least)
+            tree = self._pace.first(self._draft.propose(limit, least))
             self._tried = bool(len(tree)) or not self._free
         self._nodes = len(tree)
         return tree

@@ -1,91 +1,86 @@
 """How much drafting pays, from what rounds of decoding took on this machine.
 
-A round evaluates the answer's last token and n drafted ones in one pass. On a GPU n costs next to nothing; on two cores
-(AVX2, Q4_K, 0.5B) passes over 1, 2, 4, 8 and 16 tokens took 46, 68, 112, 215 and 355 ms, so that a token which is right
-less than half of the time costs more than it brings.
+A round evaluates the answer's last token and n drafted ones in one pass. On a GPU n costs next to nothing; where
+arithmetic is the limit, as on two cores, a token that is right less than half of the time costs more than it brings.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from winnow_engine.target.drafts.cost import Cost, nearer
 from winnow_engine.target.tree import Tree
 
-_NEW = 0.2  # share of the newest round in a running mean
+_FIRST = 3  # plain rounds that are timed before any draft
 _MOST_SLOWER = 3.0  # times the expected; a round that takes longer was disturbed by other work
 # Rounds after which a plain one is timed again. Were it thought slower than it is, any draft would seem to pay.
 _STALE = 24
-_USUAL_SLOPE = 0.5  # of a plain round: what a drafted token is thought to cost before one was tried
-_FORGET = 0.02  # of a slope above the usual one, in each plain round: one slow round must not end drafting for good
-_TRIAL, _FIRST_REST, _LONGEST_REST = 8, 16, 256  # rounds
+_LEAST_GAIN = 1.02  # times the tokens a second of plain rounds that a draft must promise
+_STAKE = 1.5  # plain rounds that drafting may lose in an answer before it gained any
+_LARGE_STAKE = 4.0  # the same where the draft is not free, and left alone for some answers once it lost this
+_WAGE = 0.01  # of a plain round, that each plain round allows drafting to lose
 
 
 class Pace:
-    """The cost of a round by its drafted tokens, `plain + slope * n` seconds, and whether drafting pays at all.
+    """The seconds of a plain round, what others cost beside it, and how much drafting may risk.
 
-    `least` and `first` choose what to draft by the draft's own estimates. Where these deceive, the account of the
-    last rounds ends drafting for some rounds, for longer each time.
+    `least` and `first` choose what to draft by the draft's own estimates. Where these deceive, `purse` bounds the loss:
+    no round may cost more beyond a plain one than an answer has gained by drafts, and a small stake. So an answer of n
+    tokens takes at most the time of n + `_STAKE` + `_WAGE` n plain rounds, as far as costs are known.
     """
 
     def __init__(self) -> None:
-        self._plain: float | None = None
-        self._slope = _USUAL_SLOPE
+        self._plain, self._plain_rounds = math.inf, 0
+        self._cost = Cost()
         self._since_plain = 0
-        self._gain, self._trial = 0.0, 0
-        self._rest, self._next_rest = 0, _FIRST_REST
+        self._purse = _STAKE
 
     @property
     def rests(self) -> bool:
         """Whether to draft nothing in the next round: to learn what that costs, or because drafting did not pay."""
-        return self._plain is None or self._since_plain >= _STALE or self._rest > 0
+        return self._plain_rounds < _FIRST or self._since_plain >= _STALE or self.in_vain
 
     @property
     def in_vain(self) -> bool:
-        """Whether drafting rests because it did not pay."""
-        return self._rest > 0
+        """Whether drafting lost so much that not even one token may be drafted."""
+        return self._affordable < 1
 
-    def wake(self) -> None:
-        """Begin a trial, for a draft that costs too much to be tried as often as the account would have it."""
-        self._rest = 0
+    @property
+    def _affordable(self) -> int:
+        return int(np.searchsorted(self._cost.curve, 1 + self._purse, side="right")) - 1
+
+    def begin(self, free: bool) -> None:
+        """An answer begins: what others gained is not for it to lose, nor is it to pay for what they lost."""
+        self._purse = _STAKE if free else _LARGE_STAKE
 
     @property
     def least(self) -> float:
-        """The worth below which a drafted token cannot pay: what it costs, in plain rounds."""
-        return min(1.0, self._slope)
+        """The worth below which a drafted token hardly pays: what it costs at least, in plain rounds."""
+        return min(1.0, self._cost.least_slope)
 
     def first(self, tree: Tree) -> Tree:
-        """The beginning of a tree from which most tokens a second are expected."""
-        best, size, expected = 1.0, 0, 1.0
-        for nodes, worth in enumerate(tree.worth, 1):
-            expected += worth
-            rate = expected / (1 + self._slope * nodes)
-            if rate > best:
-                best, size = rate, nodes
-        return tree.first(size)
+        """The beginning of a tree from which most tokens a second are expected; none if plain rounds give as many."""
+        expected = 1 + np.cumsum([0.0, *tree.worth])
+        rates = (expected / self._cost.curve[: len(expected)])[: 1 + self._affordable]
+        best = int(np.argmax(rates))
+        return tree.first(best if rates[best] >= _LEAST_GAIN else 0)
 
     def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool) -> None:
         """A round with `drafted` nodes gave `tokens` in `seconds`; `tried` if looking for a draft cost some of them."""
         self._since_plain = self._since_plain + 1 if tried else 0
-        if self._plain is None:
-            self._plain = seconds
-        seconds = min(seconds, _MOST_SLOWER * self._plain * (1 + self._slope * drafted))
+        if not tried:
+            self._learn_plain(seconds)
+            self._purse += _WAGE
+            return
+        expected = self._plain * float(self._cost.curve[drafted])
+        cost = min(seconds, _MOST_SLOWER * expected) / self._plain
         if drafted:
-            slope = max(0.0, seconds / self._plain - 1) / drafted
-            self._slope += _NEW * (slope - self._slope)
-        elif not tried:
-            self._plain += _NEW * (seconds - self._plain)
-            self._slope -= _FORGET * max(0.0, self._slope - _USUAL_SLOPE)
-        self._account(tokens - seconds / self._plain, counts=tried)
+            self._cost.learn(drafted, cost)
+        self._purse += tokens - cost
 
-    def _account(self, gain: float, *, counts: bool) -> None:
-        """`gain` is how many plain rounds the last round saved."""
-        if self._rest:
-            self._rest -= 1
-            return
-        if not counts:
-            return
-        self._gain, self._trial = self._gain + gain, self._trial + 1
-        if self._trial == _TRIAL:
-            if self._gain < 0:
-                self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, _LONGEST_REST)
-            else:
-                self._next_rest = _FIRST_REST
-            self._gain, self._trial = 0.0, 0
+    def _learn_plain(self, seconds: float) -> None:
+        self._plain = nearer(self._plain, seconds) if self._plain_rounds else seconds
+        self._plain_rounds += 1
+        self._cost.forget()

@@ -6,7 +6,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from importlib.metadata import version
@@ -47,6 +47,7 @@ _READ_BEFORE = 256  # tokens before the passes that are timed alone
 @click.option("--passes", type=click.IntRange(0), default=9, show_default=True, help="Timed of each number of tokens.")
 @click.option("--threads", type=click.IntRange(1), help="Of the target [one a physical core].")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON here after each prompt.")
 @click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
 def decode(
     target: str,
@@ -59,29 +60,63 @@ def decode(
     passes: int,
     threads: int | None,
     seed: int,
+    out: Path | None,
     as_document: bool,
 ) -> None:
     """How fast the target decodes with each draft against none, in turns, and whether it says the same.
 
     Greedy. Quotes and explanations are about a pinned repository, which is fetched on first use, as HumanEval is.
+    Figures are printed as each load is done, but with --json.
     """
+    about = {"target": target, "repository": repository, "code": code, "seed": seed, "threads": threads}
     with ExitStack() as stack:
+        run = _Run(about, out)
         cancellation = stack.enter_context(cancel_on_interrupt())
         bench = _opened(locate(target), drafts or ("auto", "lookup"), threads, stack)
-        cost = bench.passes(_READ_BEFORE, passes) if passes else {}
-        timed: list[Timed] = []
+        run.cost = bench.passes(_READ_BEFORE, passes) if passes else {}
+        if not as_document:
+            _say_all([_machine_line(), *_pass_lines(run.cost)])
         for load in loads or LOADS:
-            found = _answers(bench, load, _REPOSITORIES[repository], code, prompts, seed, max_tokens, cancellation)
-            timed += found
-    about = {
-        "machine": _machine(),
-        "target": target,
-        "repository": repository,
-        "code": code,
-        "seed": seed,
-        "threads": threads,
-    }
-    _show(about, cost, list(figures(timed)), timed, as_document)
+            for found in _answers(
+                bench, load, _REPOSITORIES[repository], code, prompts, seed, max_tokens, cancellation
+            ):
+                run.add(found)
+            if not as_document:
+                _say_all([_line(one) for one in figures(run.timed) if one.load == load])
+    if as_document:
+        _say_all([run.document()])
+
+
+class _Run:
+    """What was measured so far, in a file after each prompt, if one is given."""
+
+    def __init__(self, about: dict[str, Any], out: Path | None) -> None:
+        self.cost: dict[int, float] = {}
+        self.timed: list[Timed] = []
+        self._about, self._out = about, out
+        self._write()
+
+    def add(self, found: Sequence[Timed]) -> None:
+        """The answers to one more prompt."""
+        self.timed += found
+        self._write()
+
+    def document(self) -> str:
+        """All of it as one JSON object."""
+        document = {"machine": _machine(), **self._about, "passes_s": self.cost}
+        document["figures"] = [asdict(one) for one in figures(self.timed)]
+        document["answers"] = [asdict(one) for one in self.timed]
+        return json.dumps(document, indent=2)
+
+    def _write(self) -> None:
+        if self._out is None:
+            return
+        unfinished = self._out.with_name(f"{self._out.name}.part")
+        try:
+            unfinished.write_text(f"{self.document()}\n", encoding="utf-8")
+            unfinished.replace(self._out)
+        except OSError as error:
+            raise WinnowError(f"cannot write {self._out}: {error.strerror}") from error
 
 
 def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitStack) -> DecodeBench:
@@ -106,12 +141,15 @@ def _answers(
     seed: int,
     max_tokens: int,
     cancellation: Cancellation,
-) -> Iterator[Timed]:
+) -> Iterator[list[Timed]]:
+    """For each prompt its answers with all drafts."""
     messages = LOADS[load](repository, code * _BYTES, random.Random(f"{seed}/{load}"), None)
     for number, prompt in enumerate(islice(messages, prompts), 1):
+        found: list[Timed] = []
         for one in bench.answers(load, prompt, Sampling(max_tokens=max_tokens), cancellation):
             say(f"{load} {number}/{prompts}, {one.draft}: {one.tokens} tokens in {one.seconds:.1f} s")
-            yield one
+            found.append(one)
+        yield found
 
 
 def _machine() -> dict[str, Any]:
@@ -127,18 +165,18 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _show(
-    about: dict[str, Any], cost: dict[int, float], found: Sequence[Figure], timed: Sequence[Timed], as_document: bool
-) -> None:
+def _say_all(lines: Iterable[str]) -> None:
     say("")
-    if as_document:
-        every = {"passes_s": cost, "figures": [asdict(one) for one in found], "answers": [asdict(one) for one in timed]}
-        click.echo(json.dumps(about | every, indent=2))
-        return
-    click.echo(", ".join(f"{name} {value}" for name, value in about["machine"].items()))
+    click.echo("\n".join(lines))
+
+
+def _machine_line() -> str:
+    return ", ".join(f"{name} {value}" for name, value in _machine().items())
+
+
+def _pass_lines(cost: dict[int, float]) -> Iterator[str]:
     for size, seconds in cost.items():
-        click.echo(f"a pass over {size:2} tokens: {1000 * seconds:7.1f} ms, {seconds / cost[1]:5.2f} plain ones")
-    click.echo("\n".join(_line(one) for one in found))
+        yield f"a pass over {size:2} tokens: {1000 * seconds:7.1f} ms, {seconds / cost[1]:5.2f} plain ones"
 
 
 def _line(one: Figure) -> str:

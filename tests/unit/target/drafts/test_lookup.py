@@ -1,7 +1,7 @@
 import numpy as np
 
 from winnow_engine.target.abort import AbortFlag
-from winnow_engine.target.drafts.lookup import LookupDraft
+from winnow_engine.target.drafts.lookup import LookupDraft, _agreement
 from winnow_engine.target.tree import ROOT
 
 
@@ -24,7 +24,7 @@ def test_the_longest_match_decides() -> None:
 
 
 def test_places_that_go_on_differently_are_branches_by_how_many_they_are() -> None:
-    tree = draft_after([1, 2, 7, 0, 1, 2, 8, 0, 1, 2, 8, 9], [1, 2]).propose(3)
+    tree = draft_after([1, 2, 7, 0, 1, 2, 8, 3, 1, 2, 8, 9], [1, 2]).propose(3)
     assert (tree.tokens[0], tree.parents[0]) == (8, ROOT)
     assert (7, ROOT) in zip(tree.tokens, tree.parents, strict=True)
 
@@ -56,3 +56,33 @@ def test_a_new_answer_looks_up_in_its_own_prompt_only() -> None:
     draft = draft_after([1, 2, 3], [1, 2])
     draft.begin(np.array([7, 1, 2], np.int32), AbortFlag())
     assert len(draft.propose(8)) == 0
+
+
+def test_a_line_that_is_indented_otherwise_goes_on_as_before() -> None:
+    """90 and 91 stand for two depths of indentation at lines' ends."""
+    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 9, 90, 10, 11]
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91]).propose(4).tokens == (6, 7, 8, 9)
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6]).propose(3).tokens == (7, 8, 9)
+
+
+def test_a_short_match_with_another_token_in_it_counts_for_nothing() -> None:
+    assert len(draft_after([1, 2, 3, 90, 6, 7], [1, 2, 3, 91]).propose(4)) == 0
+
+
+def test_a_match_without_another_token_decides_unless_one_with_is_much_longer() -> None:
+    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 50, 6, 7, 9]
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6, 7]).propose(1).tokens == (8,)
+    assert draft_after(prompt, [4, 5, 91, 6, 7]).propose(2, 0.1).tokens != ()
+
+
+def test_many_tokens_are_searched_as_few_are() -> None:
+    rng = np.random.default_rng(0)
+    text = rng.integers(0, 3, 400).astype(np.int32)
+    ends, exact, gapped = _agreement(text)
+    for end in range(len(text) - 1):
+        same = [text[end - back] == text[-1 - back] for back in range(min(end + 1, 16))]
+        others = np.cumsum(~np.array(same))
+        found = np.flatnonzero(ends == end)
+        wanted = int((others < 1).sum()), int((np.array(same) & (others < 2)).sum())
+        assert (exact[found].sum(), gapped[found].sum()) == (wanted if len(found) else (0, 0))
+        assert len(found) == 1 or wanted == (0, 0)

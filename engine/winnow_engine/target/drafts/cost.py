@@ -1,0 +1,65 @@
+"""What a round of decoding costs by how many tokens were drafted for it, learned from the rounds there were.
+
+The cost is no straight line: kernels take tokens by fours or sixteens, and on a GPU the weights' way to the processor
+costs more than all tokens of a tree. A core of an AMD EPYC (AVX2, Q4_K_M, 1.5B) took 1.7, 3.1, 8.7 and 10.5 plain
+rounds for passes over 2, 4, 8 and 16 tokens, and with clang's kernels 2.6 for 3, but 2.1 for 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.target.drafts.base import MOST_NODES
+
+_USUAL_SLOPE = 0.5  # plain rounds that a drafted token is thought to cost before one was tried
+# Times what a token of the largest size tried costs, for each beyond: costs have steps, which only hope finds.
+_HOPE = 0.75
+# Share of the newest round in a running mean. Other work on the machine makes rounds slower, none makes them faster:
+# of two that contradict each other the quicker one tells more.
+_QUICKER, _SLOWER = 0.5, 0.1
+_FORGET = 0.005  # of what is above the usual cost, in each plain round: slow rounds must not end drafting for good
+_SIZES = np.arange(MOST_NODES + 1)
+_USUAL = 1 + _USUAL_SLOPE * _SIZES
+
+
+def nearer(mean: float, newest: float) -> float:
+    """A running mean of times, one round later."""
+    return mean + (_QUICKER if newest < mean else _SLOWER) * (newest - mean)
+
+
+class Cost:
+    """Plain rounds that a round takes, by its drafted tokens: running means at sizes tried, straight lines between.
+
+    `curve`, shape (MOST_NODES + 1,), float64, begins with the plain round's 1 and does not fall.
+    """
+
+    def __init__(self) -> None:
+        self._means: dict[int, float] = {}
+        self.curve = self._interpolated()
+
+    def learn(self, drafted: int, cost: float) -> None:
+        """A round with `drafted` tokens, at least one, took `cost` plain rounds."""
+        known = self._means.get(drafted)
+        self._means[drafted] = (cost + float(self.curve[drafted])) / 2 if known is None else nearer(known, cost)
+        self.curve = self._interpolated()
+
+    def forget(self) -> None:
+        """A plain round went by: come a little nearer to the usual cost where the learned one is above."""
+        for size, mean in self._means.items():
+            self._means[size] = mean - _FORGET * max(0.0, mean - float(_USUAL[size]))
+        self.curve = self._interpolated()
+
+    @property
+    def least_slope(self) -> float:
+        """What a drafted token costs at the size at which it costs least."""
+        return float(np.min((self.curve[1:] - 1) / _SIZES[1:]))
+
+    def _interpolated(self) -> NDArray[np.float64]:
+        sizes = [0, *sorted(self._means)]
+        costs = np.array([1.0, *(self._means[size] for size in sizes[1:])])
+        costs = np.maximum(1.0, np.minimum.accumulate(costs[::-1])[::-1])
+        largest = sizes[-1]
+        slope = _HOPE * (costs[-1] - 1) / largest if largest else _USUAL_SLOPE
+        curve: NDArray[np.float64] = np.interp(_SIZES, sizes, costs)
+        return curve + slope * np.maximum(0, _SIZES - largest)
