@@ -50,6 +50,7 @@ class Assistant:
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
         self._conversation: Conversation | None = None
+        self._workspace: Workspace | None = None
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
@@ -120,7 +121,7 @@ class Assistant:
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date."""
         cancellation = cancellation or Cancellation()
-        workspace = read_workspace(sources, self._store, cancellation)
+        workspace = self._read(sources, cancellation)
         self.keys.wait_for(cancellation).of(workspace, progress, cancellation)
         return workspace
 
@@ -130,6 +131,11 @@ class Assistant:
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
+
+    def _read(self, sources: Sources, cancellation: Cancellation) -> Workspace:
+        """The workspace as it is now; what the last reading found out of unchanged files is kept in memory."""
+        self._workspace = read_workspace(sources, self._store, cancellation, self._workspace)
+        return self._workspace
 
     def _rank(
         self,
@@ -145,7 +151,7 @@ class Assistant:
         Gives up before the long part if what is needed afterwards is known not to load.
         """
         with clock.stage("read"):
-            workspace = read_workspace(sources, self._store, cancellation)
+            workspace = self._read(sources, cancellation)
             if question.cursor is not None:
                 cursor = workspace.settled(question.cursor)
                 workspace.selected_text(cursor)  # PositionError now, not after the long part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,36 +19,56 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-class LexicalIndex:
-    """An inverted index of the words of a workspace's units."""
+class Words:
+    """The words of some texts: in which of them each stands, and how often. Costs what reading the texts costs."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        lengths = np.zeros(len(texts))
-        for unit, text in enumerate(texts):
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        """By word: the texts it stands in, by number, each with how often."""
+        self.lengths: list[int] = []
+        """The number of words of each text."""
+        for number, text in enumerate(texts):
             found = words(text)
-            lengths[unit] = len(found)
+            self.lengths.append(len(found))
             for word, count in Counter(found).items():
-                self._postings[word].append((unit, count))
-        self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(texts) else 0.0, 1.0))
+                self.places[word].append((number, count))
+
+
+class LexicalIndex:
+    """An inverted index of texts, given as the words of groups of them: one file's units, say, numbered through.
+
+    Putting the groups together is quick whatever they hold, so that an edited file costs only its own words anew.
+    """
+
+    def __init__(self, groups: Sequence[Words]) -> None:
+        self._groups = groups
+        self._starts = np.cumsum([0, *(len(group.lengths) for group in groups)]).tolist()
+        lengths = np.array([length for group in groups for length in group.lengths], np.float64)
+        self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 where no word of the query stands."""
         scores = np.zeros(len(self._norm))
         for word, repeats in Counter(words(query)).items():
-            postings = self._postings.get(word)
-            if postings:
-                units, counts = (np.array(column) for column in zip(*postings, strict=True))
-                scores[units] += repeats * self._rarity(word) * counts * (_K1 + 1) / (counts + self._norm[units])
+            places = self._places(word)
+            if places:
+                units, counts = (np.array(column) for column in zip(*places, strict=True))
+                rarity = self._rarity(len(places))
+                scores[units] += repeats * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
 
     def known_share(self, query: str) -> float:
         """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""
-        rarity = {word: self._rarity(word) for word in words(query)}
-        known = sum(weight for word, weight in rarity.items() if word in self._postings)
-        return known / sum(rarity.values()) if rarity else 0.0
+        found = [len(self._places(word)) for word in dict.fromkeys(words(query))]
+        rarity = [self._rarity(texts) for texts in found]
+        known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
+        return known / sum(rarity) if rarity else 0.0
 
-    def _rarity(self, word: str) -> float:
+    def _places(self, word: str) -> list[tuple[int, int]]:
+        """The texts a word stands in, numbered through, each with how often."""
+        groups = zip(self._starts, self._groups, strict=False)
+        return [(start + text, count) for start, group in groups for text, count in group.places.get(word, ())]
+
+    def _rarity(self, found: int) -> float:
         """ln(1 + (N − n + ½) / (n + ½)) for a word in n of N texts."""
-        found = len(self._postings.get(word, ()))
         return math.log(1 + (len(self._norm) - found + 0.5) / (found + 0.5))

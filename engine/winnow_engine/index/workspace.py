@@ -5,6 +5,7 @@ A workspace has one folder or several. With several, paths begin with the folder
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, Cursor, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import FileRules, SourceFile, scan
-from winnow_engine.index.lexical import LexicalIndex
+from winnow_engine.index.lexical import LexicalIndex, Words
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.naming import SymbolTable
 from winnow_engine.index.records import analysis_of, record_of
-from winnow_engine.index.store import Store, content_key
+from winnow_engine.index.store import Record, Store, content_key
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
 
@@ -91,6 +92,11 @@ class IndexedFile:
         """The file's line table."""
         return Lines(self.data)
 
+    @cached_property
+    def words(self) -> Words:
+        """The words of each unit."""
+        return Words(self.text_of(unit) for unit in self.units)
+
     def text(self, start_byte: int, end_byte: int) -> str:
         """Part of the file as text; bytes that are not UTF-8 become U+FFFD."""
         return self.data[start_byte:end_byte].decode("utf-8", "replace")
@@ -123,17 +129,17 @@ class Workspace:
     @cached_property
     def lexical(self) -> LexicalIndex:
         """The words of all units."""
-        return LexicalIndex([file.text_of(unit) for file, unit in self.units])
+        return LexicalIndex([file.words for file in self.files])
 
     @cached_property
     def titles(self) -> LexicalIndex:
         """The words of all units' names."""
-        return LexicalIndex([unit.name for _, unit in self.units])
+        return LexicalIndex([Words(unit.name for _, unit in self.units)])
 
     @cached_property
     def paths(self) -> LexicalIndex:
         """The words of all files' paths."""
-        return LexicalIndex([file.path for file in self.files])
+        return LexicalIndex([Words(file.path for file in self.files)])
 
     @cached_property
     def symbols(self) -> SymbolTable:
@@ -192,23 +198,39 @@ class Workspace:
                 yield name, start + unit
 
 
-def read_workspace(sources: Sources, store: Store, cancellation: Cancellation) -> Workspace:
-    """Read all files that count, taking the analysis of unchanged ones from `store`.
+def read_workspace(
+    sources: Sources, store: Store, cancellation: Cancellation, before: Workspace | None = None
+) -> Workspace:
+    """Read all files that count, taking the analysis of unchanged ones from `before`, an earlier reading, or `store`.
 
-    Raises WorkspaceError if there is none or a folder cannot be read, CancelledError.
+    If nothing changed, `before` is returned, with all that was found out about it.
+    Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
+    earlier = {file.path: file for file in before.files} if before else {}
     keyed = [(*found, content_key(found[1].path, found[1].data)) for found in sources.scan(cancellation)]
-    known = store.get(_NAMESPACE, [key for _, _, key in keyed])
+    stored = store.get(_NAMESPACE, [key for folder, source, key in keyed if not _same(earlier, folder, source, key)])
     files = []
     for folder, source, key in keyed:
         cancellation.check()
-        if key in known:
-            analysis = analysis_of(known[key])
-        else:
-            analysis = analyse(source.path, source.data)
-            store.put(_NAMESPACE, key, record_of(analysis))
-        files.append(IndexedFile(folder.workspace_path(source.path), source.path, source.data, key, analysis))
+        files.append(_same(earlier, folder, source, key) or _read(folder, source, key, stored, store))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why one does not")
-    return Workspace(tuple(files))
+    unchanged = before is not None and len(files) == len(before.files) and all(map(operator.is_, files, before.files))
+    return before if before is not None and unchanged else Workspace(tuple(files))
+
+
+def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile, key: str) -> IndexedFile | None:
+    """The file as it was read before, if nothing of it changed."""
+    file = earlier.get(folder.workspace_path(source.path))
+    return file if file and file.key == key else None
+
+
+def _read(folder: Folder, source: SourceFile, key: str, stored: Mapping[str, Record], store: Store) -> IndexedFile:
+    """A file with its analysis, which is stored if it is new."""
+    if key in stored:
+        analysis = analysis_of(stored[key])
+    else:
+        analysis = analyse(source.path, source.data)
+        store.put(_NAMESPACE, key, record_of(analysis))
+    return IndexedFile(folder.workspace_path(source.path), source.path, source.data, key, analysis)

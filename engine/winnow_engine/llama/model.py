@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
+from typing import Protocol
 
 import llama_cpp
+import numpy as np
 from gguf.constants import MODEL_ARCH_NAMES
+from numpy.typing import NDArray
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 
+_KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
+"""Of the recurrent architectures that can in llama.cpp, those tried here."""
+
+
+class Watcher(Protocol):
+    """Follows what is in the memory of each context of a model, one context at a time, as that grows and shrinks."""
+
+    def opened(self, context: int, n_ctx: int) -> None:
+        """A context for `n_ctx` tokens was made, which is empty. Raises TargetError to have it closed again."""
+
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
+        """These rows of the last evaluation are the tokens at `start` and after, for good until `forgot`."""
+
+    def forgot(self, length: int) -> None:
+        """Nothing but the first `length` tokens is in memory."""
+
+    def closing(self) -> None:
+        """The context is about to be freed."""
+
 
 class Model:
-    """A GGUF file mapped into memory."""
+    """A GGUF file mapped into memory. Its `watcher`, if it has one, follows the contexts made from then on."""
+
+    watcher: Watcher | None = None
 
     def __init__(self, path: Path, *, n_gpu_layers: int | None = None, vocabulary_only: bool = False) -> None:
         """Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded."""
@@ -28,6 +53,27 @@ class Model:
         self.context_limit = int(llama_cpp.llama_model_n_ctx_train(self.handle))
 
     @property
+    def architecture(self) -> str:
+        """What the file calls its own architecture."""
+        return self.metadata("general.architecture") or ""
+
+    @property
+    def width(self) -> int:
+        """Elements of a hidden state."""
+        return int(llama_cpp.llama_model_n_embd(self.handle))
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are."""
+        return int(llama_cpp.llama_model_n_layer(self.handle))
+
+    def metadata(self, key: str) -> str | None:
+        """A value of the file's metadata as llama.cpp writes it, None if there is none. Arrays are not told."""
+        buffer = ctypes.create_string_buffer(128)
+        size = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), buffer, len(buffer))
+        return None if size < 0 else buffer.value.decode("utf-8", "replace")
+
+    @property
     def chat_template(self) -> str | None:
         """The Jinja source of the model's own chat template, if it has one."""
         source = llama_cpp.llama_model_chat_template(self.handle, None)
@@ -38,6 +84,11 @@ class Model:
         """Whether its memory is, in part, one recurrent state instead of one entry a token."""
         handle = self.handle
         return bool(llama_cpp.llama_model_is_recurrent(handle) or llama_cpp.llama_model_is_hybrid(handle))
+
+    @property
+    def rolls_back(self) -> bool:
+        """Whether its memory can forget the last few tokens: states of a moment ago are kept, or there are none."""
+        return not self.keeps_states or self.architecture in _KEEPS_PAST_STATES
 
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""

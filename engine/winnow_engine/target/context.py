@@ -23,6 +23,10 @@ _KV_TYPES = {
 _SEQUENCE = 0
 _ABORTED = 2
 
+_PAST_STATES = 8
+"""Tokens that recurrent memory can forget again. Each costs as much memory as all states together."""
+_SPOILT = -1
+
 
 class Context:
     """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
@@ -34,18 +38,41 @@ class Context:
         """
         silence()
         self.n_ctx = n_ctx
-        self.branches = branches
+        self._states = model.keeps_states
         self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         self.n_batch = options.n_ubatch
-        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(n_ctx, options, branches))
+        self.handle = llama_cpp.llama_init_from_model(model.handle, self._params(model, options, branches))
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
         self._memory = llama_cpp.llama_get_memory(self.handle)
-        self._branched = 0
+        past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
+        # A tree is evaluated in one batch, with the token before it.
+        self.branches = min(branches, past, self.n_batch - 1)
+        self._through: list[list[int]] = []
+        self._tokens = np.empty(0, np.int32)
+        self._branched, self._undoable = 0, 0
         self.abort_with(AbortFlag())
+        self._watcher = model.watcher
+        self._open_to_watcher()
+
+    def _params(self, model: Model, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+        params = context_params(self.n_ctx, options, branches)
+        if self._states and branches > 1:
+            params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
+            params.n_rs_seq = _PAST_STATES
+        return params
+
+    def _open_to_watcher(self) -> None:
+        if self._watcher is None:
+            return
+        try:
+            self._watcher.opened(self.handle, self.n_ctx)
+        except TargetError:
+            llama_cpp.llama_free(self.handle)
+            raise
 
     def abort_with(self, flag: AbortFlag) -> None:
         """Obey `flag` from here on."""
@@ -61,7 +88,10 @@ class Context:
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        return self._evaluate(_batch(tokens, outputs))
+        done = self._evaluate(_batch(tokens, outputs), tokens)
+        if done and self._watcher is not None:
+            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
+        return done
 
     def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
         """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
@@ -70,11 +100,11 @@ class Context:
         `keep_branch` or `truncate` must follow.
         """
         assert 1 <= len(tree) <= self.branches
-        through = tree.branches()
+        through = self._through = tree.branches()
         self._branched = 1 + max(branch for node in through for branch in node)
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
-        tokens = np.array([token, *tree.tokens], np.int32)
+        tokens = self._tokens = np.array([token, *tree.tokens], np.int32)
         positions = position + np.array([0, *tree.depths()], np.int32)
         return self._evaluate(*_tree_batch(tokens, positions, [list(range(self._branched)), *through]))
 
@@ -86,7 +116,12 @@ class Context:
         if branch != _SEQUENCE:
             llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
             llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)
-        return self.truncate(length)
+        done = self.truncate(length)
+        if done and self._watcher is not None:
+            path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
+            rows = np.array([0, *(node + 1 for node in path)])
+            self._watcher.held(start - 1, rows, self._tokens[rows])
+        return done
 
     def logits(self) -> NDArray[np.float32]:
         """The logits of the last token evaluated, shape (vocabulary,), until the next evaluation."""
@@ -96,9 +131,12 @@ class Context:
     def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
         if self._abort.is_set():
             return False
+        self._undoable = _SPOILT
         status = llama_cpp.llama_decode(self.handle, batch)
         if status not in (0, _ABORTED):
             raise TargetError(f"llama.cpp failed to evaluate (status {status}): {last_errors()}")
+        if status == 0:
+            self._undoable = batch.n_tokens - 1
         return bool(status == 0)
 
     def truncate(self, length: int) -> bool:
@@ -106,18 +144,42 @@ class Context:
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
         self._branched = 0
+        if self._watcher is not None:
+            self._watcher.forgot(length)
+        if self._states and not self._undo(length):
+            return False
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
+
+    def _undo(self, length: int) -> bool:
+        """Whether the states of `length` tokens ago are there: llama.cpp does not ask what the last evaluation left.
+
+        An evaluation leaves the states behind each of its last tokens, once; one that failed leaves none.
+        """
+        back = max(0, self._length() - length)
+        if back > self._undoable:
+            return False
+        self._undoable = self._undoable if back == 0 else 0
+        return True
+
+    def _length(self) -> int:
+        return int(llama_cpp.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) + 1
 
     def clear(self) -> None:
         """Forget all tokens."""
+        if self._watcher is not None:
+            self._watcher.forgot(0)
+        self._undoable = 0
         llama_cpp.llama_memory_clear(self._memory, False)
 
     def close(self) -> None:
         """Free the context."""
+        if self._watcher is not None:
+            self._watcher.closing()
         llama_cpp.llama_free(self.handle)
 
 
-def _context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+    """What a context of `n_ctx` tokens is asked for; `branches` as of `Context`."""
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = options.n_ubatch

@@ -123,7 +123,7 @@ class Session:
     def _draft_name(self) -> str:
         """What drafts, or why nothing does."""
         wanted = self._options.draft
-        if wanted != "off" and self._model.keeps_states:
+        if wanted != "off" and not self._model.rolls_back:
             return "off: the target's recurrent memory cannot roll back"
         return wanted if isinstance(wanted, str) else wanted.name
 

@@ -37,6 +37,14 @@ class Tree:
         """The tree's first nodes."""
         return Tree(self.tokens[:nodes], self.parents[:nodes], self.worth[:nodes])
 
+    def trunk(self) -> Tree:
+        """The way down that takes the first child each time."""
+        nodes = [ROOT]
+        for node, parent in enumerate(self.parents):
+            if parent == nodes[-1]:
+                nodes.append(node)
+        return chain((self.tokens[node] for node in nodes[1:]), (self.worth[node] for node in nodes[1:]))
+
     def child(self, node: int, token: int) -> int | None:
         """The child of `node`, or of ROOT, that has this token."""
         pairs = zip(self.parents, self.tokens, strict=True)

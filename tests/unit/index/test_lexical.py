@@ -1,6 +1,10 @@
 import numpy as np
 
-from winnow_engine.index.lexical import LexicalIndex, words
+from winnow_engine.index.lexical import LexicalIndex, Words, words
+
+
+def index_of(texts: list[str]) -> LexicalIndex:
+    return LexicalIndex([Words(texts)])
 
 
 def test_words_are_cut_as_code_cuts_them() -> None:
@@ -8,7 +12,7 @@ def test_words_are_cut_as_code_cuts_them() -> None:
 
 
 def test_rare_word_outweighs_common_one() -> None:
-    index = LexicalIndex(["get value", "get token", "get value value", "parse header"])
+    index = index_of(["get value", "get token", "get value value", "parse header"])
     scores = index.score("get token")
     assert scores.argmax() == 1
     assert scores[3] == 0
@@ -16,23 +20,31 @@ def test_rare_word_outweighs_common_one() -> None:
 
 
 def test_bm25_of_a_word_by_hand() -> None:
-    scores = LexicalIndex(["alpha alpha", "beta gamma"]).score("alpha")
+    scores = index_of(["alpha alpha", "beta gamma"]).score("alpha")
     idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     np.testing.assert_allclose(scores, [idf * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
 
 
 def test_repeating_a_word_repeats_its_weight() -> None:
-    index = LexicalIndex(["alpha beta", "beta gamma"])
+    index = index_of(["alpha beta", "beta gamma"])
     np.testing.assert_allclose(index.score("alpha alpha alpha"), 3 * index.score("alpha"), rtol=1e-6)
 
 
 def test_no_units_and_no_words() -> None:
-    assert LexicalIndex([]).score("anything").shape == (0,)
-    assert LexicalIndex(["", "a b"]).score("!?").tolist() == [0, 0]
+    assert index_of([]).score("anything").shape == (0,)
+    assert index_of(["", "a b"]).score("!?").tolist() == [0, 0]
 
 
 def test_share_of_the_query_that_is_known_weighs_rare_words_more() -> None:
-    index = LexicalIndex(["alpha beta", "alpha gamma", "alpha delta"])
+    index = index_of(["alpha beta", "alpha gamma", "alpha delta"])
     assert index.known_share("alpha beta") == 1
     assert 0 < index.known_share("alpha omega") < 0.5
     assert index.known_share("") == 0
+
+
+def test_texts_in_groups_count_as_the_same_texts_in_one() -> None:
+    texts = ["get value", "get token", "get value value", "", "parse header"]
+    one, several = index_of(texts), LexicalIndex([Words(texts[:2]), Words([]), Words(texts[2:])])
+    for query in ("value", "get header", "nothing known"):
+        assert several.score(query).tolist() == one.score(query).tolist()
+        assert several.known_share(query) == one.known_share(query)

@@ -65,6 +65,32 @@ def test_second_read_takes_the_analysis_from_the_store(
     assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
 
 
+def test_an_unchanged_workspace_is_the_one_read_before(root: Path, tmp_path: Path) -> None:
+    sources = Sources((Folder(root),))
+    with closing(Store(tmp_path / "cache.sqlite")) as store:
+        before = read_workspace(sources, store, Cancellation())
+        assert read_workspace(sources, store, Cancellation(), before) is before
+        (root / "a.txt").unlink()
+        assert [file.path for file in read_workspace(sources, store, Cancellation(), before).files] == ["pets/dog.py"]
+
+
+def test_an_edit_costs_only_the_words_of_its_file(root: Path, tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "cache.sqlite")) as store:
+        before = read_workspace(Sources((Folder(root),)), store, Cancellation())
+        (root / "a.txt").write_bytes(b"woof\n")
+        after = read_workspace(Sources((Folder(root),)), store, Cancellation(), before)
+    assert [new is old for new, old in zip(after.files, before.files, strict=True)] == [False, True]
+    assert after.lexical.score("woof").argmax() == 0
+    assert not after.lexical.score("grüße").any()
+
+
+def test_a_file_that_moved_to_another_folder_is_read_anew(root: Path, tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "cache.sqlite")) as store:
+        before = read_workspace(Sources((Folder(root, "one"),)), store, Cancellation())
+        after = read_workspace(Sources((Folder(root, "two"),)), store, Cancellation(), before)
+    assert [file.path for file in after.files] == ["two/a.txt", "two/pets/dog.py"]
+
+
 def test_analysis_survives_the_record() -> None:
     analysis = analyse("pets/dog.py", SOURCE)
     assert analysis_of(record_of(analysis)) == analysis

@@ -39,6 +39,8 @@ class UnseenFlag(AbortFlag):
         ("tiny_llama", UnseenFlag, 64),
         ("tiny_mamba", AbortFlag, 64),
         ("tiny_mamba", UnseenFlag, 0),
+        ("tiny_qwen35", AbortFlag, 64),
+        ("tiny_qwen35", UnseenFlag, 0),
     ],
 )
 def test_cancelling_in_prefill_keeps_only_what_is_right(

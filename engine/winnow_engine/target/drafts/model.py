@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class ModelDraft:
         cache = self._room(len(self._tokens) + limit)
         if not _evaluate(cache, np.array(self._tokens, np.int32)):
             return NOTHING
-        return _tree(_guesses(cache, limit, least), limit)
+        return best_tree(guesses(cache.context.logits(), partial(_behind, cache), limit, least), limit)
 
     def accept(self, tokens: Sequence[int]) -> None:
         """The answer goes on."""
@@ -76,7 +77,7 @@ class ModelDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guess:
+class Guess:
     """A token `depth` behind the answer. The likeliest one of its depth goes on the chain, the others beside it."""
 
     token: int
@@ -85,20 +86,27 @@ class _Guess:
     on_chain: bool
 
 
-def _guesses(cache: KvCache, limit: int, least: float) -> Iterator[_Guess]:
-    """The chain of likeliest tokens with the runners-up at each depth, until it is worth less than `least`."""
+def guesses(
+    logits: NDArray[np.float32], behind: Callable[[int], NDArray[np.float32] | None], limit: int, least: float
+) -> Iterator[Guess]:
+    """The chain of likeliest tokens with the runners-up at each depth, until it is worth less than `least`.
+
+    `behind` evaluates the next token of the chain: the logits behind it, or None if aborted.
+    """
     worth = 1.0
     for depth in range(1, limit + 1):
-        tokens, probabilities = _likeliest(cache.context.logits())
+        tokens, probabilities = likeliest(logits, _CHOICES)
         for rank, (token, probability) in enumerate(zip(tokens.tolist(), probabilities.tolist(), strict=True)):
-            if worth * probability >= least:
-                yield _Guess(token, worth * probability, depth, rank == 0)
+            if worth * probability >= least and probability > 0:
+                yield Guess(token, worth * probability, depth, rank == 0)
         worth *= float(probabilities[0])
-        if worth < least or depth == limit or not cache.extend(tokens[:1], want_logits=True):
+        following = behind(int(tokens[0])) if worth >= least and depth < limit else None
+        if following is None:
             return
+        logits = following
 
 
-def _tree(guesses: Iterable[_Guess], limit: int) -> Tree:
+def best_tree(guesses: Iterable[Guess], limit: int) -> Tree:
     """The best `limit` guesses; ties stay in order, so that a parent stands before its children."""
     best = sorted(guesses, key=lambda guess: -guess.worth)[:limit]
     chain = {guess.depth: node for node, guess in enumerate(best) if guess.on_chain}
@@ -106,9 +114,14 @@ def _tree(guesses: Iterable[_Guess], limit: int) -> Tree:
     return Tree(tuple(guess.token for guess in best), parents, tuple(guess.worth for guess in best))
 
 
-def _likeliest(logits: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:
+    done = cache.extend(np.array([token], np.int32), want_logits=True)
+    return cache.context.logits() if done else None
+
+
+def likeliest(logits: NDArray[np.float32], choices: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The few likeliest tokens, best first, and their probabilities."""
-    tokens = np.argpartition(logits, -_CHOICES)[-_CHOICES:]
+    tokens = np.argpartition(logits, -choices)[-choices:]
     tokens = tokens[np.argsort(-logits[tokens], kind="stable")]
     weights = np.exp(logits - logits[tokens[0]])
     return tokens.astype(np.int32), weights[tokens] / weights.sum()

@@ -1,6 +1,7 @@
 """Which draft a target gets, and the draft model, on tiny real models."""
 
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -39,6 +40,18 @@ def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
     assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
+@pytest.mark.parametrize("n_ubatch", [1, 2, 8])
+def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> None:
+    said = []
+    for draft in ("off", "lookup"):
+        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, draft=draft)
+        with closing(LlamaTarget.open(tiny_llama, options)) as target:
+            prompt = np.tile(PROMPT, 4)
+            said.append(target.generate(prompt, Sampling(max_tokens=40), Cancellation(), lambda _: None))
+    assert said[0].text == said[1].text
+    assert (said[1].drafted_tokens > 0) == (n_ubatch > 1)
+
+
 def test_a_model_that_drafts_for_itself_is_always_right(tiny_llama: Path, tmp_path: Path) -> None:
     twin = Path(shutil.copy(tiny_llama, tmp_path / "twin.gguf"))
     answer = ask(tiny_llama, twin)
@@ -54,6 +67,18 @@ def test_a_draft_of_another_vocabulary_is_refused_with_one_that_fits(tiny_llama:
 def test_a_missing_draft_is_named(tiny_llama: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match="none"):
         ask(tiny_llama, tmp_path / "none.gguf")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup", "dflash"])
+def test_a_target_that_keeps_past_states_is_drafted_for(
+    tiny_qwen35: Path, make_dflash: Callable[[], Path], draft: str
+) -> None:
+    wanted = make_dflash() if draft == "dflash" else draft
+    answer = ask(tiny_qwen35, wanted)
+    assert answer.draft == (wanted.name if isinstance(wanted, Path) else draft)
+    assert answer.text == ask(tiny_qwen35, "off").text
+    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
 @pytest.mark.parametrize("draft", ["auto", "lookup"])

@@ -1,0 +1,108 @@
+"""What goes into a model's layers, for drafts that were trained to read it.
+
+The functions stand in llama.cpp's staging header llama-ext.h: libllama exports them, but as C++ and without a promise
+to keep them (docs/decisions/0007-layer-features.md). They are bound by their names under the Itanium C++ ABI, which
+Linux and macOS use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llama_cpp import llama_cpp
+from numpy.typing import NDArray
+
+from winnow_engine.errors import DraftError
+from winnow_engine.llama.model import Model
+
+_DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
+GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
+"""The architectures whose graphs in llama-cpp-python 0.3.36 keep their layers' inputs. Any other ends the process."""
+
+_FLOATS = ctypes.POINTER(ctypes.c_float)
+_INTS = ctypes.POINTER(ctypes.c_int32)
+_SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
+    "enable": (
+        "_Z30llama_set_embeddings_layer_inpP13llama_contextjb",
+        None,
+        [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_bool],
+    ),
+    "read": ("_Z30llama_get_embeddings_layer_inpP13llama_contextj", _FLOATS, [ctypes.c_void_p, ctypes.c_uint32]),
+    "keep_states": (
+        "_Z26llama_set_embeddings_nextnP13llama_contextbb",
+        None,
+        [ctypes.c_void_p, ctypes.c_bool, ctypes.c_bool],
+    ),
+    "read_states": ("_Z26llama_get_embeddings_nextnP13llama_context", _FLOATS, [ctypes.c_void_p]),
+    "wanted": ("_Z28llama_model_target_layer_idsPK11llama_model", _INTS, [ctypes.c_void_p]),
+    "wanted_count": ("_Z30llama_model_target_layer_ids_nPK11llama_model", ctypes.c_uint32, [ctypes.c_void_p]),
+}
+
+
+@cache
+def _function(name: str) -> Callable[..., Any]:
+    symbol, result, arguments = _SIGNATURES[name]
+    try:
+        function = llama_cpp._lib[symbol]
+    except AttributeError as error:
+        raise DraftError(
+            f"this build of llama.cpp does not tell what its layers read (it lacks {symbol}): "
+            "install llama-cpp-python 0.3.36, or choose another draft"
+        ) from error
+    function.restype, function.argtypes = result, arguments
+    return function  # type: ignore[no-any-return]
+
+
+def wanted_layers(draft: Model) -> list[int]:
+    """The target's layers whose inputs `draft` reads, in its order. Raises DraftError if llama.cpp cannot tell."""
+    count = _function("wanted_count")(draft.handle)
+    return [int(layer) for layer in _function("wanted")(draft.handle)[:count]]
+
+
+def check_layers(target: Model, layers: Sequence[int], name: str) -> None:
+    """Raise DraftError unless llama.cpp can give the inputs of these layers of `target` to the draft called `name`."""
+    if target.architecture not in GIVEN_BY:
+        raise DraftError(
+            f"{name} cannot draft for this target: llama.cpp does not tell what the layers of a "
+            f"{target.architecture!r} model read, only of {', '.join(sorted(GIVEN_BY))}"
+        )
+    if not layers or not all(0 <= layer < target.layers for layer in layers):
+        raise DraftError(
+            f"{name} cannot draft for this target: it reads the layers {list(layers)}, "
+            f"and the target has the layers 0 to {target.layers - 1}"
+        )
+    for function in _SIGNATURES:
+        _function(function)
+
+
+class LayerInputs:
+    """The inputs of some layers of one context, for each token of its last evaluation."""
+
+    def __init__(self, context: int, layers: Sequence[int], width: int) -> None:
+        """Have the context keep them from the next evaluation on; `check_layers` has passed."""
+        self._context, self._layers, self._width = context, layers, width
+        for layer in layers:
+            _function("enable")(context, layer, True)
+
+    def rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The inputs of all layers, side by side, for these tokens: shape (rows, layers * width)."""
+        shape = (int(rows.max()) + 1, self._width)
+        read = _function("read")
+        return np.hstack([np.ctypeslib.as_array(read(self._context, layer), shape)[rows] for layer in self._layers])
+
+
+class OutputStates:
+    """The hidden states that a context's graph gives beside logits, for each token that has logits."""
+
+    def __init__(self, context: int, width: int) -> None:
+        """Have the context keep them from the next evaluation on; `check_layers` has passed."""
+        self._context, self._width = context, width
+        _function("keep_states")(context, True, True)
+
+    def rows(self, count: int) -> NDArray[np.float32]:
+        """The first of them, shape (count, width)."""
+        return np.ctypeslib.as_array(_function("read_states")(self._context), (count, self._width)).copy()

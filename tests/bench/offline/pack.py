@@ -1,0 +1,108 @@
+"""Pack what the drafter's benchmarks need on a machine that cannot reach a network, in parts of a size that travels.
+
+usage: python tests/bench/offline/pack.py DIRECTORY [--part-mb N] [--python VERSION] [--split SPLIT]...
+
+Run it where there is a network, with Winnow installed. On the other machine, in a checkout and with the parts at hand:
+`. tests/bench/offline/unpack.sh PARTS`. Packed are the drafter, the pinned repositories' files that workspaces are made
+of, and wheels of Winnow's dependencies but the large ones, which should be there: NumPy, numba and numba-cuda.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from winnow_engine.evaluation.archives import Archive, unpacked
+from winnow_engine.evaluation.needles.materials import ESSAYS, WORDS
+from winnow_engine.evaluation.repositories import Repository, Split, repositories
+from winnow_engine.evaluation.rows.minilm import MINILM
+from winnow_engine.index.files import FileRules, scan
+from winnow_engine.models import cache
+
+_DRAFTER = "qwen2.5-coder-0.5b"
+_LARGE = {"llama-cpp-python", "llvmlite", "numba", "numpy"}
+_PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26, 24, 17, 12, 5)]
+
+
+def wheels(python: str, into: Path) -> None:
+    """Fetch wheels of what Winnow needs at run time, for another version of Python."""
+    needed = sorted(_needed("winnow-lsp", set()))
+    tags = [argument for platform in _PLATFORMS for argument in ("--platform", platform)]
+    flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
+    subprocess.run([sys.executable, "-m", "pip", "download", *flags, *tags, "--dest", str(into), *needed], check=True)
+
+
+def _needed(name: str, seen: set[str]) -> set[str]:
+    for requirement in map(Requirement, requires(name) or ()):
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        found = requirement.name.lower()
+        if wanted and found not in seen | _LARGE:
+            seen.add(found)
+            _needed(found, seen)
+    return seen
+
+
+def sources(split: Split, into: Path) -> None:
+    """Copy the files of a split's repositories that count, in the layout of the archives' cache."""
+    for repository in repositories(split):
+        for archive in _archives(repository):
+            _copy(unpacked(archive), repository, into / archive.folder)
+
+
+def _archives(repository: Repository) -> Iterator[Archive]:
+    yield repository.archive
+    if repository.history is not None:
+        for pair in repository.history.pairs:
+            yield from pair
+
+
+def _copy(archive: Path, repository: Repository, into: Path) -> None:
+    root = archive / repository.root
+    paths = [root / file.path for file in scan(root, FileRules(include=repository.include))]
+    if repository.history is not None:
+        paths.append(archive / repository.history.changelog)
+    for path in paths:
+        copied = into / path.relative_to(archive)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copied)
+
+
+def main() -> None:
+    """Pack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--part-mb", type=int, default=50)
+    parser.add_argument("--python", default="3.12")
+    parser.add_argument("--split", type=Split, action="append")
+    arguments = parser.parse_args()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as scratch:
+        packed = Path(scratch, "offline")
+        wheels(arguments.python, packed / "wheels")
+        for split in arguments.split or Split:
+            sources(split, packed / "repositories")
+        for archive in (MINILM, ESSAYS, WORDS):
+            shutil.copytree(unpacked(archive), packed / "repositories" / archive.folder)
+        model = cache.path(_DRAFTER)
+        (packed / "models").mkdir()
+        (packed / "models" / model.name).symlink_to(model)
+        whole = Path(scratch, "whole.tar.gz")
+        with tarfile.open(whole, "w:gz", compresslevel=4, dereference=True) as tar:
+            tar.add(packed, ".")
+        size = f"{arguments.part_mb}M"
+        subprocess.run(["split", "--bytes", size, str(whole), str(arguments.directory / "part-")], check=True)
+    for part in sorted(arguments.directory.glob("part-*")):
+        print(part.name, f"{part.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
