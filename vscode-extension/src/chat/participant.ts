@@ -48,7 +48,8 @@ async function ask(service: AskService, question: Question, context: vscode.Chat
 
 /** What is selected, or at the cursor; with words of the user's own, these are asked about it. */
 async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
-  const about = at(request).place === undefined ? questionAbout('code') : { about: 'code' as const, ...at(request) };
+  const attached = at(request);
+  const about = attached.place === undefined || isOpenFile(attached.place) ? questionAbout('code') : { about: 'code' as const, ...attached };
   if (about === undefined) return refusal('Open a file of the workspace, or attach one.');
   const { place } = about;
   const question = request.prompt.trim() === '' ? about : { text: request.prompt, ...(place && { place }) };
@@ -98,6 +99,11 @@ function at(request: vscode.ChatRequest): { place?: Place } {
     if (value instanceof vscode.Uri) return { place: placeOf(value) };
   }
   return {};
+}
+
+/** VS Code attaches the open file by itself, and not always with what is selected in it. */
+function isOpenFile({ uri, range }: Place): boolean {
+  return range === undefined && vscode.window.activeTextEditor?.document.uri.toString() === uri;
 }
 
 function placeOf(uri: vscode.Uri, range?: vscode.Range): Place {

@@ -5,13 +5,20 @@ import * as vscode from 'vscode';
 import type { Exchange, Question } from '../../src/ask/contract';
 import type { Api } from '../../src/extension';
 
+/** How long a busy machine may take for anything here: it is waited for what happens, and never for time to pass. */
+const PATIENCE_MS = 300_000;
+export const QUESTION = 'What does the function `total` do?';
+export const LONG_QUESTION = 'How does TextWrapper split long words, and in what order?';
+/** How test_vscode.py sets the server up: little to read, little to say. */
+export const SHORT = { 'budget.tokens': 200, 'answer.maxTokens': 24 };
+
 /** Run the tests that `define` names (with WINNOW_E2E_ONLY those whose names it matches), up to the first that fails. Each adds a line of JSON to the file WINNOW_E2E_REPORT. */
 export function suite(define: () => void): Promise<void> {
   const report = environment('WINNOW_E2E_REPORT');
   const tell = (title: string, ms: number | undefined, error?: Error): void => {
     appendFileSync(report, `${JSON.stringify({ title, ms, error: error && (error.stack ?? error.message) })}\n`);
   };
-  const mocha = new Mocha({ ui: 'tdd', timeout: 150_000, bail: true, reporter: 'min' });
+  const mocha = new Mocha({ ui: 'tdd', timeout: 2 * PATIENCE_MS, bail: true, reporter: 'min' });
   if (process.env.WINNOW_E2E_ONLY) mocha.grep(process.env.WINNOW_E2E_ONLY);
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   define();
@@ -31,17 +38,21 @@ export function environment(name: string): string {
   return value;
 }
 
+/** The extension, once `api` has activated it. */
+export let winnow: Api;
+
 export async function api(): Promise<Api> {
   const extension = vscode.extensions.getExtension<Api>('winnow-lsp.winnow');
   if (extension === undefined) throw new Error('the extension is not there');
-  return extension.activate();
+  winnow = await extension.activate();
+  return winnow;
 }
 
 /** Poll until `check` gives something; fails with what `otherwise` says. */
-export async function eventually<T>(check: () => T | undefined | false, otherwise: () => unknown = () => '', within = 30_000): Promise<T> {
-  const end = Date.now() + within;
+export async function eventually<T>(check: () => T | undefined | false | Promise<T | undefined | false>, otherwise: () => unknown = () => ''): Promise<T> {
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
-    const found = check();
+    const found = await check();
     if (found !== undefined && found !== false) return found;
     if (Date.now() > end) throw new Error(`it never happened: ${JSON.stringify(otherwise())}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -49,8 +60,13 @@ export async function eventually<T>(check: () => T | undefined | false, otherwis
 }
 
 /** Resolves once the server's models are loaded and the index is up to date. */
-export async function serverReady({ session }: Api): Promise<void> {
-  await eventually(() => session.status?.state === 'ready', () => [session.state, session.status], 120_000);
+export async function serverReady(): Promise<void> {
+  await eventually(() => winnow.session.status?.state === 'ready', () => [winnow.session.state, winnow.session.status]);
+}
+
+/** Resolves once the server works on no question. */
+export async function idle(): Promise<void> {
+  await eventually(() => winnow.session.status?.questions.running === 0, () => [winnow.session.state, winnow.session.status]);
 }
 
 export function folder(index = 0): vscode.Uri {
@@ -63,30 +79,57 @@ export function open(path: string, index = 0): Thenable<vscode.TextEditor> {
   return vscode.window.showTextDocument(vscode.Uri.joinPath(folder(index), path));
 }
 
-/** Select from the line that holds `first` for `lines` lines. */
-export function select(editor: vscode.TextEditor, first: string, lines = 1): void {
-  const line = editor.document.positionAt(editor.document.getText().indexOf(first)).line;
-  editor.selection = new vscode.Selection(line, 0, line + lines, 0);
+/** Select from the line that holds `first` for `lines` lines. Selections of the window's own may still be on their way here. */
+export async function select(editor: vscode.TextEditor, first: string, lines = 1): Promise<void> {
+  const { line } = editor.document.positionAt(editor.document.getText().indexOf(first));
+  const wanted = new vscode.Selection(line, 0, line + lines, 0);
+  await eventually(async () => {
+    editor.selection = wanted;
+    await vscode.commands.executeCommand('setContext', 'winnow.e2e', line); // there and back, after all that was sent before
+    return editor.selection.isEqual(wanted);
+  });
 }
 
 export interface Asking {
   pieces: string[];
   messages: string[];
-  cancel: () => void;
   done: Promise<Exchange>;
 }
 
-/** Ask through the service, and keep what comes. */
-export function asking({ service }: Api, question: Question): Asking {
-  const source = new vscode.CancellationTokenSource();
-  const pieces: string[] = [];
-  const messages: string[] = [];
-  const listener = { delta: (text: string): void => { pieces.push(text); }, progress: (message: string): void => { messages.push(message); } };
-  return { pieces, messages, cancel: () => { source.cancel(); }, done: service.ask(question, listener, source.token) };
+/** What a test does as soon as something comes, however busy the machine is. */
+export interface Reaction {
+  piece?: (cancel: () => void) => void;
+  message?: (text: string, cancel: () => void) => void;
 }
 
-export async function configure(name: string, value: unknown): Promise<void> {
+/** Ask through the service, and keep what comes. */
+export function asking(question: Question, react: Reaction = {}): Asking {
+  const source = new vscode.CancellationTokenSource();
+  const cancel = (): void => { source.cancel(); };
+  const pieces: string[] = [];
+  const messages: string[] = [];
+  const listener = {
+    delta: (text: string): void => { pieces.push(text); react.piece?.(cancel); },
+    progress: (message: string): void => { messages.push(message); react.message?.(message, cancel); },
+  };
+  return { pieces, messages, done: winnow.service.ask(question, listener, source.token) };
+}
+
+export async function set(name: string, value: unknown): Promise<void> {
   await vscode.workspace.getConfiguration('winnow').update(name, value, vscode.ConfigurationTarget.Global);
+}
+
+export async function lenses(uri: vscode.Uri): Promise<vscode.CodeLens[]> {
+  return vscode.commands.executeCommand('vscode.executeCodeLensProvider', uri);
+}
+
+/** Change settings and wait until the server has them: it takes all of them at once, so its lenses, turned over last, tell. */
+export async function configure(changes: Record<string, unknown>): Promise<void> {
+  const { uri } = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder(), 'shop/pricing.py'));
+  for (const [name, value] of Object.entries(changes)) await set(name, value);
+  const on = !vscode.workspace.getConfiguration('winnow').get('codeLens.enabled', false);
+  await set('codeLens.enabled', on);
+  await eventually(async () => (await lenses(uri)).length > 0 === on);
 }
 
 /** Keep what the extension tells the user by messages, instead of showing it; `answers` are the buttons pressed. */

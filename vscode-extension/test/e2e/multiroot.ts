@@ -1,19 +1,16 @@
 /** Several folders in one window, with one server. */
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import type { Api } from '../../src/extension';
-import { api, asking, environment, eventually, open, serverReady, suite as inMocha } from './host';
+import { api, asking, environment, eventually, open, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
 function define(): void {
-  let winnow: Api;
-
   suite('several folders', () => {
     test('one server reads all of them', async () => {
-      winnow = await api();
-      await serverReady(winnow);
-      const found = await asking(winnow, { text: 'What does `greeting_for` do with somebody polite?' }).done;
+      await api();
+      await serverReady();
+      const found = await asking({ text: 'What does `greeting_for` do with somebody polite?' }).done;
       assert.equal(found.outcome, 'answered', found.error);
       const folders = new Set(found.spans.map((span) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(span.location.uri))?.name));
       assert.ok(folders.has('greetings'), JSON.stringify([...folders]));

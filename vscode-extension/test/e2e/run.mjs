@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const [, , base, workspace, suite] = process.argv;
-const LONGEST_MS = Number(process.env.WINNOW_E2E_LONGEST_MS ?? 280_000);
+const LONGEST_MS = Number(process.env.WINNOW_E2E_LONGEST_MS ?? 1_140_000);
 const extension = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const uri = (path) => ({ $mid: 1, scheme: 'vscode-remote', authority: new URL(base).host, path });
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true, args: flags });
-const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] });
 await page.addInitScript(
   (options) => {
     const original = Element.prototype.getAttribute;

@@ -2,25 +2,22 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
-import type { Api } from '../../src/extension';
-import { api, asking, environment, suite as inMocha } from './host';
+import { api, asking, environment, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
 function define(): void {
-  let winnow: Api;
-
   suite('a workspace that is not trusted', () => {
     test('no server is started', async () => {
       assert.equal(vscode.workspace.isTrusted, false);
-      winnow = await api();
+      await api();
       await winnow.session.restart();
       assert.equal(winnow.session.state.kind, 'untrusted');
       assert.equal(existsSync(environment('WINNOW_E2E_STARTED')), false, 'the program ran');
     });
 
     test('asking says what is missing', async () => {
-      const exchange = await asking(winnow, { text: 'Why?' }).done;
+      const exchange = await asking({ text: 'Why?' }).done;
       assert.equal(exchange.outcome, 'failed');
       assert.match(exchange.error ?? '', /trust this workspace/);
     });

@@ -74,7 +74,7 @@ describe('work', () => {
     const main = page.locator('main');
     expect(await main.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight)).toBeLessThan(2);
     await main.evaluate((element) => { element.scrollTop = 0; getSelection()?.selectAllChildren(element.querySelector('.answer p') ?? element); });
-    await page.waitForTimeout(50);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))); // scrolling is told of in the next frame
     await tell({ type: 'delta', text: 'more\n\n'.repeat(20) });
     expect(await main.evaluate((element) => element.scrollTop)).toBe(0);
     expect(await page.evaluate(() => getSelection()?.toString())).toBe('line');

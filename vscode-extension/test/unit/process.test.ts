@@ -9,7 +9,7 @@ test('a process that heeds no signal is killed, with what it started', async () 
   await end(child);
   expect(hasEnded(child)).toBe(true);
   await closed;
-}, 15_000);
+});
 
 test('ending what has ended is no error', async () => {
   const child = start('/bin/sh', ['-c', 'exit 3']);

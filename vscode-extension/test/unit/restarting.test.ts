@@ -12,7 +12,7 @@ describe('coalesce', () => {
     expect(job).toHaveBeenCalledTimes(1);
     ends[0]?.();
     await first;
-    await vi.waitFor(() => { expect(job).toHaveBeenCalledTimes(2); });
+    await vi.waitFor(() => { expect(job).toHaveBeenCalledTimes(2); }, 30_000);
     ends[1]?.();
     await Promise.all(others);
     expect(job).toHaveBeenCalledTimes(2);

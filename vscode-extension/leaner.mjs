@@ -1,0 +1,23 @@
+// Leaves out of the bundle what vscode-languageclient brings and Winnow's server does not offer: a quarter of it.
+
+/** Features of LSP that the server has no part in; `test/e2e/main/server.ts` fails if that changes. */
+export const UNUSED = [
+  'callHierarchy', 'colorProvider', 'completion', 'declaration', 'definition', 'diagnostic', 'documentHighlight', 'documentLink', 'documentSymbol',
+  'fileOperations', 'foldingRange', 'formatting', 'hover', 'implementation', 'inlayHint', 'inlineCompletion', 'inlineValue', 'linkedEditingRange',
+  'notebook', 'reference', 'rename', 'selectionRange', 'semanticTokens', 'signatureHelp', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol',
+];
+/** Stands for every class of such a feature: the client tells the server nothing of it, and registers nothing. */
+const NOTHING = `class Nothing { fillClientCapabilities() {} initialize() {} getState() { return { kind: 'static' } } clear() {} }
+module.exports = new Proxy({}, { get: () => Nothing });`;
+/** The client compares VS Code's version with one long past; `engines` in package.json asks for a newer one. */
+const ANY_VERSION = 'module.exports = (version) => version;';
+
+export const leaner = {
+  name: 'leaner',
+  setup(build) {
+    const unused = new RegExp(`^\\.{1,2}/(common/)?(${UNUSED.join('|')})$`);
+    build.onResolve({ filter: unused }, ({ importer }) => (importer.includes('vscode-languageclient') ? { path: 'unused', namespace: 'leaner' } : undefined));
+    build.onLoad({ filter: /./, namespace: 'leaner' }, () => ({ contents: NOTHING }));
+    build.onLoad({ filter: /semver\/functions\/(parse|satisfies)\.js$/ }, () => ({ contents: ANY_VERSION }));
+  },
+};

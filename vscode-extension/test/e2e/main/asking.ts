@@ -1,0 +1,51 @@
+/** Questions through the service that the Ask view uses. */
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { asking, configure, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
+
+export function define(): void {
+  suite('asking', () => {
+    test('an answer streams, and the pieces are the answer', async () => {
+      await select(await open('shop/pricing.py'), 'def total', 4);
+      const place = winnow.service.place();
+      assert.equal(place?.label, 'shop/pricing.py:20-23');
+      const question = asking({ text: QUESTION, place });
+      const exchange = await question.done;
+      assert.equal(exchange.outcome, 'answered', exchange.error);
+      assert.ok(question.pieces.length > 1, `${question.pieces.length} pieces`);
+      assert.equal(question.pieces.join(''), exchange.answer);
+      assert.ok(question.messages.length > 0);
+      assert.equal(winnow.service.history().at(-1)?.id, exchange.id);
+    });
+
+    test('a citation opens the right line', async () => {
+      const exchange = winnow.service.history().at(-1);
+      const [citation] = exchange?.citations ?? [];
+      assert.ok(citation, exchange?.answer);
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await winnow.service.openLocation(citation);
+      const opened = vscode.window.activeTextEditor;
+      assert.equal(opened?.document.uri.toString(), citation.uri);
+      assert.equal(opened.selection.active.line, citation.range.start.line);
+    });
+
+    test('cancelling while the prompt is read stops the work', async () => {
+      await configure({ 'budget.tokens': 1500 });
+      const question = asking({ text: LONG_QUESTION }, { message: (text, cancel) => { if (text.startsWith('reading')) cancel(); } });
+      const exchange = await question.done;
+      assert.deepEqual([exchange.outcome, exchange.answer, question.pieces], ['cancelled', '', []]);
+      await idle();
+    });
+
+    test('cancelling in the middle of an answer keeps what came', async () => {
+      await configure({ ...SHORT, 'answer.maxTokens': 500 });
+      const question = asking({ text: QUESTION }, { piece: (cancel) => { cancel(); } });
+      const exchange = await question.done;
+      assert.equal(exchange.outcome, 'cancelled');
+      assert.equal(exchange.answer, question.pieces.join(''));
+      assert.ok(exchange.answer.length > 0);
+      await idle();
+      await configure(SHORT);
+    });
+  });
+}
