@@ -1,6 +1,6 @@
 // Uses the packaged extension in a real VS Code as a person does, and takes pictures, light and dark, and one that moves.
 // usage: node ui.mjs URL FOLDER PICTURES
-import { askPage, command, enter, leave, openFile, page, picture, record, status, step } from './person.mjs';
+import { askPage, command, enter, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 
@@ -83,9 +83,17 @@ await step('the chat panel answers, and no account is asked for', async () => {
   await command('Chat: Open Chat');
   const panel = page.locator('.interactive-session').last();
   await panel.locator('.chat-input-toolbars', { hasText: 'Winnow' }).waitFor(); // the panel has taken the model up
-  await panel.locator('.interactive-input-editor .native-edit-context, .interactive-input-editor textarea').first().focus();
-  await page.keyboard.type(`@winnow ${QUESTION}`);
-  await page.keyboard.press('Enter');
+  const input = panel.locator('.interactive-input-editor .native-edit-context, .interactive-input-editor textarea').first();
+  const suggestions = page.locator('.suggest-widget.visible');
+  await until(async () => {
+    await input.focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(`@winnow ${QUESTION}`); // typed, `@` may bring up suggestions, and take the next key for one of them
+    if ((await suggestions.count()) > 0) await page.keyboard.press('Escape');
+    if (!(await panel.locator('.interactive-input-editor .view-lines').innerText()).startsWith('@winnow')) return false;
+    await page.keyboard.press('Enter');
+    return panel.locator('.interactive-request').first().waitFor({ timeout: 10_000 }).then(() => true, () => false);
+  });
   await panel.locator('.interactive-response', { hasText: 'Cited:' }).waitFor();
 });
 await leave();
