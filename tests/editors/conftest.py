@@ -135,7 +135,7 @@ def settings() -> dict[str, object]:
     return {
         "drafter": MODEL,
         "target": MODEL,
-        "budget": {"tokens": 600},
+        "budget": {"tokens": 400},
         "snapshotMegabytes": 0,  # some wait for the target to read
-        "answer": {"maxTokens": 48, "temperature": 0},
+        "answer": {"maxTokens": 32, "temperature": 0},
     }

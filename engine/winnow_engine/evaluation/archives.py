@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urljoin
 
 import httpx
@@ -78,8 +78,10 @@ def _check(archive: Archive, file: Path) -> None:
 
 def _unpack(file: Path, into: Path) -> Path:
     """The one top folder of the archive, unpacked. Links and special files stay out."""
+    # Python before 3.11.4, such as Debian 12's, has no filters; what is unpacked has a pinned hash besides.
+    filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(file) as tar:
-        tar.extractall(into, [member for member in tar if member.isreg()], filter="data")
+        tar.extractall(into, [member for member in tar if member.isreg()], **filters)
     (top,) = into.iterdir()
     return top
 

@@ -267,3 +267,9 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("context", "drafts.reader"):
         monkeypatch.setattr(f"winnow_engine.target.{module}.context_params", params)
+
+
+@pytest.fixture
+def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draft whatever it costs: with models this small it seldom pays, and the clock decides."""
+    monkeypatch.setattr("winnow_engine.target.drafts.AutoDraft", lambda draft, free: draft)

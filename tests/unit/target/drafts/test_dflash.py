@@ -171,6 +171,7 @@ def test_nothing_is_proposed_without_room_or_once_aborted(pair: DFlashPair) -> N
 
 
 @pytest.mark.usefixtures("exact")
+@pytest.mark.usefixtures("all_drafts_pay")
 def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_dflash: MakeDFlash) -> None:
     """Two questions and a follow-up that needs a larger context, as a session asks them."""
     path = make_dflash()

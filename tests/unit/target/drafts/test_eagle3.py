@@ -149,6 +149,7 @@ def test_a_tree_is_ordered_by_worth(pair: Eagle3Pair) -> None:
     assert pair.draft.propose(0) == NOTHING
 
 
+@pytest.mark.usefixtures("all_drafts_pay")
 def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> None:
     said = []
     for draft in ("off", make_eagle3()):
