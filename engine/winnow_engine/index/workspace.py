@@ -208,11 +208,12 @@ def read_workspace(
     """
     earlier = {file.path: file for file in before.files} if before else {}
     keyed = [(*found, content_key(found[1].path, found[1].data)) for found in sources.scan(cancellation)]
-    stored = store.get(_NAMESPACE, [key for folder, source, key in keyed if not _same(earlier, folder, source, key)])
+    same = [_same(earlier, *found) for found in keyed]
+    stored = store.get(_NAMESPACE, [key for (*_, key), file in zip(keyed, same, strict=True) if file is None])
     files = []
-    for folder, source, key in keyed:
+    for found, file in zip(keyed, same, strict=True):
         cancellation.check()
-        files.append(_same(earlier, folder, source, key) or _read(folder, source, key, stored, store))
+        files.append(file or _read(*found, stored, store))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why one does not")
