@@ -55,28 +55,20 @@ def built() -> None:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `winnow` command of this Python; it leaves a file `started` beside itself."""
-    file = tmp_path_factory.mktemp("bin") / "winnow"
-    file.write_text(f'#!/bin/sh\ntouch "$0.started"\nexec "{sys.executable}" -m winnow_lsp "$@"\n')
-    file.chmod(0o755)
-    return file
+    script = f'touch "$0.started"\nexec "{sys.executable}" -m winnow_lsp "$@"'
+    return command(tmp_path_factory.mktemp("bin") / "winnow", script)
 
 
 @pytest.fixture(scope="module")
 def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that takes what it is sent and never answers. Its output stays open: closed, it would count as gone."""
-    file = tmp_path_factory.mktemp("hanging") / "winnow"
-    file.write_text("#!/bin/sh\nwhile read -r line; do :; done\nexec sleep 1000\n")
-    file.chmod(0o755)
-    return file
+    return command(tmp_path_factory.mktemp("hanging") / "winnow", "while read -r line; do :; done\nexec sleep 1000")
 
 
 @pytest.fixture(scope="module")
 def mute(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that closes its output, and runs on."""
-    file = tmp_path_factory.mktemp("mute") / "winnow"
-    file.write_text("#!/bin/sh\nexec sleep 1000 >&-\n")
-    file.chmod(0o755)
-    return file
+    return command(tmp_path_factory.mktemp("mute") / "winnow", "exec sleep 1000 >&-")
 
 
 @pytest.fixture(scope="module")
@@ -206,8 +198,7 @@ def set_up(
     home, models = tmp_path_factory.mktemp("set_up"), tmp_path_factory.mktemp("no_models")
     python = home / "bin" / "python3"
     python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    command(python, f'exec "{sys.executable}" "$@"')
     [hub] = (source for source in registry.find(MODEL).sources if isinstance(source, HubSource))
     settings = {name: value for name, value in code.settings.items() if name != "winnow.server.path"}
     with serving(Origin(home, wheel, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
@@ -224,6 +215,13 @@ def set_up(
         own = home / "profile" / "User" / "globalStorage" / "winnow-lsp.winnow" / "environment"
         steps = CodeServer(environment, settings).use("setup", home, shop, pictures, own, models)
         return SetUp(steps, origin.ranges)
+
+
+def command(file: Path, script: str) -> Path:
+    """A program that runs a shell script."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
 
 
 @pytest.mark.parametrize("test", names_of("untrusted"))
