@@ -8,7 +8,7 @@ import gguf
 import numpy as np
 import pytest
 
-from winnow_engine.target.base import Prompt
+from winnow_engine.target.base import Prompt, Sampling
 from winnow_engine.target.drafts.base import NoDraft
 from winnow_engine.target.drafts.dflash import open_dflash
 from winnow_engine.target.features import LayerInputs
@@ -96,8 +96,8 @@ def test_the_first_layer_reads_the_token_embeddings(pair: DFlashPair, prompt: Pr
 
 def test_answers_differ_where_batches_round_otherwise_alone(pair: DFlashPair, prompt: Prompt) -> None:
     """Q4_1 weights on a CPU quantise activations: a batch of another size moves logits by up to 0.8."""
-    plain = pair.answer(NoDraft(), prompt, 24).tokens
-    drafted = pair.answer(pair.draft, prompt, 24)
+    plain = pair.answer(NoDraft(), Sampling(max_tokens=24), prompt).tokens
+    drafted = pair.answer(pair.draft, Sampling(max_tokens=24), prompt)
     assert drafted.drafted > 4 * drafted.rounds
     same = next((i for i, both in enumerate(zip(plain, drafted.tokens, strict=True)) if both[0] != both[1]), None)
     if same is not None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Prompt, Sampling
 from winnow_engine.target.drafts.base import Draft, NoDraft
@@ -15,14 +16,14 @@ from winnow_engine.target.drafts.lookup import LookupDraft
 from winnow_engine.target.drafts.trunk import TrunkDraft
 from winnow_engine.target.tree import NOTHING, ROOT, Tree
 
-from .test_decoding import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle
+from .loaded import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
 
 pytestmark = pytest.mark.usefixtures("exact")
 
 
 @pytest.fixture
 def loaded(tiny_qwen35: Path, exact: None) -> Iterator[Loaded]:
-    with closing(Loaded(tiny_qwen35)) as loaded:
+    with closing(Loaded(Model(tiny_qwen35))) as loaded:
         yield loaded
 
 
@@ -98,20 +99,8 @@ def test_one_goes_back_once(loaded: Loaded) -> None:
 def test_cancelling_at_random_moments_leaves_a_right_cache(
     loaded: Loaded, plain: list[int], flag: type[AbortFlag]
 ) -> None:
-    random = np.random.default_rng(5)
-    for attempt in range(PROMPTS):
-        stop, after = flag(), int(random.integers(1, 60))
-        shown: list[str] = []
-
-        def show(text: str, shown: list[str] = shown, stop: AbortFlag = stop, after: int = after) -> None:
-            shown.append(text)
-            if len(shown) == after:
-                stop.set()
-
-        answer = loaded.answer(oracle(plain, attempt), flag=stop, on_text=show)
-        assert answer.finish == "cancelled"
-        assert answer.tokens == plain[: len(answer.tokens)]
-        assert loaded.cache.tokens.tolist() == [*PROMPT, *plain][: len(loaded.cache.tokens)]
+    held = list(cancelled_at_random_moments(loaded, plain, flag, lambda seed: oracle(plain, seed)))
+    assert len(held) == PROMPTS
     assert loaded.answer(oracle(plain, 9)).tokens == plain
 
 

@@ -21,8 +21,9 @@ from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING, ROOT
 
+from ..loaded import PROMPTS, Oracle
 from .numpy_drafts import BLOCK, HEAD, Array, Network, block_logits, features
-from .pair import PROMPTS, Oracle, Pair, assert_near, prompt
+from .pair import ANSWER, Pair, accepted_of_many, assert_near, prompt, stopped_inside
 
 MakeDFlash = Callable[..., Path]
 DFlashPair = Pair[DFlashDraft]
@@ -83,8 +84,8 @@ def test_other_layers_give_other_logits(pair: DFlashPair, networks: Networks) ->
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_follows_the_targets_memory(pair: DFlashPair, networks: Networks, seed: int) -> None:
     """Accepted branches, refused ones, another prompt with the same start: the draft knows what the target holds."""
-    plain = pair.answer(NoDraft(), prompt(seed)).tokens
-    answer = pair.answer(Oracle(plain, seed), prompt(seed))
+    plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
+    answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
     assert 0 < answer.accepted < answer.drafted
     held = np.array([*prompt(seed), *plain[:-1]], np.int32)
     assert_near(block(pair, plain[-1]), block_logits(*networks, features(networks[1], held), plain[-1]))
@@ -106,15 +107,7 @@ def test_a_memory_that_was_not_watched_from_the_start_is_read_from_there(pair: D
 
 @pytest.mark.usefixtures("exact")
 def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: DFlashPair, networks: Networks) -> None:
-    class Inside(AbortFlag):
-        def is_set(self) -> bool:
-            return False
-
-    stopped = Inside()
-    stopped.set()
-    pair.prefill(prompt(4, 40))
-    pair.draft.begin(prompt(4, 40), stopped)
-    assert pair.draft.propose(8) == NOTHING
+    stopped_inside(pair, prompt(4, 40))
     pair.prefill(prompt(4, 60))
     read = features(networks[1], prompt(4, 60))[40:]
     assert_near(block(pair, 5), block_logits(*networks, read, 5, first=40))
@@ -122,20 +115,14 @@ def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: DFlashPair,
 
 @pytest.mark.usefixtures("exact")
 def test_answers_differ_nowhere_on_exact_weights(pair: DFlashPair) -> None:
-    accepted = 0
-    for seed in range(PROMPTS):
-        plain, answer = pair.answer(NoDraft(), prompt(seed), 40), pair.answer(pair.draft, prompt(seed), 40)
-        assert answer.tokens == plain.tokens
-        assert answer.drafted > 10 * answer.rounds
-        accepted += answer.accepted
-    assert accepted >= PROMPTS / 2  # by chance: weights without meaning
+    assert accepted_of_many(pair, 40, 10) >= PROMPTS / 2  # by chance: weights without meaning
 
 
 def test_answers_differ_at_near_ties_alone_with_float16_keys(pair: DFlashPair) -> None:
     for seed in range(PROMPTS):
         plain, answer = (
-            pair.answer(NoDraft(), prompt(seed), 40).tokens,
-            pair.answer(pair.draft, prompt(seed), 40).tokens,
+            pair.answer(NoDraft(), Sampling(max_tokens=40), prompt(seed)).tokens,
+            pair.answer(pair.draft, Sampling(max_tokens=40), prompt(seed)).tokens,
         )
         if answer != plain:
             same = common_prefix(np.array(answer), np.array(plain))
@@ -170,8 +157,7 @@ def test_nothing_is_proposed_without_room_or_once_aborted(pair: DFlashPair) -> N
     assert pair.draft.propose(8) == NOTHING
 
 
-@pytest.mark.usefixtures("exact")
-@pytest.mark.usefixtures("all_drafts_pay")
+@pytest.mark.usefixtures("exact", "all_drafts_pay")
 def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_dflash: MakeDFlash) -> None:
     """Two questions and a follow-up that needs a larger context, as a session asks them."""
     path = make_dflash()

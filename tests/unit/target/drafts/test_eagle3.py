@@ -18,8 +18,9 @@ from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import NOTHING
 
+from ..loaded import Oracle
 from .numpy_drafts import Array, Network, chain_logits, features
-from .pair import PROMPTS, Oracle, Pair, assert_near, prompt
+from .pair import ANSWER, Pair, accepted_of_many, assert_near, prompt, stopped_inside
 
 READ, STEPS = (1, 2, 3), 4
 MakeEagle3 = Callable[..., Path]
@@ -89,15 +90,15 @@ def test_another_token_behind_gives_other_logits(pair: Eagle3Pair, reference: Ca
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_follows_the_targets_memory(pair: Eagle3Pair, reference: Callable[..., Array], seed: int) -> None:
     """Accepted branches and refused ones: the draft knows what the target holds."""
-    plain = pair.answer(NoDraft(), prompt(seed)).tokens
-    answer = pair.answer(Oracle(plain, seed), prompt(seed))
+    plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
+    answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
     assert 0 < answer.accepted < answer.drafted
     assert_near(chain(pair, plain[-1]), reference(np.array([*prompt(seed), *plain[:-1]]), plain[-1]))
 
 
 def test_chains_leave_nothing_behind(pair: Eagle3Pair, reference: Callable[..., Array]) -> None:
     """Drafting all the way gives the same chain as drafting once."""
-    tokens = pair.answer(pair.draft, prompt(2), 30).tokens
+    tokens = pair.answer(pair.draft, Sampling(max_tokens=30), prompt(2)).tokens
     held = np.array([*prompt(2), *tokens[:-1]], np.int32)
     assert_near(chain(pair, tokens[-1]), reference(held, tokens[-1]))
 
@@ -116,27 +117,13 @@ def test_a_chain_does_not_stand_in_the_way_of_rows_that_fill_a_batch(
 def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(
     pair: Eagle3Pair, reference: Callable[..., Array]
 ) -> None:
-    class Inside(AbortFlag):
-        def is_set(self) -> bool:
-            return False
-
-    stopped = Inside()
-    stopped.set()
-    pair.prefill(prompt(4, 40))
-    pair.draft.begin(prompt(4, 40), stopped)
-    assert pair.draft.propose(8) == NOTHING
+    stopped_inside(pair, prompt(4, 40))
     pair.prefill(prompt(4, 60))
     assert_near(chain(pair, 5), reference(prompt(4, 60), 5, first=40))
 
 
 def test_answers_differ_nowhere_on_exact_weights(pair: Eagle3Pair) -> None:
-    accepted = 0
-    for seed in range(PROMPTS):
-        plain, answer = pair.answer(NoDraft(), prompt(seed), 30), pair.answer(pair.draft, prompt(seed), 30)
-        assert answer.tokens == plain.tokens
-        assert answer.drafted > 4 * answer.rounds
-        accepted += answer.accepted
-    assert accepted > 0  # by chance: weights without meaning
+    assert accepted_of_many(pair, 30, 4) > 0  # by chance: weights without meaning
 
 
 def test_a_tree_is_ordered_by_worth(pair: Eagle3Pair) -> None:
