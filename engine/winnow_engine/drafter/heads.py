@@ -100,7 +100,7 @@ class HeadsProfile:
         layer, kv = self._key_head(head)
         queries = states.encoded.queries[layer][:, head.head]
         rows = queries if head.feature == "all" else queries[states.body]
-        mass, peak = scorer.unit_mass(arrays[f"{layer}.{kv}"], unit_offsets, np.ascontiguousarray(rows))
+        mass, peak = scorer.unit_mass(arrays[f"{layer}.{kv}"], None, unit_offsets, np.ascontiguousarray(rows))
         normaliser = np.logaddexp.reduce(mass, axis=0)
         if head.feature == "peak":
             return np.asarray(np.maximum(peak - normaliser, -30).mean(axis=1), np.float32)
