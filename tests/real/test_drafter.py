@@ -103,6 +103,17 @@ def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: P
     assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
 
 
+def test_int8_keys_of_heads_score_as_float16_keys_do(qwen_small: Path) -> None:
+    heads = [ScoringHead(1, 10, "all", 1.0), ScoringHead(3, 11, "body", 1.0), ScoringHead(3, 2, "peak", 1.0)]
+    found = []
+    for kind in ("float16", "int8"):
+        drafter = Drafter(qwen_small, HeadsProfile(heads, 7, kind))  # type: ignore[arg-type]
+        (keys,) = encode(drafter, FileText("tools.py", UNITS))
+        found.append([drafter.score(keys.arrays, np.cumsum([0, *keys.unit_tokens]), q)["heads"] for q in QUESTIONS])
+    fine, coarse = np.array(found)
+    assert np.linalg.norm(coarse - fine) < 0.05 * np.linalg.norm(fine - fine.mean(axis=1, keepdims=True))
+
+
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:
     with pytest.raises(ProfileError, match="31 layers"):
         Drafter(smollm2, HeadsProfile([ScoringHead(30, 0, "all", 1.0)], group=3))
