@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,21 +47,25 @@ class GpuScorer:
             (found,) = self._over_units([codes, scales], offsets, launch)
         return np.where(np.diff(offsets) > 0, found.sum(1), NOTHING)
 
-    def unit_mass(self, keys: NDArray[np.float16], offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
+    def unit_mass(
+        self, keys: Int8 | NDArray[np.float16], scales: NDArray[np.float16] | None, offsets: Int64, queries: Float32
+    ) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
-        halves = unit_mass_op.split_queries(queries)
-        count, kernel = halves.shape[1], unit_mass_op.unit_mass(halves.shape[2])
+        bits: Literal[8, 16] = 16 if scales is None else 8
+        halves, factors = unit_mass_op.split_queries(queries, bits)
+        count, kernel = len(factors), unit_mass_op.unit_mass(queries.shape[1], bits)
 
         def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
             out = [self._device.empty((units, count), np.float32) for _ in range(2)]
             grid = units, count // unit_mass_op.QUERIES
-            self._device.launch(kernel, grid, *held, borders, question, *out, count)
+            self._device.launch(kernel, grid, held[0], held[-1], borders, *question, *out, count)
             return out
 
         with self._device.lock:
             self._device.activate()
-            question = self._device.upload(halves)
-            mass, peak = self._over_units([keys], offsets, launch)
+            question = self._device.upload(halves), self._device.upload(factors)
+            arrays = [keys] if scales is None else [keys, scales]
+            mass, peak = self._over_units(arrays, offsets, launch)
         return mass[:, : len(queries)], peak[:, : len(queries)]
 
     def unit_products(self, vectors: NDArray[np.float16], query: Float32) -> Float32:

@@ -27,7 +27,9 @@ class Scorer(Protocol):
     def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
         """See `ops/maxsim.py`."""
 
-    def unit_mass(self, keys: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
+    def unit_mass(
+        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
+    ) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
 
     def unit_products(self, vectors: Float16, query: Float32) -> Float32:
@@ -63,9 +65,11 @@ class SteadfastScorer:
         """As `Scorer.maxsim`."""
         return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, offsets, queries, weights))
 
-    def unit_mass(self, keys: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
+    def unit_mass(
+        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
+    ) -> tuple[Float32, Float32]:
         """As `Scorer.unit_mass`."""
-        return self._fallback.run(lambda scorer: scorer.unit_mass(keys, offsets, queries))
+        return self._fallback.run(lambda scorer: scorer.unit_mass(keys, scales, offsets, queries))
 
     def unit_products(self, vectors: Float16, query: Float32) -> Float32:
         """As `Scorer.unit_products`."""

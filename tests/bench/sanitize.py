@@ -20,6 +20,7 @@ from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu import GpuEncoder
 from winnow_cuda.gpu_scorer import GpuScorer
 from winnow_cuda.ops.gpu import kernel
+from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.scorer import CpuScorer
 from winnow_cuda.shapes import Batch, Selection
 
@@ -60,14 +61,14 @@ def score() -> None:
     codes = random.integers(-127, 128, (rows, 64)).astype(np.int8)
     scales = random.random(rows).astype(np.float16)
     queries, weights = random.standard_normal((9, 64), np.float32), random.random(9).astype(np.float32)
-    found = [scorer.maxsim(codes, scales, offsets, queries, weights) for scorer in (gpu, cpu)]
+    full = np.diff(offsets) > 0
+    found = [scorer.maxsim(codes, scales, offsets, queries, weights)[full] for scorer in (gpu, cpu)]
     print("maxsim", difference(*found))
     for dim in (64, 128):
-        keys = random.standard_normal((rows, dim), np.float32).astype(np.float16)
-        asked = random.standard_normal((17, dim), np.float32)
-        full = np.diff(offsets) > 0
-        masses = [scorer.unit_mass(keys, offsets, asked)[0][full] for scorer in (gpu, cpu)]
-        print("unit_mass", difference(*masses))
+        keys, asked = (random.standard_normal((count, dim), np.float32) for count in (rows, 17))
+        for kept in ((quantise_keys(keys)[0], scales), (keys.astype(np.float16), None)):
+            masses = [scorer.unit_mass(*kept, offsets, asked)[0][full] for scorer in (gpu, cpu)]
+            print("unit_mass of", kept[0].dtype, difference(*masses))
     vectors = random.standard_normal((11, 256), np.float32).astype(np.float16)
     query = random.standard_normal(256, np.float32)
     print("unit_products", difference(*(scorer.unit_products(vectors, query) for scorer in (gpu, cpu))))

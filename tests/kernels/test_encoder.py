@@ -54,7 +54,7 @@ def test_a_failing_device_scores_no_more() -> None:
     scorer, vectors, query = SteadfastScorer(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones(3)
     offsets, keys = np.array([0, 2]), np.ones((2, 64), np.float16)
     assert scorer.unit_products(vectors.astype(np.float16), query.astype(np.float32)).tolist() == [3, 3]
-    assert scorer.unit_mass(keys, offsets, keys.astype(np.float32))[0].shape == (1, 2)
+    assert scorer.unit_mass(keys, None, offsets, keys.astype(np.float32))[0].shape == (1, 2)
     ones = np.ones(2, np.float32)
     codes, scales = keys.astype(np.int8), ones.astype(np.float16)
     assert scorer.maxsim(codes, scales, offsets, keys.astype(np.float32), ones).tolist() == [64]

@@ -1,6 +1,7 @@
 """The scoring kernels, on the lane simulator, against their NumPy twins."""
 
 import gc
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -27,6 +28,14 @@ def normal(seed: int, *shape: int) -> np.ndarray:
 def keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     codes, scales = quantise_keys(x)
     return codes, scales.astype(np.float16)
+
+
+def head_keys_of(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """int8 codes and scales, or float16 keys."""
+    if bits == 16:
+        return x.astype(np.float16), None
+    codes, scales = quantise_keys(x)
+    return codes, (scales * np.linalg.norm(x, axis=1)).astype(np.float16)
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
@@ -73,15 +82,19 @@ def test_maxsim_of_int4_keys(lengths: list[int]) -> None:
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
-@pytest.mark.parametrize(("count", "dim"), [(1, 64), (18, 64), (5, 128)])
-def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
-    keys, queries = (normal(4, sum(lengths), dim) * 3).astype(np.float16), normal(5, count, dim) * 3
-    offsets, halves = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries)
-    units, padded = len(lengths), halves.shape[1]
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize(("count", "dim"), [(1, 64), (17, 64), (5, 128)])
+def test_unit_mass(lengths: list[int], count: int, dim: int, bits: Literal[8, 16]) -> None:
+    keys, queries = head_keys_of(normal(4, sum(lengths), dim) * 3, bits), normal(5, count, dim) * 3
+    offsets, (halves, factors) = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries, bits)
+    units, padded = len(lengths), len(factors)
     mass, peak = np.full((units, padded), np.nan, np.float32), np.full((units, padded), np.nan, np.float32)
-    grid = units, padded // unit_mass_op.QUERIES
-    launch(unit_mass_op.unit_mass(dim), grid, keys, offsets, halves, mass.reshape(-1), peak.reshape(-1), padded)
-    for actual, expected in zip((mass, peak), unit_mass_numpy(keys, offsets, queries), strict=True):
+    grid, scales = (units, padded // unit_mass_op.QUERIES), keys[0] if keys[1] is None else keys[1].view(np.uint16)
+    launch(
+        unit_mass_op.unit_mass(dim, bits), grid, keys[0], scales, offsets, halves, factors, mass.reshape(-1),
+        peak.reshape(-1), padded,
+    )  # fmt: skip
+    for actual, expected in zip((mass, peak), unit_mass_numpy(*keys, offsets, queries), strict=True):
         np.testing.assert_allclose(actual[:, :count], expected, rtol=1e-4, atol=1e-3)
 
 
@@ -103,13 +116,15 @@ def scores_of(scorer: Scorer) -> list[np.ndarray]:
     queries, weights = normal(9, 11, 64), np.abs(normal(10, 11))
     return [
         scorer.maxsim(*KEYS, OFFSETS, queries, weights),
-        *scorer.unit_mass(HEAD_KEYS, OFFSETS, queries),
+        *scorer.unit_mass(*HEAD_KEYS, OFFSETS, queries),
+        *scorer.unit_mass(WIDE_KEYS, None, OFFSETS, queries),
         scorer.unit_products(VECTORS, normal(11, 256)),
     ]
 
 
 KEYS = keys_of(normal(8, sum(LENGTHS), 64))
-HEAD_KEYS, VECTORS = normal(12, sum(LENGTHS), 64).astype(np.float16), normal(13, 6, 256).astype(np.float16)
+HEAD_KEYS, (WIDE_KEYS, _) = (head_keys_of(normal(12, sum(LENGTHS), 64), bits) for bits in (8, 16))
+VECTORS = normal(13, 6, 256).astype(np.float16)
 
 
 def agree(scorer: Scorer) -> None:
@@ -123,7 +138,7 @@ def test_the_gpu_scores_as_the_cpu_does_and_uploads_keys_once() -> None:
     agree(scorer)
     uploads, device.uploaded = device.uploaded, 0
     agree(scorer)
-    assert device.uploaded == uploads - sum(array.nbytes for array in (*KEYS, HEAD_KEYS, VECTORS))
+    assert device.uploaded == uploads - sum(array.nbytes for array in (*KEYS, *HEAD_KEYS, WIDE_KEYS, VECTORS))
 
 
 def test_keys_the_device_cannot_hold_pass_through_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

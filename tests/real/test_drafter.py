@@ -1,15 +1,20 @@
 """The drafter with its shipped profiles, on real weights."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation
+from winnow_engine.drafter import profiles
 from winnow_engine.drafter.drafter import CodeAtCursor, Drafter, FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.profile import concatenate
+from winnow_engine.drafter.profiles import fingerprint, read_document
+from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import CancelledError, ProfileError
+from winnow_engine.models.gguf_header import read_header
 
 pytestmark = pytest.mark.real_weights
 
@@ -101,6 +106,29 @@ def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: P
     drafter = Drafter(qwen_small, HeadsProfile([ScoringHead(7, 11, "all", 1.0)], group=7))
     (keys,) = encode(drafter, FileText("tools.py", UNITS))
     assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
+
+
+def test_int8_keys_of_heads_score_as_float16_keys_do(qwen_small: Path) -> None:
+    heads = [ScoringHead(1, 10, "all", 1.0), ScoringHead(3, 11, "body", 1.0), ScoringHead(3, 2, "peak", 1.0)]
+    found = []
+    for kind in ("float16", "int8"):
+        drafter = Drafter(qwen_small, HeadsProfile(heads, 7, kind))  # type: ignore[arg-type]
+        (keys,) = encode(drafter, FileText("tools.py", UNITS))
+        found.append([drafter.score(keys.arrays, np.cumsum([0, *keys.unit_tokens]), q)["heads"] for q in QUESTIONS])
+    fine, coarse = np.array(found)
+    assert np.linalg.norm(coarse - fine) < 0.05 * np.linalg.norm(fine - fine.mean(axis=1, keepdims=True))
+
+
+def test_a_profile_may_have_its_keys_kept_as_float16(
+    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = {**read_document(Path(profiles.__file__).with_name("smollm2-135m.json")), "keys": "float16"}
+    name = fingerprint(GgufTensors(smollm2, read_header(smollm2)))
+    (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
+    (keys,) = encode(Drafter(smollm2), FileText("tools.py", UNITS))
+    assert {rows.dtype.name for rows in keys.arrays.values()} == {"float16"}
+    assert not any(name.endswith("scales") for name in keys.arrays)
 
 
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:

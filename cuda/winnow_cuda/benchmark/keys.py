@@ -25,6 +25,7 @@ from winnow_cuda.shapes import Int32
 
 _UNIT = 128  # tokens, on average
 BITS: tuple[Literal[4, 8], ...] = (8, 4)
+HEAD_BITS: tuple[Literal[8, 16], ...] = (8, 16)
 
 
 class KeyBench(Bench):
@@ -36,7 +37,7 @@ class KeyBench(Bench):
         yield self.quantise_keys(TOKENS)
         yield self.pool_runs(TOKENS)
         yield from (self.maxsim(keys, bits) for keys in (TOKENS, 10_000_000) for bits in BITS)
-        yield self.unit_mass(TOKENS)
+        yield from (self.unit_mass(TOKENS, bits) for bits in HEAD_BITS)
         yield from (self.unit_products(units) for units in (TOKENS // _UNIT, 10_000_000 // _UNIT))
 
     def standardise(self, rows: int, width: int) -> Figure:
@@ -117,19 +118,24 @@ class KeyBench(Bench):
         moved = (8.0 * bits + 2) * keys
         return figure_of(f"maxsim, int{bits}", size, seconds, 2.0 * keys * 64 * 60, moved, error_of(found, expected))
 
-    def unit_mass(self, count: int) -> Figure:
-        """Unit mass of 60 queries of one head over float16 keys of 64 columns."""
-        device, offsets = self.device, self._units(count)
-        keys, queries = self.normal(count, 64).astype(np.float16), self.normal(60, 64)
-        halves = unit_mass_op.split_queries(queries)
-        units, padded = len(offsets) - 1, halves.shape[1]
+    def unit_mass(self, count: int, bits: Literal[8, 16]) -> Figure:
+        """Unit mass of 60 queries of one head over int8 or float16 keys of 64 columns."""
+        device, offsets, wide = self.device, self._units(count), bits == 16
+        keys, queries = self.normal(count, 64).astype(HALF), self.normal(60, 64)
+        scales = self.random.random(count, np.float32).astype(HALF) / HALF(32)
+        if not wide:
+            keys = self.random.integers(-127, 128, (count, 64), np.int8)
+        halves, factors = unit_mass_op.split_queries(queries, bits)
+        units, padded = len(offsets) - 1, len(factors)
         mass, peak = (device.empty((units, padded), np.float32) for _ in range(2))
         device.fill(mass, NAN)
-        arrays = [device.upload(x) for x in (keys, offsets, halves)]
-        grid = units, padded // unit_mass_op.QUERIES
-        seconds = device.seconds(lambda: device.launch(unit_mass_op.unit_mass(64), grid, *arrays, mass, peak, padded))
+        arrays = [device.upload(x) for x in (keys, scales, offsets, halves, factors)]
+        grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64, bits)
+        seconds = device.seconds(lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
         some = offsets[:501].astype(np.int64)
-        expected, _ = unit_mass_numpy(keys[: some[-1]], some, queries)
-        found = device.download(mass)[:500, :60]
-        size = f"{count} keys, 60 queries"
-        return figure_of("unit_mass", size, seconds, 2.0 * count * 64 * 60, 128.0 * count, error_of(found, expected))
+        stop = int(some[-1])
+        expected, _ = unit_mass_numpy(keys[:stop], None if wide else scales[:stop], some, queries)
+        size, moved = f"{count} keys, 60 queries", (8.0 * bits + 2 * (not wide)) * count
+        error = error_of(device.download(mass)[:500, :60], expected)
+        name = f"unit_mass, {'float16' if wide else 'int8'}"
+        return figure_of(name, size, seconds, 2.0 * count * 64 * 60, moved, error)

@@ -27,16 +27,20 @@ _NOTHING = -1e30
 _LEVELS = 127 * 256
 
 
+def int8_halves(queries: Float32, block: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """queries float32 [N, D] → high and low, int8 [2, N', D], and scales [N'], N' a multiple of `block`."""
+    wide = np.pad(queries.astype(np.float64), ((0, -len(queries) % block), (0, 0)))
+    scale = np.abs(wide).max(1, initial=0) / _LEVELS
+    whole = np.rint(np.divide(wide, scale[:, None], out=np.zeros_like(wide), where=scale[:, None] > 0))
+    high = np.rint(whole / 256)
+    return np.stack([high, whole - 256 * high]).clip(-128, 127).astype(np.int8), scale
+
+
 def split_queries(queries: Float32, weights: Float32) -> tuple[NDArray[np.int8], Float32]:
     """queries float32 [N, 64], weights [N] → halves int8 [2, N', 64] and weights float32 [N'], N' a multiple of
     QUERIES; the weights sum to one and take up the queries' scales."""
-    padded = -len(queries) % QUERIES
-    wide = np.pad(queries.astype(np.float64), ((0, padded), (0, 0)))
-    scale = np.abs(wide).max(1) / _LEVELS
-    whole = np.rint(np.divide(wide, scale[:, None], out=np.zeros_like(wide), where=scale[:, None] > 0))
-    high = np.rint(whole / 256)
-    halves = np.stack([high, whole - 256 * high]).clip(-128, 127).astype(np.int8)
-    share = np.pad(weights.astype(np.float64) / weights.sum(), (0, padded)) * scale
+    halves, scale = int8_halves(queries, QUERIES)
+    share = np.pad(weights.astype(np.float64) / weights.sum(), (0, len(scale) - len(weights))) * scale
     return halves, share.astype(np.float32)
 
 

@@ -1,7 +1,8 @@
 """Which profile belongs to a drafter: one a calibration wrote, one Winnow ships, or the generic one.
 
-A profile is a JSON document with either "adapter", a file beside it, or "heads", and with "fusion", the weights with
-which its evidence is fused with the rest (`selection/gate.py`).
+A profile is a JSON document with either "adapter", a file beside it, or "heads", perhaps with "keys", as what these are
+kept ("int8", or "float16"), and with "fusion", the weights with which its evidence is fused with the rest
+(`selection/gate.py`).
 """
 
 from __future__ import annotations
@@ -98,4 +99,4 @@ def _profile(path: Path, document: Mapping[str, Any], shape: TransformerShape) -
         return AdapterProfile(_SHIPPED / document["adapter"])
     if "heads" not in document:
         raise ProfileError(f"{path} has neither an adapter nor heads: run `winnow calibrate` again")
-    return heads_of(document["heads"], shape.group)
+    return heads_of(document["heads"], shape.group, document.get("keys", "int8"))
