@@ -21,6 +21,7 @@ from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.tools import Tools
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
@@ -34,7 +35,7 @@ class Session:
     def __init__(self, path: Path, options: TargetOptions) -> None:
         """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
         started = time.perf_counter()
-        self._options = options
+        self._options, self._name = options, path.stem
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
@@ -45,15 +46,19 @@ class Session:
 
     @cached_property
     def _template(self) -> ChatTemplate:
-        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts())
+        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
         """The conversation as token ids, up to where the answer starts."""
-        return self._template.tokenize(messages, self._vocabulary)
+        return self._template.tokenize(messages, self._vocabulary, tools)
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins; "" if it need not be one."""
+        return self._template.begun(tools)
 
     def generate(
         self,
