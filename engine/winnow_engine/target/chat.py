@@ -71,7 +71,7 @@ class ChatTemplate:
         if not tools.required or self._opening is None:
             return ""
         call, function = self._opening
-        return (call + function if tools.only else call).format(name=tools.only)
+        return (call + function if tools.wanted else call).format(name=tools.wanted)
 
     def tokenize(self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS) -> Prompt:
         """Token ids of the rendered conversation, with the model's BOS if it wants one.

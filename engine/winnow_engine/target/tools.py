@@ -24,6 +24,12 @@ class Tools:
     def __bool__(self) -> bool:
         return bool(self.definitions)
 
+    @property
+    def wanted(self) -> str | None:
+        """The function that must be called, if there is a call and no choice which."""
+        names = [one["function"]["name"] for one in self.definitions]
+        return self.only or (names[0] if self.required and len(names) == 1 else None)
+
     def parameters(self, name: str) -> Mapping[str, Any] | None:
         """The schemas of a function's parameters by name, as far as they are given; None if it is not on offer."""
         for function in (one["function"] for one in self.definitions):

@@ -138,8 +138,10 @@ def test_an_answer_that_must_be_a_call_has_its_beginning_in_the_prompt(
     source: str, any_one: str, this_one: str, vocabulary: Vocabulary
 ) -> None:
     template = ChatTemplate(source, {})
-    one, this = Tools(LOOK.definitions, required=True), Tools(LOOK.definitions, required=True, only="look")
+    both = (*LOOK.definitions, function("stop"))
+    one, this = Tools(both, required=True), Tools(both, required=True, only="look")
     assert (template.begun(LOOK), template.begun(one), template.begun(this)) == ("", any_one, this_one)
-    free, bound = (template.tokenize([ASKED], vocabulary, tools) for tools in (LOOK, this))
+    assert template.begun(Tools(LOOK.definitions, required=True)) == this_one
+    free, bound = (template.tokenize([ASKED], vocabulary, tools) for tools in (Tools(both), this))
     assert bound[: len(free)].tolist() == free.tolist()
     assert text_of(bound[len(free) :], vocabulary) == this_one
