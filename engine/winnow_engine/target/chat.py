@@ -106,12 +106,16 @@ class ChatTemplate:
             ) from error
 
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
-        used = tools or any(message.calls or message.role == "tool" for message in messages)
-        if used and self._opening is None:
+        if (tools or uses_tools(messages)) and self._opening is None:
             raise UnsupportedModelError(
                 f"the chat template of {self._model} has no tools, or has calls in a form that is not read here: leave "
                 "out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"
             )
+
+
+def uses_tools(messages: Sequence[Message]) -> bool:
+    """Whether there are calls or results in a conversation."""
+    return any(message.calls or message.role == "tool" for message in messages)
 
 
 def _turn(message: Message, content: str, inner: Callable[[Any], Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tools, calls and results in chat templates: shown as the model knows them, and never as its control tokens."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.base import Message
 from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.session import Session
 from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
+
+from .conftest import write_llama
+from .loaded import OPTIONS
 
 # What Qwen2.5's template does, shorter.
 HERMES = """{%- if tools %}<|im_start|>system
@@ -145,3 +150,20 @@ def test_an_answer_that_must_be_a_call_has_its_beginning_in_the_prompt(
     free, bound = (template.tokenize([ASKED], vocabulary, tools) for tools in (Tools(both), this))
     assert bound[: len(free)].tolist() == free.tolist()
     assert text_of(bound[len(free) :], vocabulary) == this_one
+
+
+def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> None:
+    templates = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": HERMES}]
+    must = Tools(LOOK.definitions, required=True)
+    with closing(Session(write_llama(tmp_path / "two.gguf", templates), OPTIONS)) as session:
+        plain = session.count(ChatTemplate(CHATML, {}).render([ASKED]))
+        assert len(session.chat_prompt([ASKED], NO_TOOLS)) < plain < len(session.chat_prompt([ASKED], LOOK))
+        assert len(session.chat_prompt([ASKED, CALLED, RESULT], NO_TOOLS)) > plain
+        assert session.begun(must) == ChatTemplate(HERMES, {}).begun(must)
+
+
+def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> None:
+    with closing(Session(tiny_llama, OPTIONS)) as session:
+        with pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
+            session.chat_prompt([ASKED], LOOK)
+        assert session.begun(Tools(LOOK.definitions, required=True)) == ""
