@@ -25,8 +25,8 @@ _FRAME = re.compile(r"\s*(?P<fence>```(?:json|xml)?)?\s*(?:<(?P<tag>\w+)>)?\s*(?
 # A lead has at most 40 characters; whoever writes more space in it than that writes no call.
 _WINDOW = 120
 
-_FUNCTION = re.compile(r"<function=([^>\n]+)>\s*((?:<parameter=[^>\n]+>.*?</parameter>\s*)*)</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_FUNCTION = re.compile(r"<function=([^>\n]+)>")
+_PARAMETER = re.compile(r"\s*<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 
 
 def opens(text: str) -> bool | None:
@@ -78,14 +78,14 @@ def _from_object(document: dict[str, Any], tools: Tools) -> tuple[str, str]:
 
 
 def _from_tags(body: str, tools: Tools) -> tuple[str, str] | None:
-    match = _FUNCTION.fullmatch(body)
-    if match is None:
-        return None
-    name, schemas = match[1], tools.parameters(match[1])
-    if schemas is None:
+    function, arguments = _FUNCTION.match(body), dict[str, Any]()
+    schemas = tools.parameters(function[1]) if function else None
+    if function is None or schemas is None:
         raise ValueError("no call of a tool on offer")
-    arguments = {key: _typed(value, schemas.get(key)) for key, value in _PARAMETER.findall(match[2])}
-    return name, json.dumps(arguments, ensure_ascii=False)
+    end = function.end()
+    while found := _PARAMETER.match(body, end):
+        end, arguments[found[1]] = found.end(), _typed(found[2], schemas.get(found[1]))
+    return (function[1], json.dumps(arguments, ensure_ascii=False)) if body[end:].strip() == "</function>" else None
 
 
 def _typed(value: str, schema: object) -> Any:

@@ -47,7 +47,9 @@ class ChatTemplate:
 
         Raises UnsupportedModelError on a syntax error.
         """
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, extensions=["jinja2.ext.loopcontrols"]
+        )
         environment.filters["tojson"] = to_json
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, **special_texts}
         try:

@@ -147,11 +147,13 @@ class HttpTarget:
                     chunk = read_chunk(data, self._address, sampling.stop, prompt.tools)
                     reply.add(chunk)
                     if chunk.finish or chunk.grew:
-                        wait = patience.after_last_s if reply.finish else patience.between_tokens_s
+                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(prompt.tools))
                         limit.reschedule(loop.time() + wait)
         except TimeoutError:
             if not reply.finish:
-                raise TargetTimeoutError(f"{self._address.host} sent {reply.late(patience)}") from None
+                raise TargetTimeoutError(
+                    f"{self._address.host} sent {reply.late(patience, bool(prompt.tools))}"
+                ) from None
         if not reply.finish:
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 

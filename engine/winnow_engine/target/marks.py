@@ -50,9 +50,16 @@ def shown(rendered: str) -> set[str]:
     return {f"@@text-{number}@@" for _, number in _MARK.findall(rendered)}
 
 
-def to_json(value: object, indent: int | None = None) -> str:
-    """A template's `tojson`. Jinja's own escapes for HTML, which is not what models were trained on.
+def to_json(
+    value: object,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """A template's `tojson`, as transformers has it: Jinja's own escapes for HTML, which models do not expect.
 
     Marks in it stand for texts that are to be escaped.
     """
-    return _MARK.sub(r"@@json-\2@@", json.dumps(value, ensure_ascii=False, indent=indent))
+    text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    return _MARK.sub(r"@@json-\2@@", text)

@@ -107,6 +107,8 @@ NO_CALLS = [
     '<tool_call>\n{"arguments": ' + '{"a":' * 3000 + "1" + "}" * 3000 + "}\n</tool_call>",
     "<tool_call>\n<function=elsewhere>\n</function>\n</tool_call>",
     "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</function>\n</tool_call>",
+    "<function=weather>" + "<parameter=city>Paris</parameter>\n" * 60 + "and more</function>",
+    "<function=\n></function>",
     "<tool_call>", "</tool_call>", "<tool_call>\nno call</tool_call>", "<", "```", "```json", "{", "\n {\n",
     '```json\n{"name": "click", "version": "8.1", "scripts": {}}\n```\n',
     "```python\nif a < b:\n    x = {}\n```\nDone.\n",

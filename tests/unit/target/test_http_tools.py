@@ -11,6 +11,7 @@ from winnow_engine.errors import TargetProtocolError
 from winnow_engine.target.base import Generation, Message, Sampling
 from winnow_engine.target.http import HttpTarget
 from winnow_engine.target.remote.address import parse
+from winnow_engine.target.remote.client import Patience
 from winnow_engine.target.tools import NO_TOOLS, CallDelta, ToolCall, Tools
 
 from .hostile import DONE, GOOD, Hostile, event, start
@@ -34,9 +35,13 @@ def hostile() -> Iterator[Hostile]:
 
 
 def ask(
-    hostile: Hostile, tools: Tools = LOOKS, stop: tuple[str, ...] = (), messages: Any = CONVERSATION
+    hostile: Hostile,
+    tools: Tools = LOOKS,
+    stop: tuple[str, ...] = (),
+    messages: Any = CONVERSATION,
+    patience: Patience | None = None,
 ) -> tuple[Generation, list[CallDelta]]:
-    target, called = HttpTarget.open(parse(f"{hostile.url}/v1")), list[CallDelta]()
+    target, called = HttpTarget.open(parse(f"{hostile.url}/v1"), patience=patience), list[CallDelta]()
     prompt = target.chat_prompt(messages, tools)
     sampling = Sampling(max_tokens=8, stop=stop)
     return target.generate(prompt, sampling, Cancellation(), lambda _: None, on_call=called.append), called
@@ -101,6 +106,13 @@ def test_calls_come_back_as_they_stream(hostile: Hostile) -> None:
         CallDelta(0, "call_7", "look", ""), CallDelta(0, arguments='{"at"'), CallDelta(0, arguments=": 2}"),
         CallDelta(1, "call_8", "look", '{"at": 3}'), CallDelta(0),
     ]  # fmt: skip
+
+
+def test_a_call_that_is_held_back_until_it_is_whole_is_waited_for(hostile: Hostile) -> None:
+    pieces = (event("I look."), delta(tool_calls=[call(0, "{}", "1", "look")]), delta(finish="tool_calls"), DONE)
+    hostile.chat = lambda talk: talk.stream(*pieces, pause_s=0.2)
+    _, called = ask(hostile, patience=Patience(between_tokens_s=0.05))
+    assert called == [CallDelta(0, "1", "look", "{}")]
 
 
 @pytest.mark.parametrize("bad", ["x", [1], [{"function": 5}], [{"index": "a", "function": {}}], [call(0, [1])]])

@@ -44,11 +44,11 @@ class Reply:
         if self._characters > self.most_characters:
             raise TargetProtocolError("the target's server does not stop where it was asked to")
 
-    def late(self, patience: Patience) -> str:
+    def late(self, patience: Patience, tools: bool) -> str:
         """Which deadline was missed, in words."""
         if self._first_at is None:
             return f"no token within {patience.first_token_s:g} s"
-        return f"no further token within {patience.between_tokens_s:g} s"
+        return f"no further token within {patience.next_s(tools):g} s"
 
     def broken_off(self, context_limit: int) -> str:
         """What an end without a finish means, in words."""
