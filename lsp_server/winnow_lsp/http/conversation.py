@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from winnow_lsp.http.replies import ApiError
 _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool",
 }  # fmt: skip
+_NAME = re.compile(r"[\w.:/-]+")
 # What a message may have beside its role and content.
 _FIELDS: Mapping[Role, set[str]] = {"assistant": {"tool_calls"}, "tool": {"tool_call_id", "name"}}
 
@@ -74,8 +76,9 @@ def _function(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict) or value.get("type", "function") != "function":
         raise ApiError(400, f"{place} must be of the type function", place, "unsupported_value")
     function = typed(value, "function", dict, {}, f"{place}.")
-    if not typed(function, "name", str, "", f"{place}.function."):
-        raise ApiError(400, f"{place}.function.name is missing", f"{place}.function.name")
+    if not _NAME.fullmatch(typed(function, "name", str, "", f"{place}.function.")):
+        where = f"{place}.function.name"
+        raise ApiError(400, f"{where} is missing, or has other characters than letters, digits and _ - . : /", where)
     return {name: inner for name, inner in function.items() if inner is not None}
 
 

@@ -2,18 +2,13 @@
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
-from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import Piece, PieceSink
 from winnow_engine.errors import (
     BudgetError,
     ModelNotFoundError,
@@ -22,68 +17,10 @@ from winnow_engine.errors import (
     UnsupportedModelError,
     WinnowError,
 )
-from winnow_engine.target.base import Finish, Generation
-from winnow_engine.target.tools import CallDelta, ToolCall
-from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import MOST_BYTES, Guard
-from winnow_lsp.http.requests import ChatRequest
 from winnow_lsp.server.engines import ModelState
 
-CHAT = "/v1/chat/completions"
-HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
-READY = ModelState("m", "ready")
-
-
-class Fake:
-    """Says its pieces; `error` comes after them, `hangs` waits until it is cancelled."""
-
-    model = "m"
-    context_limit = 4096
-    finish: Finish = "eos"
-    calls: tuple[ToolCall, ...] = ()
-
-    def __init__(self, *pieces: Piece, error: Exception | None = None, hangs: bool = False) -> None:
-        self.pieces, self.error, self.hangs = pieces, error, hangs
-        self.states = (READY, READY)
-        self.cancelled, self.closed = threading.Event(), False
-
-    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
-        for piece in self.pieces:
-            await asyncio.to_thread(on_piece, piece)
-        try:
-            if self.hangs:
-                await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        if self.error:
-            raise self.error
-        text = "".join(piece for piece in self.pieces if isinstance(piece, str))
-        return Completion(Generation(text, self.finish, 7, 2, 0.0, 0.0, len(self.pieces), 0.0), 30, self.calls)
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-@asynccontextmanager
-async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server that answers with `fake`."""
-    config = uvicorn.Config(app(lambda: fake, Guard(token)), port=0, http="h11", ws="none", log_config=None)
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server._serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-        yield client
-    server.should_exit = True
-    await task
-    assert fake.closed
-
-
-def events(text: str) -> list[Any]:
-    lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
-    return [line if line == "[DONE]" else json.loads(line) for line in lines]
+from .fake import CHAT, HELLO, READY, Fake, events, serving
 
 
 async def test_a_whole_answer_with_what_it_cost() -> None:
@@ -111,61 +48,6 @@ async def test_a_stream_begins_with_the_role_and_ends_with_its_cost() -> None:
     assert (last["choices"], last["usage"]["total_tokens"], done) == ([], 9, "[DONE]")
     assert len({chunk["id"] for chunk in chunks}) == 1
     assert "usage" not in bare.text
-
-
-CALLS = (ToolCall("call_1", "look", '{"at": 1}'), ToolCall("call_2", "stop", "{}"))
-FUNCTIONS = [{"name": "look", "arguments": '{"at": 1}'}, {"name": "stop", "arguments": "{}"}]
-
-
-def calling(text: str, finish: Finish = "eos") -> Fake:
-    """Says something, and calls both."""
-    whole = (CallDelta(n, call.id, call.name) for n, call in enumerate(CALLS))
-    bits = ((one, CallDelta(one.index, arguments=CALLS[one.index].arguments)) for one in whole)
-    fake = Fake(*([text] if text else []), *(delta for pair in bits for delta in pair))
-    fake.calls, fake.finish = CALLS, finish
-    return fake
-
-
-@pytest.mark.parametrize(("text", "content"), [("I look.", "I look."), ("", None)])
-async def test_calls_of_tools_are_fields_of_a_whole_answer(text: str, content: str | None) -> None:
-    async with serving(calling(text)) as client:
-        (choice,) = (await client.post(CHAT, json=HELLO)).json()["choices"]
-    assert (choice["finish_reason"], choice["message"]["content"]) == ("tool_calls", content)
-    assert [call["function"] for call in choice["message"]["tool_calls"]] == FUNCTIONS
-    assert [(call["id"], call["type"]) for call in choice["message"]["tool_calls"]] == [
-        ("call_1", "function"),
-        ("call_2", "function"),
-    ]
-
-
-async def test_calls_stream_with_id_and_name_first_and_arguments_after() -> None:
-    async with serving(calling("I look.")) as client:
-        answer = await client.post(CHAT, json={**HELLO, "stream": True})
-    *chunks, done = events(answer.text)
-    choices = [chunk["choices"][0] for chunk in chunks]
-    assert [choice["finish_reason"] for choice in choices] == [None] * 6 + ["tool_calls"]
-    assert (choices[1]["delta"], done) == ({"content": "I look."}, "[DONE]")
-    assert [choice["delta"]["tool_calls"] for choice in choices[2:6]] == [
-        [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": ""}}],
-        [{"index": 0, "function": {"arguments": '{"at": 1}'}}],
-        [{"index": 1, "id": "call_2", "type": "function", "function": {"name": "stop", "arguments": ""}}],
-        [{"index": 1, "function": {"arguments": "{}"}}],
-    ]
-
-
-@pytest.mark.parametrize(("finish", "reason"), [("eos", "stop"), ("stop", "stop"), ("length", "length")])
-async def test_what_ended_an_answer_is_told_in_openais_words(finish: Finish, reason: str) -> None:
-    fake = Fake("Hel")
-    fake.finish = finish
-    async with serving(fake) as client:
-        assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["finish_reason"] == reason
-        streamed = events((await client.post(CHAT, json={**HELLO, "stream": True})).text)
-    assert streamed[-2]["choices"][0]["finish_reason"] == reason
-
-
-async def test_calls_that_were_cut_off_say_length() -> None:
-    async with serving(calling("", "length")) as client:
-        assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize(

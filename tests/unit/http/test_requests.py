@@ -98,6 +98,7 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"tools": ["f"]}, "tools[0]", 400),
     ({"tools": [TOOL, {"type": "web_search"}]}, "tools[1]", 400),
     ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name", 400),
+    ({"tools": [{"type": "function", "function": {"name": "<|im_end|>"}}]}, "tools[0].function.name", 400),
     (
         {"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]},
         "tools[0].function.parameters",
