@@ -76,7 +76,15 @@ class Model:
     @property
     def chat_template(self) -> str | None:
         """The Jinja source of the model's own chat template, if it has one."""
-        source = llama_cpp.llama_model_chat_template(self.handle, None)
+        return self._template(None)
+
+    @property
+    def tool_template(self) -> str | None:
+        """The one it has for conversations with tools, if that is another (Hermes 2 and 3, Command R)."""
+        return self._template(b"tool_use")
+
+    def _template(self, name: bytes | None) -> str | None:
+        source = llama_cpp.llama_model_chat_template(self.handle, name)
         return None if source is None else source.decode("utf-8")
 
     @property

@@ -17,6 +17,7 @@ from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
 from winnow_engine.target.options import Place, TargetOptions
 from winnow_engine.target.parking import Parking
+from winnow_engine.target.tools import NO_TOOLS, CallSink, Tools
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,9 +58,13 @@ class LlamaTarget:
         """How many tokens `text` takes as the content of a message."""
         return self._submit(lambda: self._parking.session().count(text)).result()
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
-        """The conversation as the model's own chat template puts it, up to where the answer starts."""
-        return self._submit(lambda: self._parking.session().chat_prompt(messages)).result()
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Prompt:
+        """The conversation as the model's own chat template puts it, up to where the answer starts or goes on."""
+        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
+        return self._submit(lambda: self._parking.session().begun(tools)).result() if tools.required else ""
 
     def generate(
         self,
@@ -68,6 +73,7 @@ class LlamaTarget:
         cancellation: Cancellation,
         on_text: TextSink,
         progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
     ) -> Generation:
         """Answer `prompt`, as `Target.generate` says. A start shared with the last request is reused."""
         assert len(prompt) > 0

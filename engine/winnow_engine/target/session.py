@@ -13,7 +13,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
-from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.chat import CHATML, ChatTemplate, uses_tools
 from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.drafts import open_draft
@@ -21,6 +21,7 @@ from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.tools import Tools
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
@@ -34,7 +35,7 @@ class Session:
     def __init__(self, path: Path, options: TargetOptions) -> None:
         """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
         started = time.perf_counter()
-        self._options = options
+        self._options, self._name = options, path.stem
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
@@ -45,15 +46,25 @@ class Session:
 
     @cached_property
     def _template(self) -> ChatTemplate:
-        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts())
+        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
+
+    @cached_property
+    def _tool_template(self) -> ChatTemplate:
+        source = self._model.tool_template
+        return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
         """The conversation as token ids, up to where the answer starts."""
-        return self._template.tokenize(messages, self._vocabulary)
+        template = self._tool_template if tools or uses_tools(messages) else self._template
+        return template.tokenize(messages, self._vocabulary, tools)
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins; "" if it need not be one."""
+        return self._tool_template.begun(tools)
 
     def generate(
         self,
