@@ -113,4 +113,4 @@ class LlamaTarget:
 
 def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:
     owner.shutdown()
-    parking.park()
+    parking.close()

@@ -21,6 +21,7 @@ from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.saving import Saving
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
@@ -31,15 +32,18 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context: everything that only the owner thread may touch."""
 
-    def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+    def __init__(self, path: Path, options: TargetOptions, saving: Saving) -> None:
+        """Load `path`; `saving` writes what is to be kept.
+
+        Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+        """
         started = time.perf_counter()
         self._options = options
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
-        self._keeper = open_keeper(path, options, self._model)
+        self._keeper = open_keeper(path, options, self._model, saving)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
