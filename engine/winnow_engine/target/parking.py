@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
 from winnow_engine.target.saving import Saving
 from winnow_engine.target.session import Session
 
@@ -15,8 +16,8 @@ class Parking:
     def __init__(self, path: Path, options: TargetOptions) -> None:
         """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
         self._path, self._options = path, options
-        self._saving = Saving()
-        self._session: Session | None = Session(path, options, self._saving)
+        self._saving, self.speed = Saving(), ReadingSpeed()
+        self._session: Session | None = Session(path, options, self._saving, self.speed)
         self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
         self.settle()
 
@@ -28,7 +29,7 @@ class Parking:
     def session(self) -> Session:
         """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
         if self._session is None:
-            self._session = Session(self._path, self._options, self._saving)
+            self._session = Session(self._path, self._options, self._saving, self.speed)
         return self._session
 
     def settle(self) -> None:

@@ -118,6 +118,12 @@ class Snapshots:
                 delete(found.path)
         self._trim()
 
+    def newest_token_s(self) -> float | None:
+        """How long a token of the one used last took to read; None if there is none."""
+        used = {path: at for path, at, _ in _files(self._folder)}
+        newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
+        return newest.token_s if newest else None
+
     def unsaved(self, snapshot: Snapshot) -> Found:
         """A snapshot that is not on disk yet, as if it were found there."""
         path, tokens = self._path(snapshot.tokens), snapshot.tokens
@@ -138,6 +144,8 @@ class Snapshots:
                 tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
             if path.name != self._name(tokens):
                 raise ValueError("its tokens are not those of its name")
+            if not 0 < token_s < float("inf"):
+                raise ValueError(f"no token takes {token_s} seconds to read")
             return Found(path, tokens, len(tokens), token_s, path.stat().st_size)
         except FileNotFoundError:  # another process has deleted it
             return None

@@ -11,10 +11,10 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import SnapshotError
-from winnow_engine.target import keeping
 from winnow_engine.target.base import Generation, Prompt, Sampling
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import Place, TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
 from winnow_engine.target.saving import Saving
 from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder, used_bytes
 
@@ -41,7 +41,7 @@ class Disk:
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(keeping.Keeper, "timed", lambda self, tokens, seconds: setattr(self, "_token_s", 1.0))
+    monkeypatch.setattr(ReadingSpeed, "learn", lambda self, tokens, seconds: setattr(self, "seen", 1.0))
     disk = Disk(monkeypatch)
     yield disk
     disk.goes.set()

@@ -7,6 +7,7 @@ import pytest
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Sampling
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
 from winnow_engine.target.saving import Saving
 from winnow_engine.target.session import Session
 
@@ -15,7 +16,7 @@ OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 
 
 def opened(model: Path) -> Session:
-    return Session(model, OPTIONS, Saving())
+    return Session(model, OPTIONS, Saving(), ReadingSpeed())
 
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:
