@@ -47,6 +47,7 @@ class WinnowServer(LanguageServer):
         self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
         self.questions: list[asyncio.Task[Any]] = []
         self.superseded: set[asyncio.Task[Any]] = set()
+        self.in_order = asyncio.Lock()  # for what a question waits for before it stands in the queue
         self.status = Status(self)
         self.indexer = Indexer(self)
         self.pages = Pages(self)
