@@ -7,7 +7,9 @@ import os
 import platform
 import statistics
 import time
-from importlib.metadata import version
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +23,21 @@ def describe() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
     model = {line.split(":", 1)[1].strip() for line in cpuinfo if line.startswith("model name")}
     blas = [pool.get("architecture") for pool in threadpool_info() if pool["user_api"] == "blas"]
-    packages = ("numpy", "numba", "llama-cpp-python")
     return {
         "processor": ", ".join(model),
         "cores": os.cpu_count(),
         "blas": blas,
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": dict(_versions()),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    """Of the packages that are installed."""
+    for name in ("numpy", "numba", "numba-cuda", "llama-cpp-python"):
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
 
 
 def median(values: list[float]) -> float:

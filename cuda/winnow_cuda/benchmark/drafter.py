@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from winnow_cuda.benchmark.figure import Figure, figure_of
 from winnow_cuda.blas import cublas
 from winnow_cuda.device import Device
 from winnow_cuda.gpu import GpuEncoder
+from winnow_cuda.ops.flash_prefill import BLOCK
 from winnow_cuda.shapes import (
     Batch,
     EmbeddingTable,
@@ -19,6 +21,7 @@ from winnow_cuda.shapes import (
     KeyHead,
     LayerWeights,
     Readout,
+    Selection,
     TransformerShape,
     Weights,
 )
@@ -59,18 +62,44 @@ class _RandomTable(EmbeddingTable):
         return np.asarray(self._values[ids], np.float32)
 
 
+def joint_figures(device: Device) -> Iterator[Figure]:
+    """A drafter of Qwen3-0.6B's shape at full depth, jointly over 128K tokens: a tenth of the blocks, a window's."""
+    weights, blocks = _random(_QWEN3, normed=True), TOKENS // BLOCK
+    window = blocks // 20  # of `blocks` by `blocks` causal pairs half exist
+    rule = Selection(alpha=2.0, window=window)  # above 1 no block is chosen for its score
+    ids = np.random.default_rng(1).integers(0, len(weights.embedding), TOKENS).astype(np.int32)
+    batch = Batch(ids, np.arange(TOKENS, dtype=np.int32), np.array([0, TOKENS]), rule)
+    for library in [None] if cublas() is None else [None, cublas()]:
+        encoder = GpuEncoder(device, weights, np.empty(0, np.int32), library)
+        seconds = device.seconds(partial(encoder.run, batch), 5)
+        name = f"joint pass, {'cuBLAS' if library else 'own products'}"
+        share = (window + rule.sink) / (blocks / 2)
+        yield figure_of(name, f"{TOKENS} tokens, {_QWEN3.layers} layers, {share:.0%} of blocks", seconds, 0, 0, None)
+
+
+_QWEN3 = TransformerShape(28, 1024, 16, 8, 128, 3072, 1e6, 1e-6, False)
+
+
 def random_weights() -> Weights:
     """Weights of Qwen2.5-Coder-0.5B's shape, eight layers, for machines that do not have the real ones."""
-    shape = TransformerShape(8, 896, 14, 2, 64, 4864, 1e6, 1e-6, False)
-    random = np.random.default_rng(3)
+    weights = _random(TransformerShape(8, 896, 14, 2, 64, 4864, 1e6, 1e-6, False), normed=False)
+    width = weights.shape.width
+    zeros, ones = np.zeros(width, np.float32), np.ones(width, np.float32)
+    heads = (KeyHead(_matrix(columns, width), zeros, ones) for columns in (64, 257))
+    return replace(weights, readout=Readout(*heads))
 
-    def matrix(rows: int, columns: int) -> Float32:
-        return np.asarray(random.standard_normal((rows, columns), np.float32) * columns**-0.5, np.float32)
 
+def _random(shape: TransformerShape, normed: bool) -> Weights:
+    """The same random layer at every depth; with `normed` queries and keys are normalised, and otherwise biased."""
     ones, qkv = np.ones(shape.width, np.float32), shape.q_width + 2 * shape.kv_width
+    bias, norm = (None, np.ones(shape.head_dim, np.float32)) if normed else (np.zeros(qkv, np.float32), None)
     layer = LayerWeights(
-        ones, matrix(qkv, shape.width), np.zeros(qkv, np.float32), None, None, matrix(shape.width, shape.q_width), ones,
-        matrix(2 * shape.ffn_width, shape.width), matrix(shape.width, shape.ffn_width),
+        ones, _matrix(qkv, shape.width), bias, norm, norm, _matrix(shape.width, shape.q_width), ones,
+        _matrix(2 * shape.ffn_width, shape.width), _matrix(shape.width, shape.ffn_width),
     )  # fmt: skip
-    heads = (KeyHead(matrix(columns, shape.width), 0 * ones, ones) for columns in (64, 257))
-    return Weights(shape, _RandomTable(151936, shape.width), (layer,) * shape.layers, Readout(*heads))
+    return Weights(shape, _RandomTable(151936, shape.width), (layer,) * shape.layers)
+
+
+def _matrix(rows: int, columns: int) -> Float32:
+    values = np.random.default_rng(rows).standard_normal((rows, columns), np.float32)
+    return np.asarray(values * columns**-0.5, np.float32)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from winnow_engine.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_engine.calibration.heads import choose_heads
-from winnow_engine.calibration.observing import Observation, observe
+from winnow_engine.calibration.observing import Observation, Observer
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.profiles import adapter_of, calibrated_directory, fingerprint
 from winnow_engine.drafter.weights import GgufTensors, shape_of
-from winnow_engine.evaluation.cases import Scene
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
+from winnow_engine.evaluation.parallel import Task
+from winnow_engine.evaluation.processes import Spread, processes
 from winnow_engine.evaluation.repositories import Split, repositories
 from winnow_engine.index.store import Store
 from winnow_engine.keys import KeyCache
@@ -29,16 +32,19 @@ _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # a workspace
 _TOKENS, _QUESTIONS = 16_000, 16
 _THOROUGH_TOKENS, _THOROUGH_QUESTIONS = 128_000, 32
 
+Heads = list[dict[str, Any]]
 Report = Callable[[str], None]
 """Told in a sentence what was found."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What to calibrate with. `thorough` takes workspaces of 128K tokens instead of 16K, and whole repositories too."""
+    """What to calibrate with, in how many processes. `thorough` takes workspaces of 128K tokens instead of 16K, and
+    whole repositories too; `store` is a file, and keeps what is encoded."""
 
-    store: Store
+    store: Path
     thorough: bool
+    jobs: int
     report: Report
     progress: ProgressSink
     cancellation: Cancellation
@@ -50,39 +56,62 @@ class Calibration:
         CancelledError.
         """
         adapter = adapter_of(GgufTensors(file, read_header(file)))
-        scorer: dict[str, Any] = {"adapter": adapter} if adapter else {"heads": self._heads(file)}
-        drafter = Drafter(file) if adapter else self._with_heads(file, scorer["heads"])
-        observations = list(self._observations(file, drafter))
+        heads = None if adapter else self._heads(file)
+        observations = list(self._observations(file, heads))
         gate = fit_gate(observations)
         rank = mean_reciprocal_rank(observations, gate)
         self.report(f"fusion: mean reciprocal rank {rank:.3f} over {len(observations):,} questions")
-        return {**scorer, "fusion": gate.document()}
+        return {**({"adapter": adapter} if heads is None else {"heads": heads}), "fusion": gate.document()}
 
-    def _heads(self, file: Path) -> list[dict[str, Any]]:
-        scenes = list(all_families()["describe"].scenes(self._corpus(file, _HEADS_QUESTIONS), _HEADS_TOKENS))
-        chosen = choose_heads(file, scenes, self.store, self.progress, self.cancellation)
+    def _heads(self, file: Path) -> Heads:
+        scenes = list(all_families()["describe"].scenes(_corpus(file, _HEADS_QUESTIONS), _HEADS_TOKENS))
+        with closing(Store(self.store)) as store:
+            chosen = choose_heads(file, scenes, store, self.progress, self.cancellation)
         self.report(f"heads: {', '.join(f'layer {one.layer} head {one.head} {one.feature}' for one in chosen)}")
         return [asdict(one) for one in chosen]
 
-    def _with_heads(self, file: Path, heads: list[dict[str, Any]]) -> Drafter:
-        return Drafter(file, heads_of(heads, shape_of(read_header(file), 1).group))
+    def _observations(self, file: Path, heads: Heads | None) -> Iterator[Observation]:
+        tasks = self._tasks()
+        with self._asking(file, heads) as ask:
+            for task, found in zip(tasks, ask(Observer.all_of, tasks), strict=True):
+                if found:
+                    self.report(f"{task.family} {task.repository}: {len(found)} questions")
+                self.cancellation.check()
+                yield from found
 
-    def _observations(self, file: Path, drafter: Drafter) -> Iterator[Observation]:
-        cache = KeyCache(self.store, drafter)
-        for scene in self._scenes(file):
-            if scene.cases:
-                self.report(f"{scene.cases[0].family} {scene.name}: {len(scene.cases)} questions")
-                yield from observe(scene, cache, self.progress, self.cancellation)
+    @contextmanager
+    def _asking(self, file: Path, heads: Heads | None) -> Iterator[Spread[Observer]]:
+        """An observer in this process, or one in each of several."""
+        questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
+        if self.jobs > 1:
+            with processes(self.jobs, partial(_alone, file, heads, self.store, questions)) as spread:
+                yield spread
+            return
+        with closing(Store(self.store)) as store:
+            cache = KeyCache(store, _drafter(file, heads))
+            observer = Observer(_corpus(file, questions), cache, self.progress, self.cancellation)
+            yield lambda work, tasks: (work(observer, task) for task in tasks)
 
-    def _scenes(self, file: Path) -> Iterator[Scene]:
-        corpus = self._corpus(file, _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS)
-        for family in all_families().values():
-            if family.sized or self.thorough:
-                yield from family.scenes(corpus, _THOROUGH_TOKENS if self.thorough else _TOKENS)
+    def _tasks(self) -> list[Task]:
+        tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
+        families = [family for family in all_families().values() if family.sized or self.thorough]
+        return [Task(one.name, tokens, asked.name) for one in families for asked in repositories(Split.CALIBRATION)]
 
-    def _corpus(self, file: Path, questions: int) -> Corpus:
-        vocabulary = Vocabulary(Model(file, vocabulary_only=True))
-        return Corpus(repositories(Split.CALIBRATION), lambda text: len(vocabulary.tokenize(text)), questions)
+
+def _alone(file: Path, heads: Heads | None, store: Path, questions: int) -> Observer:
+    """The observer of a process of its own."""
+    cache = KeyCache(Store(store), _drafter(file, heads))
+    return Observer(_corpus(file, questions), cache, lambda _: None, Cancellation())
+
+
+def _drafter(file: Path, heads: Heads | None) -> Drafter:
+    """With its adapter where `heads` are None."""
+    return Drafter(file, heads_of(heads, shape_of(read_header(file), 1).group) if heads is not None else None)
+
+
+def _corpus(file: Path, questions: int) -> Corpus:
+    vocabulary = Vocabulary(Model(file, vocabulary_only=True))
+    return Corpus(repositories(Split.CALIBRATION), lambda text: len(vocabulary.tokenize(text)), questions)
 
 
 def place_of(file: Path) -> Path:

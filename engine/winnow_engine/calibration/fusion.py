@@ -9,7 +9,8 @@ import numpy as np
 from winnow_engine.calibration.answering import fit_log_odds
 from winnow_engine.calibration.listwise import Example, fit_weights
 from winnow_engine.calibration.observing import Observation
-from winnow_engine.selection.clues import clues_of
+from winnow_engine.selection.clues import clues_in
+from winnow_engine.selection.evidence import Scores
 from winnow_engine.selection.fusion import weigh
 from winnow_engine.selection.gate import Gate
 from winnow_engine.selection.traits import TRAITS
@@ -45,17 +46,17 @@ def _example(one: Observation, kinds: Sequence[str]) -> Example:
 
 
 def _clues(observations: Sequence[Observation], gate: Gate) -> dict[str, float]:
-    totals = [sum(weigh(one.evidence, one.traits, gate).values()) for one in observations]
-    found = [
-        clues_of(one.asked, one.traits, one.evidence, np.asarray(total))
-        for one, total in zip(observations, totals, strict=True)
-    ]
+    found = [one.clues | clues_in(_total(one, gate)) for one in observations]
     rows = np.array([list(clues.values()) for clues in found])
     weights = fit_log_odds(rows, np.array([len(one.golds) > 0 for one in observations]))
     return {clue: round(float(w), _DIGITS) for clue, w in zip(found[0], weights, strict=True)}
 
 
 def _reciprocal_rank(one: Observation, gate: Gate) -> float:
-    total = np.asarray(sum(weigh(one.evidence, one.traits, gate).values()))
+    total = _total(one, gate)
     total[one.given] = -np.inf
     return 1.0 / (1 + int((total > total[one.golds].max()).sum()))
+
+
+def _total(one: Observation, gate: Gate) -> Scores:
+    return np.asarray(sum(weigh(one.evidence, one.traits, gate).values()), np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +11,46 @@ from numpy.typing import NDArray
 from winnow_engine.asked import asked_of
 from winnow_engine.core import Cancellation, Cursor, ProgressSink
 from winnow_engine.evaluation.cases import Case, Gold, Scene
+from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.haystack import indexed
+from winnow_engine.evaluation.parallel import Task
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys import KeyCache
-from winnow_engine.selection.evidence import Asked, Scores, gather
+from winnow_engine.selection.clues import clues_of
+from winnow_engine.selection.evidence import Scores, gather
 from winnow_engine.selection.traits import traits_of
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One question. `evidence` by kind, float32 [U]; `golds` are units, and `given` those at the cursor."""
+    """One question. `clues` are those of the question and its evidence; that is by kind, float32 [U].
+
+    `golds` are units, and `given` those at the cursor.
+    """
 
     family: str
-    asked: Asked
     traits: dict[str, float]
+    clues: dict[str, float]
     evidence: dict[str, Scores]
     golds: NDArray[np.int64]
     given: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Asks a drafter what the evaluation asks."""
+
+    corpus: Corpus
+    cache: KeyCache
+    progress: ProgressSink
+    cancellation: Cancellation
+
+    def all_of(self, task: Task) -> list[Observation]:
+        """Every question of a task."""
+        corpus = replace(self.corpus, asked=task.repository)
+        scenes = all_families()[task.family].scenes(corpus, task.tokens)
+        return [one for scene in scenes for one in observe(scene, self.cache, self.progress, self.cancellation)]
 
 
 def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation: Cancellation) -> Iterator[Observation]:
@@ -38,7 +61,8 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
         asked = asked_of(workspace, keys, cache.drafter, case.question, cancellation)
         given = _units(workspace, case.question.cursor)
         golds = np.setdiff1d(_golds(workspace, case), given)
-        yield Observation(case.family, asked, traits_of(asked), gather(asked), golds, given)
+        traits, evidence = traits_of(asked), gather(asked)
+        yield Observation(case.family, traits, clues_of(asked, traits, evidence), evidence, golds, given)
 
 
 def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-
-from threadpoolctl import threadpool_limits
 
 from winnow_engine.core import Cancellation
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.figures import Outcome
+from winnow_engine.evaluation.processes import processes
 from winnow_engine.evaluation.repositories import Split, repositories
 from winnow_engine.evaluation.rows import all_rows
 from winnow_engine.evaluation.run import Evaluation, Report
@@ -54,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Outcomes, by row and task whatever process was first, and by row why it could not score something."""
+    """Outcomes, by row and task, and by row why it could not score something."""
 
     outcomes: list[Outcome]
     absent: dict[str, str]
@@ -82,14 +78,12 @@ def _in_this(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator
 
 @contextmanager
 def _in_processes(plan: Plan, jobs: int) -> Iterator[Evaluate]:
-    # Forking would share CUDA contexts and locks that threads hold.
-    context = multiprocessing.get_context("spawn")
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(plan, threads))
-    try:
-        yield lambda tasks: (done.result() for done in as_completed([pool.submit(_work, task) for task in tasks]))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with processes(jobs, partial(_alone, plan)) as spread:
+        yield lambda tasks: spread(_results, tasks)
+
+
+def _alone(plan: Plan) -> Evaluation:
+    return _opened(plan, Store(plan.store), lambda _: None, Cancellation())
 
 
 def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
@@ -105,17 +99,3 @@ def _results(evaluation: Evaluation, task: Task) -> Results:
 
 
 Evaluate = Callable[[Sequence[Task]], Iterator[Results]]
-
-_evaluations: list[Evaluation] = []
-"""The one of this process, where it is a pool's."""
-
-
-def _start(plan: Plan, threads: int) -> None:
-    """Make a process of the pool ready. Ctrl-C is for the process that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threadpool_limits(threads)
-    _evaluations.append(_opened(plan, Store(plan.store), lambda _: None, Cancellation()))
-
-
-def _work(task: Task) -> Results:
-    return _results(_evaluations[0], task)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winnow_engine.selection.clues import clues_of
+from winnow_engine.selection.clues import clues_in, clues_of
 from winnow_engine.selection.evidence import Asked, Scores, gather
 from winnow_engine.selection.gate import Gate
 from winnow_engine.selection.traits import traits_of
@@ -37,7 +37,7 @@ def fuse(asked: Asked, gate: Gate) -> Fused:
     traits, evidence = traits_of(asked), gather(asked)
     parts = weigh(evidence, traits, gate)
     total = np.asarray(np.sum(list(parts.values()), axis=0), np.float32)
-    log_odds = gate.log_odds(clues_of(asked, traits, evidence, total))
+    log_odds = gate.log_odds(clues_of(asked, traits, evidence) | clues_in(total))
     highest = total.max(initial=-np.inf)
     return Fused(np.asarray(total - highest + log_odds, np.float32), parts, log_odds)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import click
 
 from winnow_engine.calibration.calibrate import Calibration, place_of
-from winnow_engine.index.store import Store, default_path
+from winnow_engine.index.store import default_path
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.options import drafter_option
 from winnow_lsp.cli.progress import ProgressView
@@ -19,20 +18,18 @@ from winnow_lsp.cli.session import cancel_on_interrupt
 @click.command()
 @drafter_option
 @click.option("--thorough", is_flag=True, help="Larger workspaces, and whole repositories: for a GPU.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes to share the work.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the profile here [where it is used from then on].")
-def calibrate(drafter: str, thorough: bool, out: Path | None) -> None:
+def calibrate(drafter: str, thorough: bool, jobs: int, out: Path | None) -> None:
     """Learn which of a drafter's heads find answers, and how to weigh them against words and names.
 
     Fetches the sources of twelve projects on first use. A drafter with an adapter keeps it.
     """
     file = locate(drafter)
     place = out or place_of(file)
-    with (
-        closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
-        cancel_on_interrupt() as cancellation,
-        ProgressView() as view,
-    ):
-        document = Calibration(store, thorough, _say, view, cancellation).run(file)
+    store = default_path().with_name("evaluation.sqlite")
+    with cancel_on_interrupt() as cancellation, ProgressView() as view:
+        document = Calibration(store, thorough, jobs, _say, view, cancellation).run(file)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
     click.echo(f"wrote {place}")

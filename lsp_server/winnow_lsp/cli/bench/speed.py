@@ -75,9 +75,10 @@ def _kernel_figures(device: Device) -> Iterator[Any]:
 def _drafter_figures(device: Device) -> Iterator[Any]:
     import numpy as np
 
-    from winnow_cuda.benchmark.drafter import encoder_figures, random_weights
+    from winnow_cuda.benchmark.drafter import encoder_figures, joint_figures, random_weights
 
-    return encoder_figures(device, random_weights(), np.arange(23, dtype=np.int32))
+    yield from encoder_figures(device, random_weights(), np.arange(23, dtype=np.int32))
+    yield from joint_figures(device)
 
 
 def _versions() -> dict[str, str]:

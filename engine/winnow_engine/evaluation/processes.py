@@ -1,0 +1,57 @@
+"""Work spread over processes, each of which opens once what all its tasks need."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Opened = TypeVar("Opened", covariant=True)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Spread(Protocol[Opened]):
+    """Does tasks with what is opened."""
+
+    def __call__(self, work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """work(opened, task) of every task, in their order. `work` must be a function of a module."""
+
+
+@contextmanager
+def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]]:
+    """`jobs` processes that share the cores; `start`, which must pickle, opens what each of them works with."""
+    # Forking would share CUDA contexts and locks that threads hold.
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(start, threads))
+
+    def spread(work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
+        for done in [pool.submit(_do, work, task) for task in tasks]:
+            yield done.result()
+
+    try:
+        yield spread
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_opened: list[Any] = []
+"""The one of this process, where it is a pool's."""
+
+
+def _start(start: Callable[[], Any], threads: int) -> None:
+    """Make a process of the pool ready. Ctrl-C is for the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(threads)
+    _opened.append(start())
+
+
+def _do(work: Callable[[Any, T], R], task: T) -> R:
+    return work(_opened[0], task)

@@ -1,0 +1,94 @@
+"""Every path of the drafter on a GPU once, with small ragged input, for CUDA's memory and race checkers.
+
+usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python tests/bench/sanitize.py [--portable]
+
+Encodes ragged segments to keys and to hidden states, a prompt jointly, and scores units with every op. Results are
+compared with the CPU's. --portable takes the kernels of older cards on a Hopper device too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import numpy as np
+
+from winnow_cuda.benchmark.drafter import random_weights
+from winnow_cuda.blas import cublas
+from winnow_cuda.cpu import CpuEncoder
+from winnow_cuda.device import LEAST_CAPABILITY, open_device
+from winnow_cuda.gpu import GpuEncoder
+from winnow_cuda.gpu_scorer import GpuScorer
+from winnow_cuda.ops.gpu import kernel
+from winnow_cuda.scorer import CpuScorer
+from winnow_cuda.shapes import Batch, Selection
+
+_LENGTHS = (7, 1, 300, 129)
+
+
+def difference(actual: np.ndarray, expected: np.ndarray) -> float:
+    """Norm of the difference, relative."""
+    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
+
+
+def batch_of(lengths: tuple[int, ...], sparse: Selection | None = None) -> Batch:
+    """Random tokens in sequences of so many."""
+    ids = np.random.default_rng(4).integers(0, 1000, sum(lengths)).astype(np.int32)
+    positions = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
+    return Batch(ids, positions, np.cumsum([0, *lengths]), sparse)
+
+
+def encode(prefix: np.ndarray) -> None:
+    """Segments to hidden states and keys, with our products and cuBLAS's, and one prompt jointly."""
+    weights = random_weights()
+    weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
+    batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
+    expected = CpuEncoder(weights, prefix).encode(batch)
+    for library in {None, cublas()}:
+        encoder = GpuEncoder(open_device(), weights, prefix, library)
+        print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
+        keys = encoder.encode_keys(batch, runs)
+        print("keys of", len(keys.codes), "tokens")
+        joint = encoder.encode(batch_of((700,), Selection(0.08)))
+        print("joint", float(np.abs(joint.hidden).max()))
+
+
+def score() -> None:
+    """Every op of scoring, over units of none to 300 keys."""
+    random, offsets = np.random.default_rng(5), np.cumsum([0, 3, 0, 300, 17, 1])
+    rows, gpu, cpu = int(offsets[-1]), GpuScorer(open_device()), CpuScorer()
+    codes = random.integers(-127, 128, (rows, 64)).astype(np.int8)
+    scales = random.random(rows).astype(np.float16)
+    queries, weights = random.standard_normal((9, 64), np.float32), random.random(9).astype(np.float32)
+    found = [scorer.maxsim(codes, scales, offsets, queries, weights) for scorer in (gpu, cpu)]
+    print("maxsim", difference(*found))
+    for dim in (64, 128):
+        keys = random.standard_normal((rows, dim), np.float32).astype(np.float16)
+        asked = random.standard_normal((17, dim), np.float32)
+        full = np.diff(offsets) > 0
+        masses = [scorer.unit_mass(keys, offsets, asked)[0][full] for scorer in (gpu, cpu)]
+        print("unit_mass", difference(*masses))
+    vectors = random.standard_normal((11, 256), np.float32).astype(np.float16)
+    query = random.standard_normal(256, np.float32)
+    print("unit_products", difference(*(scorer.unit_products(vectors, query) for scorer in (gpu, cpu))))
+
+
+def choose_portable_kernels() -> None:
+    """Have the device pass for an older one, with kernels assembled for what it is."""
+    device, assemble = open_device(), kernel.compile_kernel
+    own, device.capability = device.capability, LEAST_CAPABILITY
+    kernel.compile_kernel = lambda one, _: assemble(one, own)
+
+
+def main() -> None:
+    """Run everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--portable", action="store_true")
+    if parser.parse_args().portable:
+        choose_portable_kernels()
+    encode(np.arange(23, dtype=np.int32))
+    score()
+
+
+if __name__ == "__main__":
+    main()
