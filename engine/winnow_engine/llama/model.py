@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 
-_KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
+KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Of the recurrent architectures that can in llama.cpp, those tried here."""
 
 
@@ -96,7 +96,7 @@ class Model:
     @property
     def rolls_back(self) -> bool:
         """Whether its memory can forget the last few tokens: states of a moment ago are kept, or there are none."""
-        return not self.keeps_states or self.architecture in _KEEPS_PAST_STATES
+        return not self.keeps_states or self.architecture in KEEPS_PAST_STATES
 
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""

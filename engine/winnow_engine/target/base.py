@@ -110,6 +110,10 @@ class TargetOf(Protocol[P]):
     def host(self) -> str | None:
         """Where prompts are sent to if they leave this machine; None if they do not."""
 
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """How fast it reads prompts, as seen or feared; None where nobody need wait long, as on servers."""
+
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
 

@@ -73,6 +73,11 @@ class HttpTarget:
         return target
 
     @property
+    def reading_tokens_per_s(self) -> float | None:
+        """Unknown: a server may have read a prompt before, or others' prompts first."""
+        return None
+
+    @property
     def counts(self) -> str:
         """How tokens are counted, in words."""
         return f"by {self._route.name} {self._route.path}" if self._route else "estimated from bytes"

@@ -21,6 +21,8 @@ from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
+from winnow_engine.target.saving import Saving
 from winnow_engine.target.tools import Tools
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
@@ -32,15 +34,18 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context: everything that only the owner thread may touch."""
 
-    def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+    def __init__(self, path: Path, options: TargetOptions, saving: Saving, speed: ReadingSpeed) -> None:
+        """Load `path`; `saving` writes what is to be kept, `speed` learns.
+
+        Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+        """
         started = time.perf_counter()
-        self._options, self._name = options, path.stem
+        self._options, self._name, self._speed = options, path.stem, speed
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
-        self._keeper = open_keeper(path, options, self._model)
+        self._keeper = open_keeper(path, options, self._model, saving, speed)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
@@ -85,8 +90,7 @@ class Session:
         prefilled = prefill(cache, prompt, progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            if self._keeper:
-                self._keeper.timed(len(prompt) - reused, prefill_s)
+            self._speed.learn(len(prompt) - reused, prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft)
         first_at = answer.first_token_at
