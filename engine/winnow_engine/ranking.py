@@ -11,7 +11,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys import WorkspaceKeys
 from winnow_engine.selection.auto import MOST_TOKENS, enough
-from winnow_engine.selection.budget import Focus, choose
+from winnow_engine.selection.budget import Focus, choose, density
 from winnow_engine.selection.fusion import Fused
 from winnow_engine.selection.parts import parts
 from winnow_engine.selection.source import WorkspaceSource
@@ -88,7 +88,7 @@ class Ranked:
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget."""
-        pieces = choose(self._source, self.scores.total, budget_tokens, self._focus)
+        pieces = choose(self._source, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
         spans = self._source.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
