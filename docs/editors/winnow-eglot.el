@@ -32,6 +32,7 @@
 (defvar winnow--servers nil "Alist from project root to its `winnow-server', connected ones only.")
 (defvar winnow--count 0 "How many requests there were; their tokens are made from it.")
 (defvar-local winnow--conversation nil "The conversation that the buffer shows.")
+(defvar-local winnow--turns nil "Questions and answers of that conversation, in order, as `:earlier' wants them.")
 (defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
 
 ;;; The connection
@@ -146,7 +147,8 @@
     (let ((inhibit-read-only t) start window)
       (unless conversation
         (erase-buffer)
-        (delete-all-overlays))
+        (delete-all-overlays)
+        (setq winnow--turns nil))
       (setq default-directory (car (rassq server winnow--servers))
             winnow--conversation conversation
             winnow--token token
@@ -184,7 +186,9 @@
 (defun winnow--finish (token result)
   "Put what RESULT says beyond its answer under the answer of TOKEN."
   (winnow--writing token
-    (setq winnow--conversation (plist-get result :conversation))
+    (setq winnow--conversation (plist-get result :conversation)
+          winnow--turns (append winnow--turns (list (list :question (plist-get result :question)
+                                                          :answer (plist-get result :answer)))))
     (insert "\n")
     (mapc #'winnow--insert-citation (plist-get result :citations))
     (when (equal (plist-get result :finish) "length")
@@ -257,10 +261,12 @@ A question that still runs is cancelled: there is one buffer for answers."
 ;;; Commands
 
 (defun winnow--ask (title asked scope &optional conversation)
-  "Ask what ASKED says with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE."
-  (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
-                   (append asked (and conversation (list :conversation conversation)) scope)
-                   title conversation))
+  "Ask what ASKED says with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE.
+The turns before go along: a server that was started anew does not know them."
+  (let ((earlier (and conversation (vconcat (buffer-local-value 'winnow--turns (winnow--buffer))))))
+    (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
+                     (append asked (and conversation (list :conversation conversation :earlier earlier)) scope)
+                     title conversation)))
 
 (defun winnow-ask (question)
   "Ask QUESTION about the project; the region or point says what \"this\" is."

@@ -18,6 +18,7 @@ from winnow_engine.keys import KeyCache
 from winnow_engine.loading import Loading
 from winnow_engine.ranking import Ranked, Selection, Stats
 from winnow_engine.remembered import Remembered
+from winnow_engine.selection.auto import readable
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.gate import read_gate
 from winnow_engine.target.base import Sampling, Target, TextSink
@@ -86,6 +87,7 @@ class Assistant:
             conversation = self._remembered.with_turns(question.earlier)
             follow_up = continued(conversation, ranked, budget, target, sampling)
             selection, messages, prompt = follow_up or fitted(ranked, budget, target, sampling)
+            speed = target.reading_tokens_per_s
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(prompt, sampling, cancellation, on_text, progress)
@@ -106,6 +108,7 @@ class Assistant:
             draft=generation.draft,
             places={"drafter": ranked.drafter.place, "target": target.place},
             target_host=target.host,
+            reading_tokens_per_s=speed,
         )
         citations = cite(generation.text, selection.workspace, selection.spans)
         return Answer(generation.text, citations, selection.spans, stats, generation.finish, selection.notices)
@@ -118,11 +121,16 @@ class Assistant:
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Selection:
-        """The spans `ask` would show the target, without asking it."""
+        """The spans `ask` would show the target, without asking it.
+
+        Before the target is loaded, it is taken for one that reads fast.
+        """
         cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
-            selection = ranked.select(ranked.tokens(budget))
+            target = self.target.loaded if self.target else None
+            most = readable(target.reading_tokens_per_s if target else None)
+            selection = ranked.select(ranked.tokens(budget, most))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def index(

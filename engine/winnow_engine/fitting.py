@@ -9,6 +9,7 @@ from winnow_engine.core import Budget
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompt import build_messages, continued_messages, with_latest_turns
 from winnow_engine.ranking import Ranked, Selection
+from winnow_engine.selection.auto import readable
 from winnow_engine.target.base import Message, Prompt, Sampling, Target
 
 Fitted = tuple[Selection, list[Message], Prompt]
@@ -24,13 +25,13 @@ def continued(
         return None
     if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
         return None
-    wanted = ranked.tokens(budget)
+    wanted = ranked.tokens(budget, readable(target.reading_tokens_per_s))
     selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
     messages = continued_messages(conversation.messages, ranked.workspace, new, question)
     prompt = target.chat_prompt(messages)
-    if is_too_long(spans, wanted) or len(prompt) + sampling.max_tokens > target.context_limit:
+    if is_too_long(spans, ranked.tokens(budget)) or len(prompt) + sampling.max_tokens > target.context_limit:
         return None
     stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
     notices = selection.notices if selection.spans else ()  # there is code, if not for this question
@@ -42,7 +43,7 @@ def fitted(ranked: Ranked, budget: Budget, target: Target, sampling: Sampling) -
 
     BudgetError if it does not hold the question alone.
     """
-    wanted = tokens = ranked.tokens(budget)
+    wanted = tokens = ranked.tokens(budget, readable(target.reading_tokens_per_s))
     asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
     forgotten = len(ranked.question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
@@ -51,7 +52,7 @@ def fitted(ranked: Ranked, budget: Budget, target: Target, sampling: Sampling) -
         messages = build_messages(selection.workspace, selection.spans, asked)
         prompt = target.chat_prompt(messages)
         if len(prompt) <= room:
-            notices = [*selection.notices]
+            notices = [*selection.notices, *_left_unread(ranked.tokens(budget), wanted, target)]
             if tokens < wanted:
                 limit = f"the target's context of {target.context_limit:,}"
                 notices.append(f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}")
@@ -66,3 +67,11 @@ def fitted(ranked: Ranked, budget: Budget, target: Target, sampling: Sampling) -
         f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
         f"{sampling.max_tokens:,}: shorten the question or selection, or ask for a shorter answer"
     )
+
+
+def _left_unread(useful: int, wanted: int, target: Target) -> list[str]:
+    """What to say where a slow target gets less than the scores ask for."""
+    if useful == wanted:
+        return []
+    speed = f"the target reads about {target.reading_tokens_per_s:,.0f} tokens a second here"
+    return [f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {speed}: set a budget to keep more"]

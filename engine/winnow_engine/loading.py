@@ -35,6 +35,11 @@ class Loading(Generic[T]):
         """What loading raised; None while it runs and when it went well."""
         return self._future.exception() if self._future.done() else None
 
+    @property
+    def loaded(self) -> T | None:
+        """The loaded thing; None as long as there is none."""
+        return self._future.result() if self._future.done() and not self._future.exception() else None
+
     def when_over(self, call: Callable[[], None]) -> None:
         """Call once loading has ended, from its thread; at once if it has."""
         self._future.add_done_callback(lambda _: call())

@@ -10,8 +10,8 @@ from winnow_engine.core import Budget, Question, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys import WorkspaceKeys
-from winnow_engine.selection.auto import enough
-from winnow_engine.selection.budget import Focus, choose
+from winnow_engine.selection.auto import MOST_TOKENS, enough
+from winnow_engine.selection.budget import Focus, choose, density
 from winnow_engine.selection.fusion import Fused
 from winnow_engine.selection.parts import parts
 from winnow_engine.selection.source import WorkspaceSource
@@ -25,6 +25,7 @@ class Stats:
     `prompt_tokens` are the target's, all in; `reused_tokens` of them it had read before, `restored_tokens` of these it
     took from disk. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
     gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
+    `reading_tokens_per_s` is how fast the target was thought to read, None if that was no concern.
     `places` says where drafter and target live, `target_host` where the prompt was sent to if it left this machine.
     """
 
@@ -44,6 +45,7 @@ class Stats:
     places: dict[str, str] = field(default_factory=dict)
     target_host: str | None = None
     restored_tokens: int = 0
+    reading_tokens_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +73,22 @@ class Ranked:
         """The drafter's tokens of all units."""
         return int(self.keys.unit_tokens.sum())
 
-    def tokens(self, budget: Budget) -> int:
-        """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code."""
+    def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
+        """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code.
+
+        `most` bounds only the latter, as `enough` says.
+        """
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
             return wanted
         focus, tokens = self._focus, self.keys.unit_tokens.copy()
         given = [*focus.units, *focus.companions] if focus else []
         at_cursor, tokens[given] = int(tokens[given].sum()), 0
-        return at_cursor + enough(self.scores.total, tokens, len(parts(self.question.text)))
+        return at_cursor + enough(self.scores.total, tokens, len(parts(self.question.text)), most)
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget."""
-        pieces = choose(self._source, self.scores.total, budget_tokens, self._focus)
+        pieces = choose(self._source, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
         spans = self._source.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)

@@ -58,7 +58,7 @@ def _read(document: dict[str, Any]) -> Conversation:
     """What `asdict` made of a conversation, turned back."""
     return Conversation(
         turns=tuple(Turn(**turn) for turn in document["turns"]),
-        messages=tuple(Message(**message) for message in document["messages"]),
+        messages=tuple(Message(message["role"], message["content"]) for message in document["messages"]),
         spans=tuple(Span(**{**span, "kind": UnitKind(span["kind"])}) for span in document["spans"]),
         texts=tuple(document["texts"]),
     )

@@ -12,8 +12,10 @@ from typing import Literal
 import llama_cpp
 
 from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_engine.llama.model import KEEPS_PAST_STATES
 from winnow_engine.models.gguf_header import GgufHeader, read_header
-from winnow_engine.target.options import KvType, Place
+from winnow_engine.target.context import PAST_STATES
+from winnow_engine.target.options import KvType, Place, TargetOptions
 
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
 
@@ -77,30 +79,59 @@ def decide(memory: Memory) -> Residency:
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
-def measure(drafter: Path, target: Path, kv_type: KvType) -> Memory:
-    """This machine and these models. Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+def measure(drafter: Path, target: Path, options: TargetOptions) -> Memory:
+    """This machine and these models, the target with `options`.
+
+    Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+    """
     (free, why), header = _free_bytes(), read_header(target)
     return Memory(
         free=free,
         why=why,
         drafter=drafter.stat().st_size,
         drafter_work=_DRAFTER_WORK_BYTES,
-        target=target.stat().st_size + kv_bytes(header, kv_type) + _TARGET_WORK_BYTES,
+        target=target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES,
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
     )
 
 
+def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
+    """What a context at the usual budget holds: keys and values, recurrent states, and past ones to go back to."""
+    past = PAST_STATES if options.draft != "off" and header.architecture in KEEPS_PAST_STATES else 0
+    return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
+
+
 def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS) -> int:
     """Keys and values of so many tokens. Metadata that is missing counts as 0: a recurrent model keeps none."""
-
-    def of(name: str, default: int = 0) -> int:
-        value = header.values.get(f"{header.architecture}.{name}", default)
-        return value if isinstance(value, int) else default
-
-    heads = of("attention.head_count")
-    width = of("attention.key_length", of("embedding_length") // heads if heads else 0)
-    values = 2 * header.block_count * of("attention.head_count_kv", heads) * width * tokens
+    heads = _metadata(header, "attention.head_count")
+    width = _metadata(header, "attention.key_length") or (
+        _metadata(header, "embedding_length") // heads if heads else 0
+    )
+    layers = header.block_count - sum(f"{layer}.attn_output.weight" not in header.tensors for layer in _states(header))
+    values = 2 * layers * _metadata(header, "attention.head_count_kv", heads) * width * tokens
     return int(values * _BYTES_A_VALUE[kv_type])
+
+
+def state_bytes(header: GgufHeader) -> int:
+    """The states of all recurrent layers behind one token: of convolution and scan, float32.
+
+    Shapes as in llama.cpp's `llama_hparams::n_embd_r` and `n_embd_s`; kinds without a convolution (RWKV) count as 0.
+    """
+    inner, state = _metadata(header, "ssm.inner_size"), _metadata(header, "ssm.state_size")
+    channels = inner + 2 * _metadata(header, "ssm.group_count") * state
+    convolution = max(0, _metadata(header, "ssm.conv_kernel") - 1) * channels
+    return 4 * len(_states(header)) * (convolution + inner * state)
+
+
+def _states(header: GgufHeader) -> list[str]:
+    """The layers that have a state; of these, some models' attend too."""
+    layers = [f"blk.{number}" for number in range(header.block_count)]
+    return [layer for layer in layers if f"{layer}.ssm_conv1d.weight" in header.tensors]
+
+
+def _metadata(header: GgufHeader, name: str, default: int = 0) -> int:
+    value = header.values.get(f"{header.architecture}.{name}", default)
+    return value if isinstance(value, int) else default
 
 
 def _free_bytes() -> tuple[int | None, str]:

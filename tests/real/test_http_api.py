@@ -6,12 +6,9 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import openai
@@ -23,9 +20,11 @@ from winnow_engine.target.base import Message, Sampling
 from winnow_engine.target.http import HttpTarget
 from winnow_engine.target.remote.address import parse
 
+from .served import MODEL, post, serving
+
 pytestmark = pytest.mark.real_weights
 
-MODEL, BUDGET = "smollm2-135m", 600
+BUDGET = 600
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
 CODE = "".join(f"```python {m.__name__}.py\n{inspect.getsource(m)}```\n" for m in (template, segments, weights))
 LONG = [
@@ -36,33 +35,10 @@ LONG = [
 ]
 
 
-@contextmanager
-def serving(cache: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The URL of a server on a free port, and its process."""
-    command = [sys.executable, "-m", "winnow_lsp", "serve", "--http", "127.0.0.1:0", "--drafter", MODEL, *options]
-    settled = {**os.environ, "WINNOW_CACHE_DIR": str(cache), **environment}
-    process = subprocess.Popen(command, env=settled, stderr=subprocess.PIPE, text=True)
-    line = process.stderr.readline()
-    assert line.startswith("winnow: serving on "), line + process.stderr.read()
-    log = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr))
-    log.start()
-    yield f"http://{line.split()[-1]}", process
-    process.send_signal(signal.SIGTERM)
-    process.wait(60)
-    log.join()
-    process.stderr.close()
-
-
 @pytest.fixture(scope="module")
 def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL, "--budget", str(BUDGET)) as (url, _):
         yield url
-
-
-def post(url: str, messages: list[dict[str, str]], **fields: Any) -> dict[str, Any]:
-    answer = httpx.post(f"{url}/v1/chat/completions", json={"messages": messages, **fields}, timeout=300)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def test_a_short_conversation_passes_whole(url: str) -> None:

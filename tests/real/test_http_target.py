@@ -52,6 +52,16 @@ def test_the_same_weights_answer_the_same_as_in_this_process(target: HttpTarget,
     assert answer.finish == expected.finish == "length"
 
 
+def test_a_stop_string_ends_an_answer_as_it_does_in_this_process(target: HttpTarget, smollm2: Path) -> None:
+    stopped = Sampling(max_tokens=24, stop=("3",))
+    answer = target.generate(target.chat_prompt(QUESTION), stopped, Cancellation(), lambda _: None)
+    with closing(LlamaTarget.open(smollm2)) as local:
+        expected = local.generate(local.chat_prompt(QUESTION), stopped, Cancellation(), lambda _: None)
+    assert (answer.text, answer.finish) == (expected.text, expected.finish)
+    assert answer.finish == "stop"
+    assert "3" not in answer.text
+
+
 def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -> None:
     cancellation, started = Cancellation(), time.perf_counter()
     long = target.chat_prompt([Message("user", "Write a very long story about a fox.")])

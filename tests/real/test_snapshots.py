@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -22,7 +23,7 @@ from winnow_engine.target import keeping
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import KvType, TargetOptions
-from winnow_engine.target.snapshots import default_folder
+from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder
 
 pytestmark = pytest.mark.real_weights
 
@@ -94,6 +95,29 @@ def test_a_drafting_answer_after_a_restart_is_the_one_without(smollm2: Path) -> 
             assert again.restored_tokens > 0
             texts.append(again.text)
     assert texts[0] == texts[1]
+
+
+def test_a_cancel_and_the_next_question_do_not_wait_for_the_disk(
+    smollm2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes, saved, save = threading.Event(), [], Snapshots.save
+
+    def slow(self: Snapshots, snapshot: Snapshot) -> None:
+        goes.wait(300)
+        save(self, snapshot)
+        saved.append(snapshot)
+
+    monkeypatch.setattr(Snapshots, "save", slow)
+    with closing(LlamaTarget.open(smollm2, ON)) as target:
+        first = ask(target, about_code(target, FIRST))
+        other, cancellation = target.chat_prompt([Message("user", SECOND * 9)]), Cancellation()
+        cancelled = target.generate(other, Sampling(max_tokens=500), cancellation, lambda _: cancellation.cancel())
+        again = ask(target, about_code(target, FIRST))
+        assert not saved
+        goes.set()
+    assert cancelled.finish == "cancelled"
+    assert again.restored_tokens > 0.9 * first.prompt_tokens
+    assert saved
 
 
 @contextmanager

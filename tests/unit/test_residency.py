@@ -12,6 +12,7 @@ from winnow_engine import residency
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.residency import Memory, decide, kv_bytes, measure
+from winnow_engine.target.options import TargetOptions
 
 GB = 10**9
 
@@ -60,7 +61,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     drafter = tmp_path / "d.gguf"
     drafter.write_bytes(b"")
     with pytest.raises(ModelNotFoundError):
-        measure(drafter, drafter.with_name("t.gguf"), "f16")
+        measure(drafter, drafter.with_name("t.gguf"), TargetOptions())
 
 
 @pytest.fixture
@@ -97,6 +98,6 @@ class Device:
 def test_the_memory_is_that_of_the_device_made_current(monkeypatch: pytest.MonkeyPatch, smallest: Path) -> None:
     monkeypatch.setattr(residency, "availability", lambda: SimpleNamespace(usable=True, reason="a GPU"))
     monkeypatch.setattr(residency, "open_device", Device)
-    found = measure(smallest, smallest, "f16")
+    found = measure(smallest, smallest, TargetOptions())
     assert (found.free, found.why) == (5 * GB, "a GPU")
     assert found.target > found.drafter == smallest.stat().st_size

@@ -1,5 +1,5 @@
 """Conversations of other programs, with what is long in them cut down to what the last question needs.
 
 `passages` sees texts and code blocks as files, `compress` scores and keeps their units, `complete` has the target
-answer.
+answer, `calls` tells what it says from what it calls, in the `forms` that models use; `turn` notes both.
 """

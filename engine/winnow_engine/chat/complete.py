@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.assistant import Assistant
+from winnow_engine.chat.calls import CallReader
 from winnow_engine.chat.compress import Compressor
 from winnow_engine.chat.passages import compressible
+from winnow_engine.chat.turn import PieceSink, Turn
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError
 from winnow_engine.keys import KeyCache
 from winnow_engine.loading import Loading
-from winnow_engine.target.base import Generation, Message, Sampling, Target, TextSink
+from winnow_engine.target.base import Generation, Message, Sampling, Target
+from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
 
 DEFAULT_BUDGET = 6000
 """Tokens of a conversation that stay, beside what is protected."""
@@ -26,40 +29,62 @@ _MARGIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the target; `limited` says whether `sampling.max_tokens` was."""
+
+    messages: Sequence[Message]
+    sampling: Sampling
+    limited: bool
+    tools: Tools = NO_TOOLS
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
-    """The target's turn. `original_tokens` is the prompt's length as it came, in the target's tokens."""
+    """The target's turn. `original_tokens` is the prompt's length as it came, in the target's tokens.
+
+    `calls` are of tools that were on offer, and their arguments JSON objects where they were read here; the text of
+    `generation` is without them.
+    """
 
     generation: Generation
     original_tokens: int
+    calls: tuple[ToolCall, ...] = ()
 
 
 def complete(
-    assistant: Assistant,
-    messages: Sequence[Message],
-    budget: int,
-    sampling: Sampling,
-    limited: bool,
-    on_text: TextSink,
-    cancellation: Cancellation,
+    assistant: Assistant, asked: Asked, budget: int, on_piece: PieceSink, cancellation: Cancellation
 ) -> Completion:
     """Answer a conversation, which passes unchanged if it fits the context and at most `budget` tokens may be cut.
 
-    `limited` says whether `sampling.max_tokens` was asked for. System messages and the user's last one are never cut.
-    Raises BudgetError if these alone do not fit, UnsupportedModelError if the target does not take such
-    conversations, CancelledError, and what the models raise.
+    Tools, system messages, the user's last one and what the assistant has not seen yet are never cut. Raises
+    BudgetError if these alone do not fit, UnsupportedModelError if the target does not take such conversations,
+    CancelledError, and what the models raise.
     """
     assert assistant.target is not None
     target = assistant.target.wait_for(cancellation)
-    if not limited:
+    sampling = asked.sampling
+    if not asked.limited:
         sampling = replace(sampling, max_tokens=max(1, min(DEFAULT_ANSWER, target.context_limit // 4)))
-    original = target.chat_prompt(messages)
+    original = target.chat_prompt(asked.messages, asked.tools)
     room = target.context_limit - sampling.max_tokens
     prompt = original
-    if len(original) > room or (len(original) > budget and _cuttable(messages, target) > budget):
-        prompt = _compressed(messages, min(budget, room), room, target, assistant.keys, cancellation)
-    generation = target.generate(prompt, sampling, cancellation, on_text)
+    if len(original) > room or (len(original) > budget and _cuttable(asked.messages, target) > budget):
+        prompt = _compressed(asked, min(budget, room), room, target, assistant.keys, cancellation)
+    turn = Turn(on_piece)
+    generation = _generated(target, prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()
-    return Completion(generation, len(original))
+    return Completion(replace(generation, text=turn.text), len(original), turn.calls)
+
+
+def _generated(target: Target, prompt: Any, asked: Asked, turn: Turn, cancellation: Cancellation) -> Generation:
+    """Have the target take its turn; calls that it, or a server, leaves in the text are read."""
+    if not asked.tools:
+        return target.generate(prompt, asked.sampling, cancellation, turn.say)
+    reader = CallReader(asked.tools, turn.say, turn.call)
+    reader.feed(target.begun(asked.tools))
+    generation = target.generate(prompt, asked.sampling, cancellation, reader.feed, on_call=turn.go_on)
+    reader.end()
+    return generation
 
 
 def _cuttable(messages: Sequence[Message], target: Target) -> int:
@@ -68,7 +93,7 @@ def _cuttable(messages: Sequence[Message], target: Target) -> int:
 
 
 def _compressed(
-    messages: Sequence[Message],
+    asked: Asked,
     budget: int,
     room: int,
     target: Target,
@@ -76,16 +101,18 @@ def _compressed(
     cancellation: Cancellation,
 ) -> Any:
     """A prompt of at most `room` tokens, with as much as it holds of what may be cut, within the budget."""
+    messages, tools = asked.messages, asked.tools
     compressor = Compressor(messages, keys.wait_for(cancellation), cancellation) if compressible(messages) else None
     tokens = min(budget, compressor.tokens) if compressor else 0
     while True:
-        prompt = target.chat_prompt(compressor.within(tokens) if compressor else messages)
+        prompt = target.chat_prompt(compressor.within(tokens) if compressor else messages, tools)
         if len(prompt) <= room:
             return prompt
         if not tokens:
             raise BudgetError(
-                f"the system's messages and the user's last one have {len(prompt):,} tokens, which do not fit the "
-                f"target's context of {target.context_limit:,} beside the answer: shorten them or the answer"
+                f"what may not be cut (the system's messages, tools, the user's last message, new results) has "
+                f"{len(prompt):,} tokens, which do not fit the target's context of {target.context_limit:,} beside "
+                "the answer: shorten that or the answer"
             )
         tokens = int(tokens * _MARGIN * room / len(prompt)) if room > 0 else 0
         tokens = tokens if tokens >= _LEAST_BUDGET else 0

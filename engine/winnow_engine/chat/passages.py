@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from winnow_engine.index.languages import all_languages, for_path
 from winnow_engine.index.lines import Lines
-from winnow_engine.target.base import Message
+from winnow_engine.target.base import Message, Role
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _PATH = re.compile(r"[\w./-]*[\w-]\.\w{1,8}")
@@ -39,17 +39,29 @@ Ranges = Sequence[tuple[int, int]]
 
 
 def compressible(messages: Sequence[Message]) -> list[int]:
-    """The messages that may be cut: all before the last of the user's, but for the system's."""
-    last = max((number for number, message in enumerate(messages) if message.role == "user"), default=0)
-    return [number for number in range(last) if messages[number].role != "system"]
+    """The messages that may be cut: all before the last of the user's, but for the system's.
+
+    After it, results of tools that the assistant has gone on from: those it has yet to read stay whole.
+    """
+    asked, read = (_last(messages, role) for role in ("user", "assistant"))
+    return [
+        number
+        for number, message in enumerate(messages)
+        if (number < asked and message.role != "system") or (number < read and message.role == "tool")
+    ]
+
+
+def _last(messages: Sequence[Message], role: Role) -> int:
+    return max((number for number, message in enumerate(messages) if message.role == role), default=0)
 
 
 def passages(messages: Sequence[Message]) -> list[Passage]:
     """What may be cut, in order. Together, fences in, the passages of a message are its content."""
     found = []
     for number in compressible(messages):
+        result = _result_path(messages, number)
         for place, (opening, text, closing) in enumerate(_parts(messages[number].content)):
-            local = _local_path(opening, number, place)
+            local = result if result and not opening else _local_path(opening, number, place)
             found.append(Passage(number, f"{number}/{place}/{local}", local, text, opening, closing))
     return found
 
@@ -87,6 +99,16 @@ def _parts(content: str) -> Iterator[tuple[str, str, str]]:
             text.append(line)
     if text or opening:
         yield opening, "".join(text), ""
+
+
+def _result_path(messages: Sequence[Message], number: int) -> str:
+    """What the result of a tool is called: as a file that its call names, else as text; "" for other messages."""
+    message = messages[number]
+    if message.role != "tool":
+        return ""
+    called = next((call.arguments for m in messages for call in m.calls if call.id == message.call_id), "")
+    named = (found[0].lstrip("./") for found in _PATH.finditer(called))
+    return next((path for path in named if for_path(path)), f"result-{number}.txt")
 
 
 def _local_path(opening: str, number: int, place: int) -> str:

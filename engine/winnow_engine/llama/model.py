@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 
-_KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
+KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Of the recurrent architectures that can in llama.cpp, those tried here."""
 
 
@@ -76,7 +76,15 @@ class Model:
     @property
     def chat_template(self) -> str | None:
         """The Jinja source of the model's own chat template, if it has one."""
-        source = llama_cpp.llama_model_chat_template(self.handle, None)
+        return self._template(None)
+
+    @property
+    def tool_template(self) -> str | None:
+        """The one it has for conversations with tools, if that is another (Hermes 2 and 3, Command R)."""
+        return self._template(b"tool_use")
+
+    def _template(self, name: bytes | None) -> str | None:
+        source = llama_cpp.llama_model_chat_template(self.handle, name)
         return None if source is None else source.decode("utf-8")
 
     @property
@@ -88,7 +96,7 @@ class Model:
     @property
     def rolls_back(self) -> bool:
         """Whether its memory can forget the last few tokens: states of a moment ago are kept, or there are none."""
-        return not self.keeps_states or self.architecture in _KEEPS_PAST_STATES
+        return not self.keeps_states or self.architecture in KEEPS_PAST_STATES
 
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""

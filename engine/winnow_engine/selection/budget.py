@@ -18,6 +18,7 @@ from winnow_engine.errors import BudgetError
 # A unit of more than this share of the budget is oversized: whole, it would crowd out what else is asked for.
 _OVERSIZED_SHARE = 0.4
 _LEAST_CUT_TOKENS = 64
+_SMALL_TOKENS = 32
 # How many units that do not fit may be passed over in search of one that does.
 _PATIENCE = 12
 
@@ -66,6 +67,15 @@ def choose(source: Source, scores: NDArray[np.float32], budget: int, focus: Focu
         basket.add_focus(focus)
     basket.add_ranked(np.argsort(-scores, kind="stable").tolist())
     return sorted(basket.pieces.values(), key=lambda piece: piece.unit)
+
+
+def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+    """What each unit's tokens are worth: the logarithm of chance per token, up to a constant, float32 [U].
+
+    In this order a budget holds the most chance, but for what its last units leave free (Dantzig 1957, for the
+    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]; tiny units are no cheaper than small ones.
+    """
+    return np.asarray(log_odds - np.log(np.maximum(tokens, _SMALL_TOKENS)), np.float32)
 
 
 class _Basket:

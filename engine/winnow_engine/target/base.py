@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, ProgressSink
+from winnow_engine.target.tools import NO_TOOLS, CallSink, ToolCall, Tools
 
 Prompt = NDArray[np.int32]
 """A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""
@@ -17,16 +18,21 @@ Prompt = NDArray[np.int32]
 P = TypeVar("P", bound=Sized)
 
 TextSink = Callable[[str], None]
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["eos", "stop", "length", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation. `content` is plain text: special-token text in it stays text."""
+    """One turn of a conversation. `content` is plain text: special-token text in it stays text.
+
+    The assistant's may have `calls`; a tool's is the result of the one that `call_id` names.
+    """
 
     role: Role
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +110,21 @@ class TargetOf(Protocol[P]):
     def host(self) -> str | None:
         """Where prompts are sent to if they leave this machine; None if they do not."""
 
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """How fast it reads prompts, as seen or feared; None where nobody need wait long, as on servers."""
+
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
 
-    def chat_prompt(self, messages: Sequence[Message]) -> P:
-        """The conversation as the model expects it, up to where its answer starts.
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> P:
+        """The conversation as the model expects it, up to where its answer starts: `begun(tools)` is in it already.
 
-        Raises UnsupportedModelError if the model's chat template does not take these messages.
+        Raises UnsupportedModelError if the model's chat template does not take these messages, or tools.
         """
+
+    def begun(self, tools: Tools) -> str:
+        """The start of a call that a model which must call is given, "" where its server sees to that."""
 
     def generate(
         self,
@@ -120,11 +133,13 @@ class TargetOf(Protocol[P]):
         cancellation: Cancellation,
         on_text: TextSink,
         progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
     ) -> Generation:
         """Answer `prompt`, which is not empty, passing each new piece of text to `on_text`.
 
-        `on_text` and `progress` run on the target's own thread: they must be quick and must not call the
-        target. Cancelling ends the request within 200 ms with `finish="cancelled"` and the answer so far.
+        A server may read its model's calls and send them to `on_call`, for a prompt with tools; a local target's are
+        part of its text (`chat/calls.py`). The sinks run on the target's own thread: they must be quick and must not
+        call the target. Cancelling ends the request within 200 ms with `finish="cancelled"` and the answer so far.
         Raises BudgetError if prompt and answer exceed `context_limit`, TargetError if the model fails.
         """
 

@@ -23,7 +23,7 @@ _KV_TYPES = {
 _SEQUENCE = 0
 _ABORTED = 2
 
-_PAST_STATES = 8
+PAST_STATES = 8
 """Tokens that recurrent memory can forget again. Each costs as much memory as all states together."""
 _SPOILT = -1
 
@@ -62,7 +62,7 @@ class Context:
         params = context_params(self.n_ctx, options, branches)
         if self._states and branches > 1:
             params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
-            params.n_rs_seq = _PAST_STATES
+            params.n_rs_seq = PAST_STATES
         return params
 
     def _open_to_watcher(self) -> None:

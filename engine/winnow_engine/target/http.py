@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx
 
@@ -20,13 +21,17 @@ from winnow_engine.target.remote.chunks import DONE, read_chunk
 from winnow_engine.target.remote.client import Client, Patience
 from winnow_engine.target.remote.counting import Route, estimate, find_route
 from winnow_engine.target.remote.reply import Reply
+from winnow_engine.target.remote.request import request
 from winnow_engine.target.remote.served import UNKNOWN_CONTEXT, find_model
+from winnow_engine.target.tools import NO_TOOLS, CallSink, Tools
 
 T = TypeVar("T")
 
 _POLL_S = 0.02
 # What a chat template adds: at most this many tokens a conversation and a message, in the templates of 2026.
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
+# And for a call, and once for what tools are and how to call them: 20 and 110 with Qwen2.5, 350 with Qwen3-Coder.
+_CALL_TOKENS, _TOOLS_TOKENS = 32, 400
 # A server that does not stop by itself is stopped at so many characters for each token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64
 
@@ -36,6 +41,7 @@ class Conversation:
     """A prompt for a server, which applies the chat template itself; its length is counted or estimated."""
 
     messages: tuple[Message, ...]
+    tools: Tools
     tokens: int
 
     def __len__(self) -> int:
@@ -67,6 +73,11 @@ class HttpTarget:
         return target
 
     @property
+    def reading_tokens_per_s(self) -> float | None:
+        """Unknown: a server may have read a prompt before, or others' prompts first."""
+        return None
+
+    @property
     def counts(self) -> str:
         """How tokens are counted, in words."""
         return f"by {self._route.name} {self._route.path}" if self._route else "estimated from bytes"
@@ -81,10 +92,18 @@ class HttpTarget:
         except ValueError as error:
             raise TargetProtocolError(f"{self._address.host}: {error}") from error
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Conversation:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Conversation:
         """The conversation, for the server's own chat template."""
-        tokens = self.count("\n".join(message.content for message in messages))
-        return Conversation(tuple(messages), _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + tokens)
+        texts = [message.content for message in messages]
+        calls = [call for message in messages for call in message.calls]
+        functions = [json.dumps(one) for one in tools.definitions]
+        said = self.count("\n".join([*texts, *(f"{call.name} {call.arguments}" for call in calls), *functions]))
+        template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + _CALL_TOKENS * len(calls)
+        return Conversation(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
+
+    def begun(self, tools: Tools) -> str:
+        """Nothing: whether a call comes is the server's to see to."""
+        return ""
 
     def generate(
         self,
@@ -93,9 +112,11 @@ class HttpTarget:
         cancellation: Cancellation,
         on_text: TextSink,
         progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
     ) -> Generation:
-        """Answer `prompt`, as `Target.generate` says; a finish by a stop string is reported as "eos".
+        """Answer `prompt`, as `Target.generate` says.
 
+        Most servers do not tell a stop string from the model's own end: with stop strings it is "stop" unless they do.
         Cancelling closes the connection. Failed attempts are repeated before the first token, never after.
         """
         need = len(prompt) + sampling.max_tokens
@@ -104,7 +125,8 @@ class HttpTarget:
                 f"the prompt's {len(prompt)} tokens and up to {sampling.max_tokens} of the answer exceed the context "
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
             )
-        reply = Reply(on_text, len(prompt), sampling.max_tokens * _MOST_CHARACTERS_A_TOKEN, progress)
+        most = sampling.max_tokens * _MOST_CHARACTERS_A_TOKEN
+        reply = Reply(on_text, len(prompt), most, progress, on_call)
         self._run(lambda client: _unless_cancelled(self._stream(client, prompt, sampling, reply), cancellation))
         return reply.generation()
 
@@ -120,20 +142,23 @@ class HttpTarget:
 
     async def _stream(self, client: Client, prompt: Conversation, sampling: Sampling, reply: Reply) -> None:
         loop, patience = asyncio.get_running_loop(), self._patience
-        url, document = f"{self._address.base}/chat/completions", _request(self.model, prompt, sampling)
+        url = f"{self._address.base}/chat/completions"
+        document = request(self.model, prompt.messages, prompt.tools, sampling)
         try:
             async with asyncio.timeout(patience.first_token_s) as limit, client.stream(url, document) as events:
                 async for data in events:
                     if data == DONE:
                         break
-                    chunk = read_chunk(data, self._address)
+                    chunk = read_chunk(data, self._address, sampling.stop, prompt.tools)
                     reply.add(chunk)
                     if chunk.finish or chunk.grew:
-                        wait = patience.after_last_s if reply.finish else patience.between_tokens_s
+                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(prompt.tools))
                         limit.reschedule(loop.time() + wait)
         except TimeoutError:
             if not reply.finish:
-                raise TargetTimeoutError(f"{self._address.host} sent {reply.late(patience)}") from None
+                raise TargetTimeoutError(
+                    f"{self._address.host} sent {reply.late(patience, bool(prompt.tools))}"
+                ) from None
         if not reply.finish:
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 
@@ -152,22 +177,6 @@ class HttpTarget:
     def _tls(self) -> ssl.SSLContext:
         """Verifies certificates; reading all authorities takes some 20 ms, so it is kept."""
         return httpx.create_ssl_context()
-
-
-def _request(model: str, prompt: Conversation, sampling: Sampling) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "model": model,
-        "messages": [asdict(message) for message in prompt.messages],
-        "max_tokens": sampling.max_tokens,
-        "temperature": sampling.temperature,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if sampling.temperature:
-        document |= {"top_p": sampling.top_p, "seed": sampling.seed}
-    if sampling.stop:
-        document["stop"] = list(sampling.stop)
-    return document
 
 
 async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -> None:

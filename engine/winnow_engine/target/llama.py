@@ -17,6 +17,8 @@ from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
 from winnow_engine.target.options import Place, TargetOptions
 from winnow_engine.target.parking import Parking
+from winnow_engine.target.reading_speed import SLOW_CPU_TOKENS_PER_S
+from winnow_engine.target.tools import NO_TOOLS, CallSink, Tools
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,10 +31,10 @@ class LlamaTarget:
 
     host: str | None = None
 
-    def __init__(self, owner: ThreadPoolExecutor, parking: Parking, place: Place) -> None:
+    def __init__(self, owner: ThreadPoolExecutor, parking: Parking, place: Place, *, on_gpu: bool) -> None:
         self._owner = owner
         self._parking = parking
-        self.place = place
+        self.place, self._on_gpu = place, on_gpu
         self.context_limit = parking.context_limit
         self.load_s = parking.load_s
         self._release = weakref.finalize(self, _release, owner, parking)
@@ -51,15 +53,29 @@ class LlamaTarget:
             owner.shutdown()
             raise
         on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
-        return cls(owner, parking, "cpu" if options.place == "resident" and not on_gpu else options.place)
+        place = "cpu" if options.place == "resident" and not on_gpu else options.place
+        return cls(owner, parking, place, on_gpu=on_gpu)
+
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """As it has read so far, on a CPU also in a process before; one that has not is taken for a slow one."""
+        speed = self._parking.speed
+        token_s = speed.seen if self._on_gpu else speed.token_s
+        if token_s is None:
+            return None if self._on_gpu else SLOW_CPU_TOKENS_PER_S
+        return 1 / token_s
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
         return self._submit(lambda: self._parking.session().count(text)).result()
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
-        """The conversation as the model's own chat template puts it, up to where the answer starts."""
-        return self._submit(lambda: self._parking.session().chat_prompt(messages)).result()
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Prompt:
+        """The conversation as the model's own chat template puts it, up to where the answer starts or goes on."""
+        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
+        return self._submit(lambda: self._parking.session().begun(tools)).result() if tools.required else ""
 
     def generate(
         self,
@@ -68,6 +84,7 @@ class LlamaTarget:
         cancellation: Cancellation,
         on_text: TextSink,
         progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
     ) -> Generation:
         """Answer `prompt`, as `Target.generate` says. A start shared with the last request is reused."""
         assert len(prompt) > 0
@@ -113,4 +130,4 @@ class LlamaTarget:
 
 def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:
     owner.shutdown()
-    parking.park()
+    parking.close()

@@ -35,5 +35,5 @@ def placed(options: TargetOptions, wanted: Wanted, name: str, drafter: Path) -> 
     """
     if is_url(name):
         return options
-    place = decide(measure(drafter, locate(name), options.kv_type)).target if wanted == "auto" else wanted
+    place = decide(measure(drafter, locate(name), options)).target if wanted == "auto" else wanted
     return replace(options, place=place)

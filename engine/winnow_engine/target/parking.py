@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
+from winnow_engine.target.saving import Saving
 from winnow_engine.target.session import Session
 
 
@@ -14,7 +16,8 @@ class Parking:
     def __init__(self, path: Path, options: TargetOptions) -> None:
         """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
         self._path, self._options = path, options
-        self._session: Session | None = Session(path, options)
+        self._saving, self.speed = Saving(), ReadingSpeed()
+        self._session: Session | None = Session(path, options, self._saving, self.speed)
         self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
         self.settle()
 
@@ -26,7 +29,7 @@ class Parking:
     def session(self) -> Session:
         """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
         if self._session is None:
-            self._session = Session(self._path, self._options)
+            self._session = Session(self._path, self._options, self._saving, self.speed)
         return self._session
 
     def settle(self) -> None:
@@ -35,7 +38,12 @@ class Parking:
             self.park()
 
     def park(self) -> None:
-        """Free the context and the model."""
+        """Free the context and the model; what was read may still be on its way to disk."""
         if self._session is not None:
             session, self._session = self._session, None
             session.close()
+
+    def close(self) -> None:
+        """Park for good: what is to be kept is on disk."""
+        self.park()
+        self._saving.finish()

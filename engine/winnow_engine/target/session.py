@@ -13,7 +13,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Message, Prompt, Sampling, TextSink
-from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.chat import CHATML, ChatTemplate, uses_tools
 from winnow_engine.target.context import Context
 from winnow_engine.target.decoding import Answer, decode
 from winnow_engine.target.drafts import open_draft
@@ -21,6 +21,9 @@ from winnow_engine.target.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.target.keeping import open_keeper
 from winnow_engine.target.kv import KvCache
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
+from winnow_engine.target.saving import Saving
+from winnow_engine.target.tools import Tools
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
@@ -31,29 +34,42 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context: everything that only the owner thread may touch."""
 
-    def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path`. Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
+    def __init__(self, path: Path, options: TargetOptions, saving: Saving, speed: ReadingSpeed) -> None:
+        """Load `path`; `saving` writes what is to be kept, `speed` learns.
+
+        Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+        """
         started = time.perf_counter()
-        self._options = options
+        self._options, self._name, self._speed = options, path.stem, speed
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
-        self._keeper = open_keeper(path, options, self._model)
+        self._keeper = open_keeper(path, options, self._model, saving, speed)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
     @cached_property
     def _template(self) -> ChatTemplate:
-        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts())
+        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
+
+    @cached_property
+    def _tool_template(self) -> ChatTemplate:
+        source = self._model.tool_template
+        return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
-    def chat_prompt(self, messages: Sequence[Message]) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
         """The conversation as token ids, up to where the answer starts."""
-        return self._template.tokenize(messages, self._vocabulary)
+        template = self._tool_template if tools or uses_tools(messages) else self._template
+        return template.tokenize(messages, self._vocabulary, tools)
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins; "" if it need not be one."""
+        return self._tool_template.begun(tools)
 
     def generate(
         self,
@@ -74,8 +90,7 @@ class Session:
         prefilled = prefill(cache, prompt, progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            if self._keeper:
-                self._keeper.timed(len(prompt) - reused, prefill_s)
+            self._speed.learn(len(prompt) - reused, prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft)
         first_at = answer.first_token_at

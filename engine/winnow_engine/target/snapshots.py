@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,13 +47,17 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A snapshot on disk, `shared` of whose `tokens` begin the prompt it was looked up for."""
+    """A snapshot of `size` bytes on disk, `shared` of whose `tokens` begin the prompt it was looked up for.
+
+    One that is not on disk yet is `unsaved`, and there are no bytes to read.
+    """
 
     path: Path
     tokens: Prompt
     shared: int
     token_s: float
     size: int
+    unsaved: Snapshot | None = None
 
 
 class Snapshots:
@@ -61,17 +65,19 @@ class Snapshots:
 
     def __init__(self, folder: Path, max_bytes: int, made_by: str) -> None:
         """`made_by` tells apart what cannot read each other's snapshots; it must suit a file name."""
-        self.max_bytes = max_bytes
-        self._folder, self._made_by = folder, made_by
+        self.max_bytes, self.made_by = max_bytes, made_by
+        self._folder = folder
         self._headers: dict[str, Found] = {}
         self._trim()
 
-    def find(self, prompt: Prompt, *, whole: bool, room: int | None = None) -> Found | None:
-        """The snapshot that shares most with the beginning of `prompt`.
+    def find(
+        self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[Found] = ()
+    ) -> Found | None:
+        """The snapshot that shares most with the beginning of `prompt`, on disk or among those `unsaved`.
 
         With `whole`, only one that is a beginning of it; with `room`, only one of at most so many tokens.
         """
-        fitting = (found for found in self._mine() if room is None or len(found.tokens) <= room)
+        fitting = (found for found in (*unsaved, *self._mine()) if room is None or len(found.tokens) <= room)
         shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
         usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
         return max(usable, key=lambda found: found.shared, default=None)
@@ -104,7 +110,7 @@ class Snapshots:
             with _temporary(self._folder) as path:
                 save_file({"tokens": snapshot.tokens, "state": snapshot.state}, path, metadata)
                 path.chmod(0o600)
-                path.replace(self._folder / self._name(snapshot.tokens))
+                path.replace(self._path(snapshot.tokens))
         except (OSError, SafetensorError) as error:
             raise SnapshotError(f"no snapshot can be kept in {self._folder}: {error}") from error
         for found in list(self._mine()):
@@ -112,9 +118,20 @@ class Snapshots:
                 delete(found.path)
         self._trim()
 
+    def newest_token_s(self) -> float | None:
+        """How long a token of the one used last took to read; None if there is none."""
+        used = {path: at for path, at, _ in _files(self._folder)}
+        newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
+        return newest.token_s if newest else None
+
+    def unsaved(self, snapshot: Snapshot) -> Found:
+        """A snapshot that is not on disk yet, as if it were found there."""
+        path, tokens = self._path(snapshot.tokens), snapshot.tokens
+        return Found(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
+
     def _mine(self) -> Iterator[Found]:
         """This model's snapshots, each sharing all of its tokens with itself."""
-        for path in self._folder.glob(f"{self._made_by}-*{_SUFFIX}"):
+        for path in self._folder.glob(f"{self.made_by}-*{_SUFFIX}"):
             header = self._headers.get(path.name) or self._header(path)
             if header is not None:
                 self._headers[path.name] = header
@@ -127,6 +144,8 @@ class Snapshots:
                 tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
             if path.name != self._name(tokens):
                 raise ValueError("its tokens are not those of its name")
+            if not 0 < token_s < float("inf"):
+                raise ValueError(f"no token takes {token_s} seconds to read")
             return Found(path, tokens, len(tokens), token_s, path.stat().st_size)
         except FileNotFoundError:  # another process has deleted it
             return None
@@ -143,11 +162,14 @@ class Snapshots:
             if total > self.max_bytes or (path.suffix != _SUFFIX and used < time.time() - _ABANDONED_S):
                 delete(path)
 
+    def _path(self, tokens: Prompt) -> Path:
+        return self._folder / self._name(tokens)
+
     def _name(self, tokens: NDArray[Any]) -> str:
-        return f"{self._made_by}-{hashlib.sha256(tokens.tobytes()).hexdigest()[:32]}{_SUFFIX}"
+        return f"{self.made_by}-{hashlib.sha256(tokens.tobytes()).hexdigest()[:32]}{_SUFFIX}"
 
     def _checksum(self, snapshot: Snapshot) -> str:
-        described = json.dumps([self._made_by, snapshot.token_s, snapshot.tokens.tolist()])
+        described = json.dumps([self.made_by, snapshot.token_s, snapshot.tokens.tolist()])
         digest = hashlib.sha256(described.encode())
         digest.update(snapshot.state.data)
         return digest.hexdigest()

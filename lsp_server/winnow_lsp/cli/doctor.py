@@ -119,7 +119,7 @@ def _build() -> Iterator[Finding]:
 def _residency() -> Iterator[Finding]:
     """Where the default models would live, once they are there."""
     try:
-        found = decide(measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions().kv_type))
+        found = decide(measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions()))
     except ModelError:
         return  # that they are missing is said already
     yield Finding(True, "residency", str(found))

@@ -25,7 +25,9 @@ def stats_json(stats: Stats) -> dict[str, Any]:
     rounded = {name: round(seconds, 3) for name, seconds in stats.stages.items()}
     ttft = None if stats.ttft_s is None else round(stats.ttft_s, 3)
     speed = round(stats.decode_tokens_per_s, 2)
-    return asdict(stats) | {"stages": rounded, "ttft_s": ttft, "decode_tokens_per_s": speed}
+    reading = None if stats.reading_tokens_per_s is None else round(stats.reading_tokens_per_s, 1)
+    rounded_too = {"ttft_s": ttft, "decode_tokens_per_s": speed, "reading_tokens_per_s": reading}
+    return asdict(stats) | {"stages": rounded} | rounded_too
 
 
 def place(item: Citation | Span) -> str:

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from winnow_engine.chat.complete import Completion
+from winnow_engine.chat.turn import Piece, PieceSink
 from winnow_engine.errors import WinnowError
-from winnow_engine.target.base import TextSink
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.replies import ApiError, Reply, api_error, failed, models
 from winnow_lsp.http.requests import ChatRequest, read_request
@@ -39,8 +39,8 @@ class Service(Protocol):
     def states(self) -> tuple[ModelState, ModelState]:
         """How the drafter and the target are."""
 
-    async def complete(self, request: ChatRequest, on_text: TextSink) -> Completion:
-        """Answer; `on_text` is called from any thread. Cancelling the calling task stops the work."""
+    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
+        """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
 
     async def close(self) -> None:
         """Free the models."""
@@ -114,7 +114,7 @@ async def _chat(guard: Guard, request: Request) -> Response:
     return StreamingResponse(_events(answer, first, reply, wanted.include_usage), media_type="text/event-stream")
 
 
-async def _events(answer: _Answering, first: str | None, reply: Reply, include_usage: bool) -> AsyncIterator[bytes]:
+async def _events(answer: _Answering, first: Piece | None, reply: Reply, include_usage: bool) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         piece = first
@@ -132,29 +132,29 @@ class _Answering:
     """One answer on its way, which ends when its client leaves."""
 
     def __init__(self, service: Service, wanted: ChatRequest, request: Request) -> None:
-        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[Piece | None]()
         self._work = asyncio.ensure_future(service.complete(wanted, self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(_gone(request))
         self._watch.add_done_callback(lambda _: self._work.cancel())
 
-    def _add(self, text: str) -> None:
-        self._loop.call_soon_threadsafe(self._pieces.put_nowait, text)
+    def _add(self, piece: Piece) -> None:
+        self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
 
     def _end(self, work: asyncio.Future[Completion]) -> None:
         if not work.cancelled():
             work.exception()  # seen, also where nobody is left to be told
         self._pieces.put_nowait(None)
 
-    async def first(self) -> str | None:
-        """The first text, None if there is none. Raises what ended the answer before it, ClientDisconnect."""
+    async def first(self) -> Piece | None:
+        """The first piece, None if there is none. Raises what ended the answer before it, ClientDisconnect."""
         piece = await self.piece()
         if piece is None:
             await self.completion()
         return piece
 
-    async def piece(self) -> str | None:
-        """More text; None when there will be no more."""
+    async def piece(self) -> Piece | None:
+        """One more; None when there will be no more."""
         return await self._pieces.get()
 
     async def completion(self) -> Completion:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion
+from winnow_engine.chat.turn import Piece
 from winnow_engine.errors import (
     BudgetError,
     ModelError,
@@ -57,7 +58,10 @@ class Reply:
 
     def whole(self, completion: Completion) -> dict[str, Any]:
         """The answer to a request that does not stream."""
-        message = {"role": "assistant", "content": completion.generation.text, "refusal": None}
+        message: dict[str, Any] = {"role": "assistant", "content": completion.generation.text, "refusal": None}
+        if completion.calls:
+            calls = [_call(call.id, call.name, call.arguments) for call in completion.calls]
+            message |= {"content": message["content"] or None, "tool_calls": calls}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(completion)}
         return self._document("chat.completion", [choice]) | {"usage": usage(completion)}
 
@@ -65,9 +69,13 @@ class Reply:
         """The event that begins a stream."""
         return self._event({"role": "assistant", "content": ""}, None)
 
-    def piece(self, text: str) -> bytes:
-        """The event for more text."""
-        return self._event({"content": text}, None)
+    def piece(self, piece: Piece) -> bytes:
+        """The event for more text, or for more of a call."""
+        if isinstance(piece, str):
+            return self._event({"content": piece}, None)
+        more = {"function": {"arguments": piece.arguments}}
+        call = _call(piece.id, piece.name, piece.arguments) if piece.id else more
+        return self._event({"tool_calls": [{"index": piece.index, **call}]}, None)
 
     def last(self, completion: Completion, include_usage: bool) -> bytes:
         """The events that end a stream."""
@@ -76,7 +84,7 @@ class Reply:
             end += _sse(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
         return end + DONE
 
-    def _event(self, delta: dict[str, str], finish: str | None) -> bytes:
+    def _event(self, delta: dict[str, Any], finish: str | None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return _sse(self._document("chat.completion.chunk", [choice]))
 
@@ -107,8 +115,13 @@ def models(name: str, context: int | None) -> dict[str, Any]:
     return {"object": "list", "data": [{key: value for key, value in entry.items() if value is not None}]}
 
 
+def _call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def _finish(completion: Completion) -> str:
-    return _FINISHES[completion.generation.finish]
+    finish = _FINISHES[completion.generation.finish]
+    return "tool_calls" if completion.calls and finish == "stop" else finish
 
 
 def _sse(document: dict[str, Any]) -> bytes:

@@ -10,9 +10,9 @@ from pathlib import Path
 import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete
+from winnow_engine.chat.turn import PieceSink
 from winnow_engine.core import Cancellation
 from winnow_engine.index.store import Store
-from winnow_engine.target.base import TextSink
 from winnow_engine.target.remote.address import is_url, parse
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
@@ -42,15 +42,14 @@ class EngineService:
         """How the drafter and the target are."""
         return self._engine.drafter, self._engine.target
 
-    async def complete(self, request: ChatRequest, on_text: TextSink) -> Completion:
+    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
         """Answer when all requests before have been; cancelling the task stops the work."""
 
         def prepare() -> Work[Completion]:
             assistant = self._engine.assistant()
 
             def work(cancellation: Cancellation) -> Completion:
-                sampling, limited = request.sampling, request.limited
-                return complete(assistant, request.messages, self._budget, sampling, limited, on_text, cancellation)
+                return complete(assistant, request.asked, self._budget, on_piece, cancellation)
 
             return work
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import WinnowError
@@ -25,7 +25,7 @@ class Indexer:
     def __init__(self, server: WinnowServer) -> None:
         self._server = server
         self.stale: set[str] = set()
-        self.running = 0  # one works, more wait for their turn
+        self.runs: list[asyncio.Task[Any]] = []  # one works, more wait for their turn
         self.error: str | None = None
         self.progress = {"done": 0, "total": 0, "tokens": 0, "totalTokens": 0, "staleFiles": 0}
         self._task: asyncio.Task[None] | None = None
@@ -52,10 +52,15 @@ class Indexer:
         self._server.status.changed()
 
     @property
+    def running(self) -> bool:
+        """Whether the index is being brought up to date, or waits for its turn."""
+        return bool(self.runs)
+
+    @property
     def working(self) -> bool:
         """Whether it indexes or is about to. After changes it waits for a quiet moment first."""
         about_to = self._task is not None and not self._task.done() and not self.stale
-        return self.running > 0 or about_to
+        return self.running or about_to
 
     def fresh(self, seen: frozenset[str]) -> None:
         """A question has just indexed the workspace, with these changes in it."""
@@ -80,7 +85,10 @@ class Indexer:
             shown.report(progress)
             self._server.loop.call_soon_threadsafe(self._reported, progress)
 
-        self.running, self.error = self.running + 1, None
+        task = asyncio.current_task()
+        assert task is not None
+        self.runs.append(task)
+        self.error = None
         try:
             workspace = await engine.queue.background(prepare)
             self.progress.update(done=len(workspace.files), total=len(workspace.files))
@@ -89,11 +97,11 @@ class Indexer:
             self.error = str(error)
             raise
         finally:
-            self.running -= 1
+            self.runs.remove(task)
             self._server.status.changed()
 
     async def stop(self) -> None:
-        """End the work; returns when it has ended."""
+        """End the work that nobody asked for; returns when it has ended."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))

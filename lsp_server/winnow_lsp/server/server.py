@@ -47,6 +47,7 @@ class WinnowServer(LanguageServer):
         self.cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
         self.questions: list[asyncio.Task[Any]] = []
         self.superseded: set[asyncio.Task[Any]] = set()
+        self.in_order = asyncio.Lock()  # for what a question waits for before it stands in the queue
         self.status = Status(self)
         self.indexer = Indexer(self)
         self.pages = Pages(self)
@@ -65,15 +66,15 @@ class WinnowServer(LanguageServer):
         return self._engine
 
     async def use(self, settings: Settings) -> None:
-        """Take new settings; other models replace the ones before, once these have answered what was asked."""
+        """Take new settings; other models replace the ones before, once these have done what was asked."""
         before, self.settings = self._engine, settings
         if before is None or before.models == settings.models:
             return
         self._engine = None
         try:
             await self.indexer.stop()
-            if self.questions:
-                await asyncio.wait(self.questions)
+            if asked := [*self.questions, *self.indexer.runs]:
+                await asyncio.wait(asked)
         finally:
             await self._release(before)
 

@@ -182,6 +182,22 @@
   (set-buffer-modified-p nil)
   (revert-buffer t t t))
 
+(defun e2e-restarted ()
+  "Follow up on the answer in *winnow*, whose server has gone."
+  (let ((turns (buffer-local-value 'winnow--turns (get-buffer "*winnow*")))
+        brought)
+    (cl-letf* ((send (symbol-function 'jsonrpc-async-request))
+               ((symbol-function 'jsonrpc-async-request)
+                (lambda (&rest arguments)
+                  (when (eq (cadr arguments) :winnow/ask) (setq brought (plist-get (caddr arguments) :earlier)))
+                  (apply send arguments))))
+      (e2e-check "a-new-server-goes-on-with-the-conversation"
+                 (plist-get (e2e-asking (winnow-follow-up "And how would you mend it?")) :answer) e2e-outcome))
+    (e2e-check "it-is-brought-the-turns-before"
+               (and (= 1 (length turns)) (equal brought (vconcat turns))
+                    (e2e-shown-p (plist-get (car turns) :answer)))
+               (list brought turns))))
+
 (defun e2e-mode-line (server)
   (e2e-check "mode-line-shows-the-status"
              (string-search (plist-get (winnow--status server) :message) (or (winnow--mode-line) ""))
@@ -225,6 +241,8 @@
     (e2e-unsaved "beside-unsaved-edit-counts" (winnow--find))
     (eglot-shutdown (winnow--find))
     (e2e-check "beside-shuts-down-alone" (and (jsonrpc-running-p other) (null (winnow--find))))
+    (e2e-restarted)
+    (eglot-shutdown (winnow--find))
     (eglot-shutdown other)))
 
 ;;; e2e.el ends here

@@ -24,7 +24,8 @@ local function location(path, first, character, last)
 end
 
 local function result(answer, citations)
-  return { answer = answer, finish = "stop", citations = citations or {}, notices = {}, spans = {}, stats = {} }
+  local question = server.last().params.question
+  return { question = question, answer = answer, finish = "stop", citations = citations or {}, notices = {}, spans = {}, stats = {} }
 end
 
 local function stage_is(message, bufnr)
@@ -262,6 +263,10 @@ local function spans()
 end
 
 local function dying()
+  vim.cmd("WinnowNew who is there?")
+  check("a conversation begins without earlier turns", server.last().params.earlier == nil, server.last().params)
+  server.last().answer(result("It is me."))
+  shown("It is me.")
   vim.cmd("WinnowAsk are you there?")
   server.last().delta(0, "I am")
   shown("I am")
@@ -273,9 +278,18 @@ local function dying()
   attach()
   vim.cmd.wincmd("p")
   vim.cmd("WinnowAsk again?")
-  check("a follow-up to a new server says what is lost", shown("> The server was started anew"), text())
+  local turns = { { question = "who is there?", answer = "It is me." } }
+  local brought = server.last().params.earlier
+  check("a follow-up brings a new server the turns that were answered", vim.deep_equal(brought, turns), brought)
   server.last().answer(result("Here I am."))
-  check("a new server answers", shown("Here I am."), text())
+  check("a new server answers", shown("Here I am.") and shown("It is me."), text())
+  server.die(0, 9)
+  vim.cmd.wincmd("p")
+  vim.cmd.edit()
+  attach()
+  vim.cmd("WinnowAsk from elsewhere?")
+  brought = server.last().params.earlier
+  check("the conversation goes on from the code too", #brought == 2 and brought[2].answer == "Here I am.", brought)
 end
 
 harness.run(function()

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.chat.complete import DEFAULT_ANSWER, complete
+from winnow_engine.chat.complete import DEFAULT_ANSWER, Asked, complete
 from winnow_engine.chat.compress import question_of
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError
 from winnow_engine.target.base import Generation, Message, Sampling
+from winnow_engine.target.tools import NO_TOOLS, Tools
 
 
 class WordTarget:
@@ -25,7 +26,7 @@ class WordTarget:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def chat_prompt(self, messages: Sequence[Message]) -> "Words":
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> "Words":
         return Words(messages)
 
     def generate(self, prompt: "Words", sampling: Sampling, *_: Any) -> Generation:
@@ -47,8 +48,8 @@ def ready(value: Any) -> Any:
 
 def run(target: WordTarget, messages: Sequence[Message], budget: int = 50, limit: int | None = None) -> Any:
     assistant: Any = SimpleNamespace(target=ready(target), keys=SimpleNamespace(wait_for=None))
-    sampling = Sampling(max_tokens=limit or 7)
-    return complete(assistant, messages, budget, sampling, limit is not None, lambda _: None, Cancellation())
+    asked = Asked(messages, Sampling(max_tokens=limit or 7), limit is not None)
+    return complete(assistant, asked, budget, lambda _: None, Cancellation())
 
 
 def test_a_short_conversation_passes_unchanged_and_needs_no_drafter() -> None:
@@ -65,7 +66,7 @@ def test_the_last_question_is_never_cut_however_long() -> None:
 
 
 def test_what_may_not_be_cut_and_does_not_fit_is_refused() -> None:
-    with pytest.raises(BudgetError, match="have 150 tokens, which do not fit the target's context of 100"):
+    with pytest.raises(BudgetError, match="has 150 tokens, which do not fit the target's context of 100"):
         run(WordTarget(100), [Message("system", "word " * 50), Message("user", "hello " * 100)], limit=10)
 
 

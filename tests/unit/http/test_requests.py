@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.target.base import Message
+from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
 from winnow_lsp.http.replies import ApiError
 from winnow_lsp.http.requests import read_request
 
@@ -19,15 +20,25 @@ def read(**fields: Any):
 
 def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
     plain = read()
-    assert plain.messages == (Message("user", "Hello?"),)
-    assert (plain.limited, plain.stream, plain.include_usage, plain.sampling.temperature) == (False, False, False, 0)
+    assert plain.asked.messages == (Message("user", "Hello?"),)
+    assert (plain.asked.limited, plain.stream, plain.include_usage, plain.asked.sampling.temperature) == (
+        False,
+        False,
+        False,
+        0,
+    )
     full = read(
         model="m", max_completion_tokens=9, temperature=1, top_p=0.5, seed=3, stop="END", stream=True,
         stream_options={"include_usage": True}, n=1, tools=[], frequency_penalty=0, user="me", logit_bias=None,
     )  # fmt: skip
-    assert (full.limited, full.stream, full.include_usage) == (True, True, True)
-    assert full.sampling.max_tokens == 9
-    assert (full.sampling.temperature, full.sampling.top_p, full.sampling.seed, full.sampling.stop) == (
+    assert (full.asked.limited, full.stream, full.include_usage) == (True, True, True)
+    assert full.asked.sampling.max_tokens == 9
+    assert (
+        full.asked.sampling.temperature,
+        full.asked.sampling.top_p,
+        full.asked.sampling.seed,
+        full.asked.sampling.stop,
+    ) == (
         1,
         0.5,
         3,
@@ -38,18 +49,74 @@ def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
 def test_roles_and_parts_of_text() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     found = read(messages=[{"role": "developer", "content": "be"}, {"role": "user", "content": parts, "name": None}])
-    assert found.messages == (Message("system", "be"), Message("user", "a\nb"))
+    assert found.asked.messages == (Message("system", "be"), Message("user", "a\nb"))
 
 
 def test_seeds_differ_where_none_is_given() -> None:
-    assert len({read(temperature=1).sampling.seed for _ in range(9)}) > 1
+    assert len({read(temperature=1).asked.sampling.seed for _ in range(9)}) > 1
 
 
 TOOL = {"type": "function", "function": {"name": "f"}}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL], "refusal": None, "audio": None}
+RESULT = {"role": "tool", "tool_call_id": "1", "content": "a", "name": "f"}
+
+
+def test_tools_calls_and_results_are_read() -> None:
+    described = {**TOOL, "function": {"name": "f", "description": "F.", "parameters": {"type": "object"}}}
+    asked = read(tools=[described], messages=[*HELLO, CALLED, RESULT], parallel_tool_calls=False).asked
+    assert asked.tools == Tools((described,), parallel=False)
+    assert asked.messages[1:] == (
+        Message("assistant", "", (ToolCall("1", "f", '{"a": 1}'),)),
+        Message("tool", "a", call_id="1"),
+    )
+    bare = {**CALL, "function": {"name": "f", "arguments": ""}}
+    assert read(messages=[*HELLO, {**CALLED, "tool_calls": [bare]}]).asked.messages[1].calls[0].arguments == "{}"
+
+
+@pytest.mark.parametrize(
+    ("choice", "tools"),
+    [
+        ("auto", Tools((TOOL,))),
+        (None, Tools((TOOL,))),
+        ("none", NO_TOOLS),
+        ("required", Tools((TOOL,), required=True)),
+        (TOOL, Tools((TOOL,), required=True, only="f")),
+    ],
+)
+def test_the_choice_of_a_tool(choice: Any, tools: Tools) -> None:
+    assert read(tools=[TOOL], tool_choice=choice).asked.tools == tools
+
+
 REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"n": 2}, "n", 400),
-    ({"tools": [TOOL]}, "tools", 400),
     ({"tool_choice": "required"}, "tool_choice", 400),
+    ({"tool_choice": TOOL}, "tool_choice", 400),
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice", 400),
+    ({"tools": [TOOL], "tool_choice": "sometimes"}, "tool_choice", 400),
+    ({"tools": {}}, "tools", 400),
+    ({"tools": ["f"]}, "tools[0]", 400),
+    ({"tools": [TOOL, {"type": "web_search"}]}, "tools[1]", 400),
+    ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name", 400),
+    ({"tools": [{"type": "function", "function": {"name": "<|im_end|>"}}]}, "tools[0].function.name", 400),
+    (
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]},
+        "tools[0].function.parameters",
+        400,
+    ),
+    ({"functions": [TOOL["function"]]}, "functions", 400),
+    ({"parallel_tool_calls": "no"}, "parallel_tool_calls", 400),
+    ({"messages": [*HELLO, {**CALLED, "tool_calls": [{**CALL, "id": ""}]}]}, "messages[1].tool_calls[0].id", 400),
+    ({"messages": [*HELLO, {**CALLED, "tool_calls": CALL}]}, "messages[1].tool_calls", 400),
+    (
+        {"messages": [*HELLO, {**CALLED, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": "{"}}]}]},
+        "messages[1].tool_calls[0].function.arguments",
+        400,
+    ),
+    ({"messages": [*HELLO, CALLED, {**RESULT, "tool_call_id": "2"}]}, "messages[2].tool_call_id", 400),
+    ({"messages": [*HELLO, RESULT, CALLED]}, "messages[1].tool_call_id", 400),
+    ({"messages": [*HELLO, CALLED, {**RESULT, "content": None}]}, "messages[2].content", 400),
+    ({"messages": [{**HELLO[0], "tool_calls": [CALL]}]}, "messages[0].tool_calls", 400),
     ({"response_format": {"type": "json_object"}}, "response_format", 400),
     ({"logprobs": True}, "logprobs", 400),
     ({"presence_penalty": 0.5}, "presence_penalty", 400),
@@ -62,11 +129,11 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"messages": [{"role": "assistant", "content": "a"}]}, "messages", 400),
     ({"messages": [{"role": "user", "content": "  "}]}, "messages", 400),
     ({"messages": ["Hello"]}, "messages[0]", 400),
-    ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0].role", 400),
+    ({"messages": [*HELLO, {"role": "tool", "content": "a"}]}, "messages[1].tool_call_id", 400),
     ({"messages": [{"role": ["user"], "content": "a"}]}, "messages[0].role", 400),
     ({"messages": [{"role": "user", "content": None}]}, "messages[0].content", 400),
     ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", 400),
-    ({"messages": [*HELLO, {"role": "assistant", "content": "", "tool_calls": [1]}]}, "messages[1].tool_calls", 400),
+    ({"messages": [*HELLO, {"role": "assistant", "content": "", "tool_calls": [1]}]}, "messages[1].tool_calls[0]", 400),
     ({"max_tokens": 0}, "max_tokens", 400),
     ({"max_tokens": 1.5}, "max_tokens", 400),
     ({"max_tokens": True}, "max_tokens", 400),
@@ -103,7 +170,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 FIELDS = st.sampled_from(
-    ["messages", "n", "stop", "seed", "stream", "tools", "model", "top_p", "max_tokens", "role", "x"]
+    ["messages", "n", "stop", "seed", "stream", "tools", "tool_choice", "model", "top_p", "max_tokens", "role", "x"]
 )
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.errors import BudgetError
-from winnow_engine.selection.budget import Focus, Piece, choose
+from winnow_engine.selection.budget import Focus, Piece, choose, density
 
 
 class Lines:
@@ -45,6 +45,17 @@ def test_oversized_unit_is_cut_to_its_share() -> None:
     kept = choose(Lines([5000, 100, 100]), scores(9, 1, 2), 1000)
     assert kept[0] == Piece(0, 1, 400, 400)
     assert {piece.unit for piece in kept} == {0, 1, 2}
+
+
+def test_by_density_a_budget_holds_more_of_the_chance() -> None:
+    source, chances = Lines([380, *[100] * 10]), scores(40, *[20] * 10)
+    by_chance = choose(source, np.log(chances), 1000)
+    by_density = choose(source, density(np.log(chances), source.tokens), 1000)
+    assert [sum(chances[piece.unit] for piece in kept) for kept in (by_chance, by_density)] == [160, 200]
+
+
+def test_tiny_units_are_no_cheaper_than_small_ones() -> None:
+    assert density(scores(1, 1), np.array([2, 32], np.int32)).tolist() == pytest.approx([1 - np.log(32)] * 2)
 
 
 def test_focus_comes_first_with_its_companions() -> None:

@@ -1,6 +1,6 @@
 """GGUF files of a few hundred kilobytes with random weights: real llama.cpp, instant answers, no meaning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import gguf
@@ -60,8 +60,14 @@ def weights(name: str, shape: tuple[int, ...], random: np.random.Generator) -> n
 
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("models") / "tiny-llama.gguf"
+    return write_llama(tmp_path_factory.mktemp("models") / "tiny-llama.gguf")
+
+
+def write_llama(path: Path, templates: Sequence[Mapping[str, str]] = ()) -> Path:
+    """The smallest model there is, with chat templates by name."""
     writer = start(path, "llama")
+    if templates:
+        writer.add_chat_template(templates)
     writer.add_head_count(HEADS)
     writer.add_feed_forward_length(2 * WIDTH)
     writer.add_rope_dimension_count(WIDTH // HEADS)

@@ -80,3 +80,8 @@ def test_a_template_that_fails_is_an_error_that_names_it(source: str) -> None:
 def test_templates_have_the_helpers_of_hugging_face() -> None:
     source = "{{ bos_token }}|{{ {'a': '<é>'} | tojson }}|{{ strftime_now('%Y') | length }}|{{ tools is none }}"
     assert template(source, bos_token="<s>").render(TURNS) == '<s>|{"a": "<é>"}|4|True'
+    options = "ensure_ascii=True, separators=(',', ':'), sort_keys=True"
+    once = f"{{{{ {{'b': 1, 'a': 'é'}} | tojson({options}) }}}}"
+    assert (
+        template(f"{{% for m in messages %}}{once}{{% break %}}{{% endfor %}}").render(TURNS) == '{"a":"\\u00e9","b":1}'
+    )

@@ -16,6 +16,7 @@ from winnow_engine.target import keeping, session
 from winnow_engine.target.base import Generation, Prompt, Sampling
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
 from winnow_engine.target.snapshots import default_folder, used_bytes
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
@@ -32,7 +33,7 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_second_each(monkeypatch: pytest.MonkeyPatch, token_s: float = 1.0) -> None:
-    monkeypatch.setattr(keeping.Keeper, "timed", lambda self, tokens, seconds: setattr(self, "_token_s", token_s))
+    monkeypatch.setattr(ReadingSpeed, "learn", lambda self, tokens, seconds: setattr(self, "seen", token_s))
 
 
 @pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])

@@ -7,10 +7,16 @@ import pytest
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.base import Generation, Sampling
 from winnow_engine.target.options import TargetOptions
+from winnow_engine.target.reading_speed import ReadingSpeed
+from winnow_engine.target.saving import Saving
 from winnow_engine.target.session import Session
 
 PROMPT = np.tile(np.arange(40, 240, dtype=np.int32), 2)
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
+
+
+def opened(model: Path) -> Session:
+    return Session(model, OPTIONS, Saving(), ReadingSpeed())
 
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:
@@ -47,7 +53,7 @@ def test_cancelling_in_prefill_keeps_only_what_is_right(
     name: str, flag: type[AbortFlag], kept: int, request: pytest.FixtureRequest
 ) -> None:
     model: Path = request.getfixturevalue(name)
-    with closing(Session(model, OPTIONS)) as fresh, closing(Session(model, OPTIONS)) as session:
+    with closing(opened(model)) as fresh, closing(opened(model)) as session:
         cancelled = ask(session, flag(), abort_after=64)
         assert (cancelled.finish, cancelled.decode_tokens, cancelled.first_token_s) == ("cancelled", 0, None)
         again = ask(session, AbortFlag())
@@ -58,6 +64,6 @@ def test_cancelling_in_prefill_keeps_only_what_is_right(
 def test_a_request_cancelled_before_it_starts_evaluates_nothing(tiny_llama: Path) -> None:
     abort = AbortFlag()
     abort.set()
-    with closing(Session(tiny_llama, OPTIONS)) as session:
+    with closing(opened(tiny_llama)) as session:
         assert ask(session, abort).finish == "cancelled"
         assert ask(session, AbortFlag()).reused_tokens == 0

@@ -1,5 +1,8 @@
 """Plain decoding against each draft, in turns on one context, with the check that nothing is lost.
 
+To go back to past states, recurrent memory has to keep some in every pass. Plain decoding does not pay for that in the
+product (`--draft off`), so here it has a context of its own, without them: what they cost is in the drafts' figures.
+
 Where a drafted answer first differs from the plain one, the gap between the two tokens' logits, evaluated plainly, says
 whether that is a near tie which the size of a batch turned, or a mistake.
 """
@@ -12,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation
 from winnow_engine.llama.model import Model
@@ -84,6 +88,8 @@ class DecodeBench:
         self._template = ChatTemplate(model.chat_template or CHATML, self._vocabulary.special_texts())
         n_ctx = min(_N_CTX, model.context_limit)
         self._cache = KvCache(Context(model, n_ctx, options, MOST_NODES))
+        self._plain = KvCache(Context(model, n_ctx, options)) if model.keeps_states else self._cache
+        self._checkpoint = np.empty(0, np.int32), np.empty(0, np.uint8)
 
     def answers(
         self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
@@ -93,54 +99,79 @@ class DecodeBench:
         plain: list[int] = []
         for name, draft in self._drafts.items():
             cancellation.check()
-            answer, seconds, worked = self._answer(prompt, draft, sampling)
+            answer, seconds, worked = self._answer(self._cache_of(name), prompt, draft, sampling)
             plain = plain or answer.tokens
             gap = self._gap(prompt, plain, answer.tokens)
             counts = answer.rounds, answer.drafted, answer.accepted
             yield Timed(load, name, len(answer.tokens), seconds, worked, *counts, gap)
 
     def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
-        """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns."""
+        """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns.
+
+        Sizes beyond what the target can forget again are left out.
+        """
         random = np.random.default_rng(0)
         tokens = random.integers(0, self._vocabulary.size, prompt_tokens + max(_PASSES)).astype(np.int32)
-        self._read(tokens[:prompt_tokens])
-        seconds: dict[int, list[float]] = {size: [] for size in _PASSES}
-        for size in _PASSES * repeats:
-            root, *drafted = tokens[prompt_tokens : prompt_tokens + size].tolist()
-            tree = chain(drafted, [1.0] * len(drafted)) if drafted else NOTHING
-            started = time.perf_counter()
-            self._cache.verify(root, tree)
-            seconds[size].append(time.perf_counter() - started)
-            self._cache.keep(tree, [])
-            self._cache.rewind(prompt_tokens)
+        sizes = [size for size in _PASSES if size <= 1 + self._cache.context.branches]
+        seconds: dict[int, list[float]] = {size: [] for size in sizes}
+        for size in sizes * repeats:
+            cache = self._plain if size == 1 else self._cache
+            seconds[size].append(self._pass(cache, tokens[:prompt_tokens], tokens[prompt_tokens:][:size]))
         return {size: statistics.median(found) for size, found in seconds.items()}
 
+    def _pass(self, cache: KvCache, prompt: Prompt, tokens: NDArray[np.int32]) -> float:
+        """Seconds of one pass over `tokens` behind `prompt`, none of which is kept."""
+        self._read(cache, prompt)
+        root, *drafted = tokens.tolist()
+        tree = chain(drafted, [1.0] * len(drafted)) if drafted else NOTHING
+        started = time.perf_counter()
+        cache.verify(root, tree)
+        seconds = time.perf_counter() - started
+        cache.keep(tree, [])
+        return seconds
+
     def close(self) -> None:
-        """Free the context and the model."""
-        self._cache.context.close()
+        """Free the contexts and the model."""
+        for cache in {self._cache, self._plain}:
+            cache.context.close()
         self._model.close()
 
-    def _answer(self, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
+    def _cache_of(self, draft: str) -> KvCache:
+        return self._plain if draft == PLAIN else self._cache
+
+    def _answer(self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
         """The answer, and its seconds by the clock and of the processors."""
-        self._read(prompt)
+        self._read(cache, prompt)
         answer = Answer(lambda _: None)
         draft.begin(prompt, AbortFlag())
         worked, started = time.process_time(), time.perf_counter()
-        decode(answer, self._cache, self._vocabulary, sampling, draft)
+        decode(answer, cache, self._vocabulary, sampling, draft)
         return answer, time.perf_counter() - started, time.process_time() - worked
 
-    def _read(self, prompt: Prompt) -> None:
-        self._cache.reuse(prompt)
-        prefill(self._cache, prompt, None)
+    def _read(self, cache: KvCache, prompt: Prompt) -> None:
+        """Have `cache` hold `prompt`, with the logits behind it."""
+        if self._model.keeps_states:
+            self._bring_back(cache, prompt[:-1])
+        cache.reuse(prompt)
+        prefill(cache, prompt, None)
+
+    def _bring_back(self, cache: KvCache, start: Prompt) -> None:
+        """Have recurrent memory, which cannot forget an answer, hold `start`: read once, copied from then on."""
+        if np.array_equal(start, self._checkpoint[0]):
+            cache.restore(*self._checkpoint)
+            return
+        cache.rewind(0)
+        prefill(cache, start, None)
+        self._checkpoint = start, cache.context.state()
 
     def _gap(self, prompt: Prompt, plain: list[int], drafted: list[int]) -> float | None:
         at = common_prefix(np.array(plain), np.array(drafted))
         if at == len(plain) == len(drafted):
             return None
-        self._read(prompt)
+        self._read(self._plain, prompt)
         for token in plain[:at]:
-            self._cache.extend(np.array([token], np.int32), want_logits=True)
-        logits = self._cache.context.logits()
+            self._plain.extend(np.array([token], np.int32), want_logits=True)
+        logits = self._plain.context.logits()
         return float(abs(logits[plain[at]] - logits[drafted[at]]))
 
 

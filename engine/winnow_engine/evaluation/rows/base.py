@@ -71,8 +71,11 @@ class Row(Protocol):
         """Prepare a workspace for questions. WinnowError if this row cannot run here; its message is shown."""
 
 
-def by_units(subject: Subject, question: Question, scores: Scores) -> Ranking:
-    """The ranking of whole units that Winnow's own selection makes of scores, the cursor's units first."""
+def by_units(subject: Subject, question: Question, scores: Scores, worth: Scores | None = None) -> Ranking:
+    """The ranking of whole units that Winnow's own selection makes of scores, the cursor's units first.
+
+    With `worth`, float32 [U], units are kept in its order.
+    """
     source = WorkspaceSource(subject.workspace, subject.unit_tokens, subject.count)
     focus = source.focus(question.cursor) if question.cursor else None
-    return Ranking(scores, lambda budget: choose(source, scores, budget, focus))
+    return Ranking(scores, lambda budget: choose(source, scores if worth is None else worth, budget, focus))

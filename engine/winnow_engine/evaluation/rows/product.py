@@ -16,6 +16,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.evaluation.rows.base import Ranker, Ranking, Subject, by_units
 from winnow_engine.keys import KeyCache
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.selection.budget import density
 from winnow_engine.selection.evidence import zscore
 
 # The best single head of the default drafter, found on packages that are in no split.
@@ -72,6 +73,6 @@ class Winnow:
             scores = np.full(len(units), -np.inf, np.float32)
             for span in assistant.select(subject.sources, question, Budget(keep_ratio=1.0)).spans:
                 scores[units[span.path, span.start_line]] = span.score
-            return by_units(subject, question, scores)
+            return by_units(subject, question, scores, density(scores, subject.unit_tokens))
 
         return rank

@@ -45,6 +45,10 @@ class Patience:
     retries: tuple[float, ...] = (0.25, 1.0)
     retry_after_s: float = 10.0
 
+    def next_s(self, tools: bool) -> float:
+        """Seconds to wait for more of an answer; with tools a server may hold a call back until it is whole."""
+        return self.first_token_s if tools else self.between_tokens_s
+
 
 class Client:
     """Connections to one server. One event loop, within `async with`."""

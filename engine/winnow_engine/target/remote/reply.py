@@ -10,6 +10,7 @@ from winnow_engine.errors import TargetProtocolError
 from winnow_engine.target.base import Finish, Generation, TextSink
 from winnow_engine.target.remote.chunks import Chunk, Usage
 from winnow_engine.target.remote.client import Patience
+from winnow_engine.target.tools import CallDelta, CallSink
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class Reply:
     prompt_tokens: int
     most_characters: int
     progress: ProgressSink | None
+    on_call: CallSink | None = None
     finish: Finish | None = None
     started: float = field(default_factory=time.perf_counter)
     _first_at: float | None = None
@@ -37,14 +39,16 @@ class Reply:
             self._shown.append(chunk.text)
             self._characters += len(chunk.text)
             self.on_text(chunk.text)
+        for call in chunk.calls:
+            self._call(call)
         if self._characters > self.most_characters:
             raise TargetProtocolError("the target's server does not stop where it was asked to")
 
-    def late(self, patience: Patience) -> str:
+    def late(self, patience: Patience, tools: bool) -> str:
         """Which deadline was missed, in words."""
         if self._first_at is None:
             return f"no token within {patience.first_token_s:g} s"
-        return f"no further token within {patience.between_tokens_s:g} s"
+        return f"no further token within {patience.next_s(tools):g} s"
 
     def broken_off(self, context_limit: int) -> str:
         """What an end without a finish means, in words."""
@@ -70,6 +74,11 @@ class Reply:
             decode_tokens=usage.answer,
             decode_s=0.0 if first is None else now - first,
         )
+
+    def _call(self, call: CallDelta) -> None:
+        self._characters += len(call.name) + len(call.arguments)
+        if self.on_call is not None:
+            self.on_call(call)
 
     def _grow(self) -> None:
         self._grown += 1

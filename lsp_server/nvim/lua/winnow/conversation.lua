@@ -21,7 +21,7 @@ function M.continue(question, place)
     return vim.notify(message, vim.log.levels.WARN)
   end
   local idle = vim.iter(View.visible()):find(function(view)
-    return view.conversation and not view.request and view.client == place.client
+    return view.conversation and not view.request and view:answers_to(place.client)
   end)
   local view = here and here.conversation and here or idle
   if view then
@@ -50,15 +50,14 @@ end
 ---@param asked winnow.Asked
 ---@param place winnow.Place
 function M._ask(view, asked, place)
-  if view.client ~= place.client then
-    view.client, view.conversation = place.client, new_id()
-    view:note("The server was started anew; it has forgotten the earlier turns.")
-  end
+  view.client = place.client
   view:show(place.mods)
   view:heading(asked.question or require("winnow.explain").title(asked), place)
   local turn = { view = view, start = { view:last() }, pieces = {} }
   view:stage("asking")
   local params = vim.tbl_extend("error", place.params, asked, { conversation = view.conversation })
+  -- A server that was started anew does not know them.
+  params.earlier = #view.turns > 0 and view.turns or nil
   view.request = requests.send(place.client, "winnow/ask", params, place.bufnr, M._listener(turn))
 end
 
@@ -93,6 +92,7 @@ end
 ---@param result table `AskResult`
 function M._complete(turn, result)
   local view = turn.view
+  table.insert(view.turns, { question = result.question, answer = result.answer })
   if table.concat(turn.pieces) ~= result.answer then
     view:replace_from(turn.start[1], turn.start[2], result.answer)
   end

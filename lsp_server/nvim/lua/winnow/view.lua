@@ -6,6 +6,7 @@ local api = vim.api
 ---@field client vim.lsp.Client
 ---@field locations lsp.Location[] every location shown so far
 ---@field conversation? string its id, where the view holds one
+---@field turns { question: string, answer: string }[] those of the conversation that were answered, in order
 ---@field request? winnow.Request what fills the buffer now
 ---@field private _listed table<integer, lsp.Location> by extmark: the location that a line stands for
 ---@field private _stage? string
@@ -29,7 +30,7 @@ function View.new(kind, client)
   vim.bo[bufnr].filetype = "markdown"
   vim.bo[bufnr].undolevels = -1
   vim.bo[bufnr].modifiable = false
-  local view = setmetatable({ bufnr = bufnr, client = client, locations = {}, _listed = {} }, View)
+  local view = setmetatable({ bufnr = bufnr, client = client, locations = {}, turns = {}, _listed = {} }, View)
   views[bufnr] = view
   view:_set_keys()
   return view
@@ -40,6 +41,13 @@ end
 ---@return winnow.View?
 function View.of(bufnr)
   return views[bufnr]
+end
+
+--- Whether the view belongs to a client, or to one before it for the same project.
+---@param client vim.lsp.Client
+---@return boolean
+function View:answers_to(client)
+  return self.client == client or (self.client:is_stopped() and self.client.root_dir == client.root_dir)
 end
 
 --- The views in windows of the current tab page.

@@ -121,7 +121,7 @@ class _Run:
 
 def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitStack) -> DecodeBench:
     model = Model(file)
-    if model.keeps_states:
+    if not model.rolls_back:
         model.close()
         raise WinnowError(f"there is nothing to measure: the recurrent memory of {file.name} cannot roll back")
     made: dict[str, Draft] = {}

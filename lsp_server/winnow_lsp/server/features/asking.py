@@ -93,7 +93,12 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
-    """The question of a request. PositionError for a document outside of the workspace."""
+    """The question of a request, worded in turn. PositionError for a document outside the workspace."""
+    async with server.in_order:
+        return await _worded(server, params)
+
+
+async def _worded(server: WinnowServer, params: AskParams) -> Question:
     if params.text_document is None or params.range is None:
         if params.text_document is not None:
             server.folders.path(params.text_document.uri)

@@ -1,0 +1,115 @@
+"""A model's text as it streams → what it says, and what it calls; of the calls' markup nothing is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from winnow_engine.chat.forms import decoded, frame, opens, terminator
+from winnow_engine.target.base import TextSink
+from winnow_engine.target.tools import Tools
+
+_FIRST = re.compile(r"[<`{]")  # what any form of a call may begin with
+
+WholeCallSink = Callable[[str, str], None]
+"""Takes a function's name and its arguments."""
+
+
+class CallReader:
+    """Passes text on, and calls of `tools` once they are whole; what does not become a sound call is text.
+
+    Text waits as long as it may be the beginning of a call, and space as long as a call may follow. The outcome does
+    not depend on where the text is cut into pieces.
+    """
+
+    def __init__(self, tools: Tools, on_text: TextSink, on_call: WholeCallSink) -> None:
+        self._tools, self._on_text, self._on_call = tools, on_text, on_call
+        self._held = ""
+        self._step = self._say  # what to do with it next
+        self._tried = 0  # up to where in it no body ends
+        self._closers: list[str] = []  # of frames whose calls have been passed on
+        self._fresh = True  # nothing was said yet, or since the last call
+        self._calls = 0
+
+    def feed(self, text: str) -> None:
+        """Take in more text."""
+        self._held += text
+        while self._step():
+            pass
+
+    def end(self) -> None:
+        """Pass on what waits: there is no more text."""
+        while self._held.strip() and self._step != self._close:
+            self._give_up()
+            self.feed("")
+        if not self._calls:
+            self._show(len(self._held))
+
+    def _say(self) -> bool:
+        """Show what cannot be part of a call; whether a call has begun."""
+        start, sure = self._next_call()
+        self._show(len(self._held[:start].rstrip()))
+        if sure:
+            self._tried, self._step = 0, self._call
+        return sure
+
+    def _next_call(self) -> tuple[int, bool]:
+        """Where in what is held a call begins, or may begin, and whether it surely does."""
+        for match in _FIRST.finditer(self._held):
+            at = match.start()
+            if match[0] != "<" and not self._begins_line(at):
+                continue
+            verdict = opens(self._held[at:])
+            if verdict is not False:
+                return at, bool(verdict)
+        return len(self._held), False
+
+    def _begins_line(self, at: int) -> bool:
+        _, newline, indent = self._held[:at].rpartition("\n")
+        return not indent.strip() and (bool(newline) or self._fresh)
+
+    def _call(self) -> bool:
+        """Look for the end of the call that is held; whether there is anything to do about what follows."""
+        start, closers = frame(self._held)
+        end = terminator(self._held[start:])
+        while (found := self._held.find(end, max(self._tried, start))) >= 0:
+            self._tried = found + len(end)
+            try:
+                call = decoded(self._held[start : self._tried], self._tools)
+            except ValueError:
+                self._give_up()
+                return True
+            if call:
+                self._pass_on(*call)
+                self._closers = closers + self._closers
+                return True
+        return False
+
+    def _pass_on(self, name: str, arguments: str) -> None:
+        if self._tools.parallel or not self._calls:
+            self._on_call(name, arguments)
+            self._calls += 1
+        self._held, self._fresh, self._step = self._held[self._tried :], True, self._close
+
+    def _close(self) -> bool:
+        """Take away what closes the frames of calls; whether something else follows."""
+        while self._closers:
+            text, closer = self._held.lstrip(), self._closers[0]
+            if not text.startswith(closer) and closer.startswith(text):
+                return False
+            if not text.startswith(closer):
+                break
+            self._held = text.removeprefix(self._closers.pop(0))
+        self._step = self._say
+        return bool(self._held)
+
+    def _give_up(self) -> None:
+        """Show as text what looked like the beginning of a call, up to where something else may begin."""
+        self._show(len(self._held) - len(self._held.lstrip()) + 1)
+        self._step = self._say
+
+    def _show(self, length: int) -> None:
+        if length:
+            text, self._held = self._held[:length], self._held[length:]
+            self._fresh, self._closers = False, []
+            self._on_text(text)

@@ -1,0 +1,61 @@
+"""The assistant's turn as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from uuid import uuid4
+
+from winnow_engine.target.tools import CallDelta, ToolCall
+
+Piece = str | CallDelta
+PieceSink = Callable[[Piece], None]
+
+
+class Turn:
+    """Notes what is said and called, and passes it on."""
+
+    def __init__(self, on_piece: PieceSink) -> None:
+        self._on_piece = on_piece
+        self._said: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._numbers: dict[int, int] = {}
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return "".join(self._said)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """What was called, in order."""
+        return tuple(self._calls)
+
+    def say(self, text: str) -> None:
+        """Add text."""
+        self._said.append(text)
+        self._on_piece(text)
+
+    def call(self, name: str, arguments: str) -> None:
+        """Add a whole call."""
+        self._begin("", name)
+        self._go_on(len(self._calls) - 1, arguments)
+
+    def go_on(self, delta: CallDelta) -> None:
+        """Add a piece of a call, under a server's number: Ollama has given several calls the same."""
+        number = self._numbers.get(delta.index)
+        if number is None or (delta.name and delta.id not in ("", self._calls[number].id)):
+            number = self._numbers[delta.index] = len(self._calls)
+            self._begin(delta.id, delta.name)
+        if delta.arguments:
+            self._go_on(number, delta.arguments)
+
+    def _begin(self, call_id: str, name: str) -> None:
+        call = ToolCall(call_id or f"call_{uuid4().hex[:24]}", name, "")
+        self._calls.append(call)
+        self._on_piece(CallDelta(len(self._calls) - 1, call.id, name))
+
+    def _go_on(self, number: int, arguments: str) -> None:
+        call = self._calls[number]
+        self._calls[number] = replace(call, arguments=call.arguments + arguments)
+        self._on_piece(CallDelta(number, arguments=arguments))

@@ -1,0 +1,65 @@
+"""Marks that stand in for texts in what a chat template is given, and come out where the template put them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_MARK = re.compile(r"@@(text|json)-(\d+)@@")
+# In every vocabulary control tokens are written with brackets; what has none is not even a part of one.
+_RISKY = re.compile(r"[<>\[\]|｜]|@@")
+
+
+class Marks:
+    """The texts of one conversation that the template must not see."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def put(self, text: str) -> str:
+        """What stands for `text`."""
+        self._texts.append(text)
+        return f"@@text-{len(self._texts) - 1}@@"
+
+    def guard(self, value: Any) -> Any:
+        """A JSON value with marks for those of its strings, keys too, that could pose as control tokens or marks.
+
+        The others stay, because a tokeniser cuts words differently where they stand alone.
+        """
+        if isinstance(value, str):
+            return self.put(value) if _RISKY.search(value) else value
+        if isinstance(value, dict):
+            return {self.guard(key): self.guard(inner) for key, inner in value.items()}
+        return [self.guard(inner) for inner in value] if isinstance(value, list) else value
+
+    def pieces(self, rendered: str) -> Iterator[tuple[str, bool]]:
+        """What a template made of it, in order: text, and whether that is the template's own."""
+        end = 0
+        for match in _MARK.finditer(rendered):
+            yield rendered[end : match.start()], True
+            text = self._texts[int(match[2])]
+            yield (text if match[1] == "text" else json.dumps(text, ensure_ascii=False)[1:-1]), False
+            end = match.end()
+        yield rendered[end:], True
+
+
+def shown(rendered: str) -> set[str]:
+    """The marks in `rendered`, as `put` gave them."""
+    return {f"@@text-{number}@@" for _, number in _MARK.findall(rendered)}
+
+
+def to_json(
+    value: object,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """A template's `tojson`, as transformers has it: Jinja's own escapes for HTML, which models do not expect.
+
+    Marks in it stand for texts that are to be escaped.
+    """
+    text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    return _MARK.sub(r"@@json-\2@@", text)

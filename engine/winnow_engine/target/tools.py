@@ -1,0 +1,64 @@
+"""What a model may call, and its calls, as OpenAI's API has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a model may call in its next turn.
+
+    `definitions` are `{"type": "function", "function": {"name", "description", "parameters"}}`, with a JSON schema
+    for the parameters. It must call something if `required`, and then this function if `only` names one. Without
+    `parallel` it calls once at most.
+    """
+
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    required: bool = False
+    only: str | None = None
+    parallel: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.definitions)
+
+    @property
+    def wanted(self) -> str | None:
+        """The function that must be called, if there is a call and no choice which."""
+        names = [one["function"]["name"] for one in self.definitions]
+        return self.only or (names[0] if self.required and len(names) == 1 else None)
+
+    def parameters(self, name: str) -> Mapping[str, Any] | None:
+        """The schemas of a function's parameters by name, as far as they are given; None if it is not on offer."""
+        for function in (one["function"] for one in self.definitions):
+            if function["name"] == name:
+                properties = (function.get("parameters") or {}).get("properties")
+                return properties if isinstance(properties, dict) else {}
+        return None
+
+
+NO_TOOLS = Tools()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call. `arguments` are a JSON object as text, just as the model wrote it; from a server perhaps none."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of the answer's call number `index`: first its id and name, then its arguments bit by bit."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+CallSink = Callable[[CallDelta], None]

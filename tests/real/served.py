@@ -1,0 +1,38 @@
+"""`winnow serve --http` as a process, and questions to it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+MODEL = "smollm2-135m"
+
+
+@contextmanager
+def serving(cache: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The URL of a server on a free port, and its process."""
+    command = [sys.executable, "-m", "winnow_lsp", "serve", "--http", "127.0.0.1:0", "--drafter", MODEL, *options]
+    settled = {**os.environ, "WINNOW_CACHE_DIR": str(cache), **environment}
+    process = subprocess.Popen(command, env=settled, stderr=subprocess.PIPE, text=True)
+    line = process.stderr.readline()
+    assert line.startswith("winnow: serving on "), line + process.stderr.read()
+    log = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr))
+    log.start()
+    yield f"http://{line.split()[-1]}", process
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    log.join()
+    process.stderr.close()
+
+
+def post(url: str, messages: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
+    answer = httpx.post(f"{url}/v1/chat/completions", json={"messages": messages, **fields}, timeout=300)
+    assert answer.status_code == 200, answer.text
+    return answer.json()

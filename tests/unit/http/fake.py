@@ -1,0 +1,76 @@
+"""A service that says what a test wants, behind the API on a real socket in this process."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from winnow_engine.chat.complete import Completion
+from winnow_engine.chat.turn import Piece, PieceSink
+from winnow_engine.target.base import Finish, Generation
+from winnow_engine.target.tools import ToolCall
+from winnow_lsp.http.app import app
+from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.server.engines import ModelState
+
+CHAT = "/v1/chat/completions"
+HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
+READY = ModelState("m", "ready")
+
+
+class Fake:
+    """Says its pieces; `error` comes after them, `hangs` waits until it is cancelled."""
+
+    model = "m"
+    context_limit = 4096
+    finish: Finish = "eos"
+    calls: tuple[ToolCall, ...] = ()
+
+    def __init__(self, *pieces: Piece, error: Exception | None = None, hangs: bool = False) -> None:
+        self.pieces, self.error, self.hangs = pieces, error, hangs
+        self.states = (READY, READY)
+        self.cancelled, self.closed = threading.Event(), False
+
+    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
+        for piece in self.pieces:
+            await asyncio.to_thread(on_piece, piece)
+        try:
+            if self.hangs:
+                await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error:
+            raise self.error
+        text = "".join(piece for piece in self.pieces if isinstance(piece, str))
+        return Completion(Generation(text, self.finish, 7, 2, 0.0, 0.0, len(self.pieces), 0.0), 30, self.calls)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@asynccontextmanager
+async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server that answers with `fake`."""
+    config = uvicorn.Config(app(lambda: fake, Guard(token)), port=0, http="h11", ws="none", log_config=None)
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server._serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        yield client
+    server.should_exit = True
+    await task
+    assert fake.closed
+
+
+def events(text: str) -> list[Any]:
+    lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
+    return [line if line == "[DONE]" else json.loads(line) for line in lines]

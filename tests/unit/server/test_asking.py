@@ -1,0 +1,96 @@
+"""Questions stand in the queue in the order in which they came, however long it takes to word them."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from winnow_engine.core import Cancellation, Cursor, Question
+from winnow_lsp.server.features import asking
+from winnow_lsp.server.messages import AskParams
+from winnow_lsp.server.settings import Settings
+
+PATIENCE_S = 30
+DOCUMENT = {"textDocument": {"uri": "file:///a.py"}}
+
+
+class Engine:
+    """Queue and assistant in one: notes each question when it comes, and answers none."""
+
+    def __init__(self) -> None:
+        self.queue, self.came = self, list[str]()
+
+    def assistant(self) -> "Engine":
+        return self
+
+    def ask(self, _sources: object, question: Question, *_: object) -> None:
+        self.came.append(question.text)
+
+    select = ask
+
+    async def question(self, prepare: Any, _moved: object) -> None:
+        prepare()(Cancellation())
+        raise asyncio.CancelledError
+
+
+@pytest.fixture
+async def server() -> Any:
+    settings, _ = Settings.read()
+    return SimpleNamespace(
+        configured=SimpleNamespace(wait=lambda: asyncio.sleep(0)),
+        in_order=asyncio.Lock(),
+        engine=Engine(),
+        folders=SimpleNamespace(cursor=lambda _uri, at: Cursor("a.py", at.start.line + 1, at.end.line + 1)),
+        sources=lambda _folders: None,
+        indexer=SimpleNamespace(stale=()),
+        protocol=SimpleNamespace(notify=lambda *_: None),
+        settings=settings,
+        conversations={},
+        questions=[],
+        superseded=set(),
+        cancel_by_token={},
+    )
+
+
+async def test_a_slow_one_is_not_overtaken(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up, slow = asyncio.Event(), asyncio.Event()
+
+    async def symbol_at(_server: object, _uri: str, at: Any) -> str:
+        if at.start.line == 0:
+            looked_up.set()
+            await slow.wait()
+        return f"symbol_{at.start.line}"
+
+    monkeypatch.setattr(asking, "symbol_at", symbol_at)
+    questions = [
+        {"about": "usage", "position": {"line": 0, "character": 0}, **DOCUMENT},
+        {"about": "usage", "position": {"line": 1, "character": 0}, **DOCUMENT},
+        {"question": "And why?"},
+    ]
+    tasks = [asyncio.create_task(asking.answer(server, AskParams.read(one))) for one in questions]
+    await asyncio.wait_for(looked_up.wait(), PATIENCE_S)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    slow.set()
+    await asyncio.wait_for(asyncio.wait(tasks), PATIENCE_S)
+    assert [text.split("`")[1] if "`" in text else text for text in server.engine.came] == [
+        "symbol_0", "symbol_1", "And why?"
+    ]  # fmt: skip
+
+
+async def test_one_that_is_cancelled_lets_the_next_one_pass(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = asyncio.Event()
+
+    async def symbol_at(*_: object) -> str:
+        looked_up.set()
+        return await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr(asking, "symbol_at", symbol_at)
+    params = {"about": "usage", "position": {"line": 0, "character": 0}, **DOCUMENT}
+    first = asyncio.create_task(asking.answer(server, AskParams.read(params)))
+    await asyncio.wait_for(looked_up.wait(), PATIENCE_S)
+    second = asyncio.create_task(asking.select(server, AskParams.read({"question": "And why?"})))
+    first.cancel()
+    await asyncio.wait_for(asyncio.wait([first, second]), PATIENCE_S)
+    assert server.engine.came == ["And why?"]
