@@ -7,11 +7,11 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
 import click
+import llama_cpp
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
@@ -105,7 +105,7 @@ def _models() -> Iterator[Finding]:
 
 
 def _build() -> Iterator[Finding]:
-    subject = f"llama-cpp-python {version('llama-cpp-python')}"
+    subject = f"llama-cpp-python {llama_cpp.__version__}"
     directory = default_directory()
     present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
     if not present:
