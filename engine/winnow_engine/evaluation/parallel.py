@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.figures import Outcome
@@ -50,19 +52,24 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Outcomes, by row and task, and by row why it could not score something."""
+    """Outcomes, by row and task; by row why it could not score something; by task why it came to nothing."""
 
     outcomes: list[Outcome]
     absent: dict[str, str]
+    failed: dict[Task, str]
 
 
 def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellation: Cancellation) -> Results:
-    """Do all tasks, in `jobs` processes where that is more than one. CancelledError when cancelled."""
-    results = Results([], {})
+    """Do all tasks, in `jobs` processes where that is more than one. CancelledError when cancelled.
+
+    A task that fails costs no other its outcomes.
+    """
+    results = Results([], {}, {})
     with _in_processes(plan, jobs) if jobs > 1 else _in_this(plan, report, cancellation) as evaluate:
         for found in evaluate(tasks):
             results.outcomes.extend(found.outcomes)
             results.absent.update(found.absent)
+            results.failed.update(found.failed)
             report(f"{len(results.outcomes):,} outcomes")
             cancellation.check()
     results.outcomes.sort(key=lambda one: (plan.rows.index(one.row), one.family, one.tokens, one.repository))
@@ -73,13 +80,13 @@ def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellati
 def _in_this(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Evaluate]:
     with closing(Store(plan.store)) as store:
         evaluation = _opened(plan, store, report, cancellation)
-        yield lambda tasks: (_results(evaluation, task) for task in tasks)
+        yield lambda tasks: (results_of(evaluation, task) for task in tasks)
 
 
 @contextmanager
 def _in_processes(plan: Plan, jobs: int) -> Iterator[Evaluate]:
     with processes(jobs, partial(_alone, plan)) as spread:
-        yield lambda tasks: spread(_results, tasks)
+        yield lambda tasks: spread(results_of, tasks)
 
 
 def _alone(plan: Plan) -> Evaluation:
@@ -93,9 +100,16 @@ def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation
     return Evaluation(corpus, rows, store, report, cancellation)
 
 
-def _results(evaluation: Evaluation, task: Task) -> Results:
+def results_of(evaluation: Evaluation, task: Task) -> Results:
+    """What one task comes to. CancelledError when cancelled; any other failure is in the results."""
     narrowed = replace(evaluation, corpus=replace(evaluation.corpus, asked=task.repository), absent={})
-    return Results(list(narrowed.run([all_families()[task.family]], [task.tokens])), narrowed.absent)
+    try:
+        outcomes = list(narrowed.run([all_families()[task.family]], [task.tokens]))
+    except CancelledError:
+        raise
+    except Exception as error:
+        return Results([], narrowed.absent, {task: "".join(traceback.format_exception(error))})
+    return Results(outcomes, narrowed.absent, {})
 
 
 Evaluate = Callable[[Sequence[Task]], Iterator[Results]]

@@ -9,6 +9,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, EvaluationError
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
+from winnow_engine.evaluation.parallel import Task, results_of
 from winnow_engine.evaluation.rows.base import Ranker, Subject
 from winnow_engine.evaluation.rows.lexical import Bm25, Symbols
 from winnow_engine.evaluation.run import Evaluation
@@ -23,6 +24,15 @@ class Unable:
 
     def ranker(self, subject: Subject) -> Ranker:
         raise EvaluationError("no model")
+
+
+class Broken(Bm25):
+    """A row with a fault."""
+
+    name = "broken"
+
+    def ranker(self, subject: Subject) -> Ranker:
+        raise ZeroDivisionError(subject.workspace.files[0].path)
 
 
 class Modest(Bm25):
@@ -74,3 +84,11 @@ def test_cancelling_ends_the_run(corpus: Corpus, store: Store) -> None:
     evaluation = Evaluation(corpus, [Bm25()], store, lambda _: cancellation.cancel(), cancellation)
     with pytest.raises(CancelledError):
         list(evaluation.run([all_families()["describe"]], [1000]))
+
+
+def test_a_task_that_fails_says_so_and_costs_no_other_its_outcomes(corpus: Corpus, store: Store) -> None:
+    evaluation, task = Evaluation(corpus, [Bm25(), Broken()], store, print), Task("describe", 1000, "ledger")
+    failed = results_of(evaluation, task)
+    assert failed.outcomes == []
+    assert "ZeroDivisionError" in failed.failed[task]
+    assert results_of(Evaluation(corpus, [Bm25()], store, print), task).outcomes

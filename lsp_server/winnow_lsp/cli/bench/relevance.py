@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from winnow_engine.errors import EvaluationError
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.figures import as_json, figures
 from winnow_engine.evaluation.parallel import Plan, run
@@ -60,6 +61,10 @@ def relevance(
         click.echo(json.dumps(document | {"figures": [as_json(figure) for figure in found]}, indent=2))
     else:
         click.echo("\n".join([*tables(found), *(f"{row}: {why}" for row, why in results.absent.items())]))
+    for task, why in results.failed.items():
+        say(f"\n{task.family} {task.tokens:,} {task.repository} failed:\n{why}")
+    if results.failed:
+        raise EvaluationError(f"{len(results.failed)} workspaces failed: the figures are of the others")
 
 
 def _rows(drafter: Path, chosen: tuple[str, ...]) -> tuple[str, ...]:

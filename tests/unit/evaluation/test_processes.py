@@ -1,0 +1,16 @@
+import operator
+from functools import partial
+
+import pytest
+
+from winnow_engine.evaluation.processes import processes
+
+
+def test_tasks_are_done_with_what_each_process_opened_and_come_in_order() -> None:
+    with processes(2, partial(int, "40")) as spread:
+        assert list(spread(operator.add, range(5))) == [40, 41, 42, 43, 44]
+
+
+def test_what_a_process_raises_is_raised() -> None:
+    with processes(1, partial(int, "1")) as spread, pytest.raises(ZeroDivisionError):
+        list(spread(operator.truediv, [1, 0]))
