@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError
+from winnow_engine.errors import CancelledError, EvaluationError
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.figures import Outcome
@@ -66,12 +66,17 @@ def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellati
     """
     results = Results([], {}, {})
     with _in_processes(plan, jobs) if jobs > 1 else _in_this(plan, report, cancellation) as evaluate:
-        for found in evaluate(tasks):
-            results.outcomes.extend(found.outcomes)
-            results.absent.update(found.absent)
-            results.failed.update(found.failed)
-            report(f"{len(results.outcomes):,} outcomes")
-            cancellation.check()
+        waiting = dict.fromkeys(tasks)
+        try:
+            for task, found in zip(tasks, evaluate(tasks), strict=True):
+                waiting.pop(task)
+                results.outcomes.extend(found.outcomes)
+                results.absent.update(found.absent)
+                results.failed.update(found.failed)
+                report(f"{len(results.outcomes):,} outcomes")
+                cancellation.check()
+        except EvaluationError as error:
+            results.failed.update(dict.fromkeys(waiting, str(error)))
     results.outcomes.sort(key=lambda one: (plan.rows.index(one.row), one.family, one.tokens, one.repository))
     return results
 

@@ -7,10 +7,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
+
+from winnow_engine.errors import EvaluationError
 
 Opened = TypeVar("Opened", covariant=True)
 T = TypeVar("T")
@@ -21,7 +24,10 @@ class Spread(Protocol[Opened]):
     """Does tasks with what is opened."""
 
     def __call__(self, work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """work(opened, task) of every task, in their order. `work` must be a function of a module."""
+        """work(opened, task) of every task, in their order. `work` must be a function of a module.
+
+        EvaluationError if a process dies; what a task raises is raised.
+        """
 
 
 @contextmanager
@@ -34,7 +40,10 @@ def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]
 
     def spread(work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
         for done in [pool.submit(_do, work, task) for task in tasks]:
-            yield done.result()
+            try:
+                yield done.result()
+            except BrokenProcessPool as error:
+                raise EvaluationError("a process died, most likely for lack of memory: use fewer --jobs") from error
 
     try:
         yield spread
