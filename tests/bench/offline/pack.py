@@ -81,7 +81,7 @@ def main() -> None:
     """Pack."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--part-mb", type=int, default=50)
+    parser.add_argument("--part-mb", type=int, default=43)
     parser.add_argument("--python", default="3.12")
     parser.add_argument("--split", type=Split, action="append")
     arguments = parser.parse_args()
