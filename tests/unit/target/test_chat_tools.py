@@ -12,6 +12,8 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.target.base import Message
 from winnow_engine.target.chat import CHATML, ChatTemplate
+from winnow_engine.target.reading_speed import ReadingSpeed
+from winnow_engine.target.saving import Saving
 from winnow_engine.target.session import Session
 from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
 
@@ -155,7 +157,8 @@ def test_an_answer_that_must_be_a_call_has_its_beginning_in_the_prompt(
 def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> None:
     templates = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": HERMES}]
     must = Tools(LOOK.definitions, required=True)
-    with closing(Session(write_llama(tmp_path / "two.gguf", templates), OPTIONS)) as session:
+    model = write_llama(tmp_path / "two.gguf", templates)
+    with closing(Session(model, OPTIONS, Saving(), ReadingSpeed())) as session:
         plain = session.count(ChatTemplate(CHATML, {}).render([ASKED]))
         assert len(session.chat_prompt([ASKED], NO_TOOLS)) < plain < len(session.chat_prompt([ASKED], LOOK))
         assert len(session.chat_prompt([ASKED, CALLED, RESULT], NO_TOOLS)) > plain
@@ -163,7 +166,7 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
 
 
 def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> None:
-    with closing(Session(tiny_llama, OPTIONS)) as session:
+    with closing(Session(tiny_llama, OPTIONS, Saving(), ReadingSpeed())) as session:
         with pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
             session.chat_prompt([ASKED], LOOK)
         assert session.begun(Tools(LOOK.definitions, required=True)) == ""
