@@ -24,15 +24,13 @@ from machine import report
 from winnow_cuda.device import availability
 from winnow_engine.core import Cancellation
 from winnow_engine.evaluation.cases import Scene
-from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.corpus import Corpus, corpus_of
 from winnow_engine.evaluation.families import all_families
-from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_engine.evaluation.repositories import Split
 from winnow_engine.evaluation.rows import all_rows
-from winnow_engine.evaluation.rows.base import Ranking, Row, Subject
+from winnow_engine.evaluation.rows.base import Ranking, Row
+from winnow_engine.evaluation.run import laid_out
 from winnow_engine.index.store import Store
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 
 _DRAFTER = "qwen2.5-coder-0.5b"
@@ -56,8 +54,7 @@ def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def write(out: Path, arguments: argparse.Namespace) -> None:
     """Write what this process keeps, by row and question: the pieces, their tokens, the best unit."""
     file = locate(_DRAFTER)
-    vocabulary = Vocabulary(Model(file, vocabulary_only=True))
-    corpus = Corpus(repositories(Split.DEVELOPMENT), lambda text: len(vocabulary.tokenize(text)), arguments.questions)
+    corpus = corpus_of(Split.DEVELOPMENT, file, arguments.questions)
     rows = [row for row in all_rows(file) if row.name in _ROWS]
     kept: dict[str, list[Any]] = {row: [] for row in _ROWS}
     with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
@@ -74,9 +71,7 @@ def rankings(scene: Scene, root: Path, store: Store, corpus: Corpus, rows: list[
     """What each row makes of each question."""
     if not scene.cases:
         return
-    scene.write(root)
-    sources = Sources((Folder(root),))
-    subject = Subject(sources, read_workspace(sources, store, Cancellation()), store, corpus.count)
+    subject = laid_out(scene, root, store, corpus.count, Cancellation())
     for row in rows:
         ranker = row.ranker(subject)
         for case in scene.cases:

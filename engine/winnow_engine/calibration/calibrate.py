@@ -17,15 +17,13 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.profiles import adapter_of, calibrated_directory, fingerprint
 from winnow_engine.drafter.weights import GgufTensors, shape_of
-from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.evaluation.corpus import corpus_of
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.parallel import Task
-from winnow_engine.evaluation.processes import Spread, processes
+from winnow_engine.evaluation.processes import spread
 from winnow_engine.evaluation.repositories import Split, repositories
 from winnow_engine.index.store import Store
 from winnow_engine.keys import KeyCache
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 
 _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # a workspace
@@ -64,15 +62,17 @@ class Calibration:
         return {**({"adapter": adapter} if heads is None else {"heads": heads}), "fusion": gate.document()}
 
     def _heads(self, file: Path) -> Heads:
-        scenes = list(all_families()["describe"].scenes(_corpus(file, _HEADS_QUESTIONS), _HEADS_TOKENS))
+        corpus = corpus_of(Split.CALIBRATION, file, _HEADS_QUESTIONS)
+        scenes = list(all_families()["describe"].scenes(corpus, _HEADS_TOKENS))
         with closing(Store(self.store)) as store:
             chosen = choose_heads(file, scenes, store, self.progress, self.cancellation)
         self.report(f"heads: {', '.join(f'layer {one.layer} head {one.head} {one.feature}' for one in chosen)}")
         return [asdict(one) for one in chosen]
 
     def _observations(self, file: Path, heads: Heads | None) -> Iterator[Observation]:
-        tasks = self._tasks()
-        with self._asking(file, heads) as ask:
+        questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
+        start, tasks = partial(_alone, file, heads, self.store, questions), self._tasks()
+        with spread(self.jobs, self._here(file, heads, questions), start) as ask:
             for task, found in zip(tasks, ask(Observer.all_of, tasks), strict=True):
                 if found:
                     self.report(f"{task.family} {task.repository}: {len(found)} questions")
@@ -80,17 +80,9 @@ class Calibration:
                 yield from found
 
     @contextmanager
-    def _asking(self, file: Path, heads: Heads | None) -> Iterator[Spread[Observer]]:
-        """An observer in this process, or one in each of several."""
-        questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
-        if self.jobs > 1:
-            with processes(self.jobs, partial(_alone, file, heads, self.store, questions)) as spread:
-                yield spread
-            return
+    def _here(self, file: Path, heads: Heads | None, questions: int) -> Iterator[Observer]:
         with closing(Store(self.store)) as store:
-            cache = KeyCache(store, _drafter(file, heads))
-            observer = Observer(_corpus(file, questions), cache, self.progress, self.cancellation)
-            yield lambda work, tasks: (work(observer, task) for task in tasks)
+            yield _observer(file, heads, store, questions, self.progress, self.cancellation)
 
     def _tasks(self) -> list[Task]:
         tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
@@ -100,18 +92,21 @@ class Calibration:
 
 def _alone(file: Path, heads: Heads | None, store: Path, questions: int) -> Observer:
     """The observer of a process of its own."""
-    cache = KeyCache(Store(store), _drafter(file, heads))
-    return Observer(_corpus(file, questions), cache, lambda _: None, Cancellation())
+    return _observer(file, heads, Store(store), questions, lambda _: None, Cancellation())
 
 
-def _drafter(file: Path, heads: Heads | None) -> Drafter:
-    """With its adapter where `heads` are None."""
-    return Drafter(file, heads_of(heads, shape_of(read_header(file), 1).group) if heads is not None else None)
-
-
-def _corpus(file: Path, questions: int) -> Corpus:
-    vocabulary = Vocabulary(Model(file, vocabulary_only=True))
-    return Corpus(repositories(Split.CALIBRATION), lambda text: len(vocabulary.tokenize(text)), questions)
+def _observer(
+    file: Path,
+    heads: Heads | None,
+    store: Store,
+    questions: int,
+    progress: ProgressSink,
+    cancellation: Cancellation,
+) -> Observer:
+    """With the drafter's adapter where `heads` are None."""
+    profile = heads_of(heads, shape_of(read_header(file), 1).group) if heads is not None else None
+    corpus = corpus_of(Split.CALIBRATION, file, questions)
+    return Observer(corpus, KeyCache(store, Drafter(file, profile)), progress, cancellation)
 
 
 def place_of(file: Path) -> Path:

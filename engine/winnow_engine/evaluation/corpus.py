@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from winnow_engine.evaluation.haystack import Haystack, indexed
-from winnow_engine.evaluation.repositories import Repository
+from winnow_engine.evaluation.repositories import Repository, Split, repositories
 from winnow_engine.index.files import SourceFile
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
@@ -91,6 +93,12 @@ class Corpus:
         if key not in self._tokens:
             self._tokens[key] = self.count(file.data.decode("utf-8", "replace"))
         return self._tokens[key]
+
+
+def corpus_of(split: Split, drafter: Path, questions: int, seed: int = 0) -> Corpus:
+    """The corpus of a split, its sizes in tokens of the drafter in a GGUF."""
+    vocabulary = Vocabulary(Model(drafter, vocabulary_only=True))
+    return Corpus(repositories(split), lambda text: len(vocabulary.tokenize(text)), questions, seed)
 
 
 def _shuffled(items: Iterable[T], rng: random.Random) -> list[T]:

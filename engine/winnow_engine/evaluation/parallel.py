@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError, EvaluationError
-from winnow_engine.evaluation.corpus import Corpus
+from winnow_engine.errors import CancelledError, EvaluationError, WinnowError
+from winnow_engine.evaluation.corpus import corpus_of
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.figures import Outcome
-from winnow_engine.evaluation.processes import processes
+from winnow_engine.evaluation.processes import spread
 from winnow_engine.evaluation.repositories import Split, repositories
 from winnow_engine.evaluation.rows import all_rows
 from winnow_engine.evaluation.run import Evaluation, Report
 from winnow_engine.index.store import Store
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,10 @@ def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellati
     A task that fails costs no other its outcomes.
     """
     results = Results([], {}, {})
-    with _in_processes(plan, jobs) if jobs > 1 else _in_this(plan, report, cancellation) as evaluate:
+    with spread(jobs, _here(plan, report, cancellation), partial(_alone, plan)) as evaluate:
         waiting = dict.fromkeys(tasks)
         try:
-            for task, found in zip(tasks, evaluate(tasks), strict=True):
+            for task, found in zip(tasks, evaluate(results_of, tasks), strict=True):
                 waiting.pop(task)
                 results.outcomes.extend(found.outcomes)
                 results.absent.update(found.absent)
@@ -82,27 +80,19 @@ def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellati
 
 
 @contextmanager
-def _in_this(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Evaluate]:
+def _here(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Evaluation]:
     with closing(Store(plan.store)) as store:
-        evaluation = _opened(plan, store, report, cancellation)
-        yield lambda tasks: (results_of(evaluation, task) for task in tasks)
-
-
-@contextmanager
-def _in_processes(plan: Plan, jobs: int) -> Iterator[Evaluate]:
-    with processes(jobs, partial(_alone, plan)) as spread:
-        yield lambda tasks: spread(results_of, tasks)
+        yield _opened(plan, store, report, cancellation)
 
 
 def _alone(plan: Plan) -> Evaluation:
+    """The evaluation of a process of its own."""
     return _opened(plan, Store(plan.store), lambda _: None, Cancellation())
 
 
 def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
-    vocabulary = Vocabulary(Model(plan.drafter, vocabulary_only=True))
-    corpus = Corpus(repositories(plan.split), lambda text: len(vocabulary.tokenize(text)), plan.questions, plan.seed)
     rows = [row for row in all_rows(plan.drafter) if row.name in plan.rows]
-    return Evaluation(corpus, rows, store, report, cancellation)
+    return Evaluation(corpus_of(plan.split, plan.drafter, plan.questions, plan.seed), rows, store, report, cancellation)
 
 
 def results_of(evaluation: Evaluation, task: Task) -> Results:
@@ -112,9 +102,8 @@ def results_of(evaluation: Evaluation, task: Task) -> Results:
         outcomes = list(narrowed.run([all_families()[task.family]], [task.tokens]))
     except CancelledError:
         raise
+    except WinnowError as error:
+        return Results([], narrowed.absent, {task: str(error)})
     except Exception as error:
         return Results([], narrowed.absent, {task: "".join(traceback.format_exception(error))})
     return Results(outcomes, narrowed.absent, {})
-
-
-Evaluate = Callable[[Sequence[Task]], Iterator[Results]]

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -31,6 +31,17 @@ class Spread(Protocol[Opened]):
 
 
 @contextmanager
+def spread(jobs: int, here: AbstractContextManager[Opened], start: Callable[[], Opened]) -> Iterator[Spread[Opened]]:
+    """`jobs` processes, each with what `start` opens, or for one job this process, with what `here` does."""
+    if jobs > 1:
+        with processes(jobs, start) as several:
+            yield several
+    else:
+        with here as opened:
+            yield lambda work, tasks: (work(opened, task) for task in tasks)
+
+
+@contextmanager
 def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]]:
     """`jobs` processes that share the cores; `start`, which must pickle, opens what each of them works with."""
     # Forking would share CUDA contexts and locks that threads hold.
@@ -38,7 +49,7 @@ def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]
     threads = max(1, (os.cpu_count() or 1) // jobs)
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(start, threads))
 
-    def spread(work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def all_of(work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
         for done in [pool.submit(_do, work, task) for task in tasks]:
             try:
                 yield done.result()
@@ -46,7 +57,7 @@ def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]
                 raise EvaluationError("a process died, most likely for lack of memory: use fewer --jobs") from error
 
     try:
-        yield spread
+        yield all_of
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -47,10 +47,7 @@ class Evaluation:
         if not scene.cases:
             return
         with tempfile.TemporaryDirectory() as folder:
-            scene.write(Path(folder))
-            sources = Sources((Folder(Path(folder)),))
-            workspace = read_workspace(sources, self.store, self.cancellation)
-            subject = Subject(sources, workspace, self.store, self.corpus.count)
+            subject = laid_out(scene, Path(folder), self.store, self.corpus.count, self.cancellation)
             for row in self.rows:
                 self.report(f"{scene.cases[0].family} {tokens:,} {scene.name} {row.name}")
                 yield from self._row(row, subject, scene, tokens)
@@ -69,6 +66,15 @@ class Evaluation:
         for case in scene.cases:
             self.cancellation.check()
             yield outcome(row.name, tokens, case, subject.workspace, ranker(case.question))
+
+
+def laid_out(
+    scene: Scene, root: Path, store: Store, count: Callable[[str], int], cancellation: Cancellation
+) -> Subject:
+    """A scene, written under `root` and read as the engine reads any workspace. CancelledError when cancelled."""
+    scene.write(root)
+    sources = Sources((Folder(root),))
+    return Subject(sources, read_workspace(sources, store, cancellation), store, count)
 
 
 def outcome(row: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:

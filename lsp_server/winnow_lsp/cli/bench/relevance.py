@@ -61,8 +61,9 @@ def relevance(
         click.echo(json.dumps(document | {"figures": [as_json(figure) for figure in found]}, indent=2))
     else:
         click.echo("\n".join([*tables(found), *(f"{row}: {why}" for row, why in results.absent.items())]))
-    for task, why in results.failed.items():
-        say(f"\n{task.family} {task.tokens:,} {task.repository} failed:\n{why}")
+    for why in dict.fromkeys(results.failed.values()):
+        tasks = [task for task, reason in results.failed.items() if reason == why]
+        say(f"\n{', '.join(f'{task.family} {task.tokens:,} {task.repository}' for task in tasks)}: {why}")
     if results.failed:
         raise EvaluationError(f"{len(results.failed)} workspaces failed: the figures are of the others")
 

@@ -16,12 +16,10 @@ import click
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.evaluation.corpus import Corpus
-from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_engine.evaluation.corpus import Corpus, corpus_of
+from winnow_engine.evaluation.repositories import Split
 from winnow_engine.evaluation.scores import Score
 from winnow_engine.index.store import Store, default_path
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.target.opening import opener
 from winnow_engine.target.options import TargetOptions
@@ -71,8 +69,7 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
     """The corpus of a split with its store, and an assistant, which has a target if one is named."""
     file = locate(drafter)
     open_target = opener(target, TargetOptions(n_ubatch=_BATCH)) if target else None
-    vocabulary = Vocabulary(Model(file, vocabulary_only=True))
-    corpus = Corpus(repositories(Split(split)), lambda text: len(vocabulary.tokenize(text)), questions, seed)
+    corpus = corpus_of(Split(split), file, questions, seed)
     with (
         closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
         closing(Assistant(store, lambda: Drafter(file), open_target)) as assistant,
