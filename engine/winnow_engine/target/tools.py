@@ -50,6 +50,11 @@ class ToolCall:
     name: str
     arguments: str
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The call in the API's fields."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:

@@ -20,6 +20,7 @@ from winnow_engine.errors import (
     UnsupportedModelError,
     WinnowError,
 )
+from winnow_engine.target.tools import ToolCall
 
 _FINISHES = {"eos": "stop", "stop": "stop", "length": "length"}
 _REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, TargetProtocolError)
@@ -60,7 +61,7 @@ class Reply:
         """The answer to a request that does not stream."""
         message: dict[str, Any] = {"role": "assistant", "content": completion.generation.text, "refusal": None}
         if completion.calls:
-            calls = [_call(call.id, call.name, call.arguments) for call in completion.calls]
+            calls = [call.document for call in completion.calls]
             message |= {"content": message["content"] or None, "tool_calls": calls}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(completion)}
         return self._document("chat.completion", [choice]) | {"usage": usage(completion)}
@@ -74,7 +75,7 @@ class Reply:
         if isinstance(piece, str):
             return self._event({"content": piece}, None)
         more = {"function": {"arguments": piece.arguments}}
-        call = _call(piece.id, piece.name, piece.arguments) if piece.id else more
+        call = ToolCall(piece.id, piece.name, piece.arguments).document if piece.id else more
         return self._event({"tool_calls": [{"index": piece.index, **call}]}, None)
 
     def last(self, completion: Completion, include_usage: bool) -> bytes:
@@ -113,10 +114,6 @@ def models(name: str, context: int | None) -> dict[str, Any]:
     """The list of the one model; vLLM's field for the context, once it is known."""
     entry = {"id": name, "object": "model", "created": 0, "owned_by": "winnow", "max_model_len": context}
     return {"object": "list", "data": [{key: value for key, value in entry.items() if value is not None}]}
-
-
-def _call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _finish(completion: Completion) -> str:

@@ -1,6 +1,6 @@
 """GGUF files of a few hundred kilobytes with random weights: real llama.cpp, instant answers, no meaning."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import gguf
@@ -10,6 +10,8 @@ import pytest
 
 from winnow_engine.target.context import context_params
 from winnow_engine.target.options import TargetOptions
+
+from . import hostile as servers
 
 LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
 
@@ -56,6 +58,15 @@ def weights(name: str, shape: tuple[int, ...], random: np.random.Generator) -> n
     normal = random.normal(0, 0.5, shape).astype(np.float32)
     # A state decays: its rates are negative.
     return -np.abs(normal) if name.endswith("ssm_a") else normal
+
+
+@pytest.fixture
+def hostile() -> Iterator[servers.Hostile]:
+    hostile = servers.Hostile()
+    server = servers.start(hostile)
+    yield hostile
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(scope="session")

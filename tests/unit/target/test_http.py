@@ -5,7 +5,6 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -32,15 +31,6 @@ FAST = Patience(
     connect_s=0.5, short_s=0.5, first_token_s=0.6, between_tokens_s=0.3, after_last_s=0.2, retries=(0.02, 0.05)
 )
 QUESTION = [Message("system", "Be brief."), Message("user", "Hello?")]
-
-
-@pytest.fixture
-def hostile() -> Iterator[Hostile]:
-    hostile = Hostile()
-    server = start(hostile)
-    yield hostile
-    server.shutdown()
-    server.server_close()
 
 
 def opened(hostile: Hostile, model: str = "", **options) -> HttpTarget:

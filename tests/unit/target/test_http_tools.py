@@ -1,7 +1,6 @@
 """Tools of a target on a server: passed on in its API's own fields, and its calls streamed back."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from winnow_engine.target.remote.address import parse
 from winnow_engine.target.remote.client import Patience
 from winnow_engine.target.tools import NO_TOOLS, CallDelta, ToolCall, Tools
 
-from .hostile import DONE, GOOD, Hostile, event, start
+from .hostile import DONE, GOOD, Hostile, event
 
 LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 LOOKS = Tools((LOOK,))
@@ -23,15 +22,6 @@ CONVERSATION = [
     Message("assistant", "", (ToolCall("call_1", "look", '{"at": 1}'),)),
     Message("tool", "nothing", call_id="call_1"),
 ]
-
-
-@pytest.fixture
-def hostile() -> Iterator[Hostile]:
-    hostile = Hostile()
-    server = start(hostile)
-    yield hostile
-    server.shutdown()
-    server.server_close()
 
 
 def ask(

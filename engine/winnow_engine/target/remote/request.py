@@ -29,11 +29,7 @@ def request(model: str, messages: Sequence[Message], tools: Tools, sampling: Sam
 def _message(message: Message) -> dict[str, Any]:
     document: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        functions = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
-        document["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": function}
-            for call, function in zip(message.calls, functions, strict=True)
-        ]
+        document["tool_calls"] = [call.document for call in message.calls]
     return document | ({"tool_call_id": message.call_id} if message.role == "tool" else {})
 
 
