@@ -162,7 +162,12 @@ def _indexed(path: str, data: bytes) -> IndexedFile:
 
 def is_test(file: IndexedFile) -> bool:
     """Whether a file of a haystack is a test, a benchmark or an example, by its path within the repository."""
-    folders = PurePosixPath(file.path).parts[1:]
+    return is_test_path(file.path.partition("/")[2])
+
+
+def is_test_path(path: str) -> bool:
+    """The same of a path within a repository."""
     return any(
-        re.search(r"(^|[._-])(tests?|specs?|testing|bench(marks?)?|examples?)([._-]|$)", part) for part in folders
+        re.search(r"(^|[._-])(tests?|specs?|testing|bench(marks?)?|examples?)([._-]|$)", part)
+        for part in PurePosixPath(path).parts
     )

@@ -49,13 +49,37 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
 @train.command()
 @click.argument("data", type=_DATA)
 @click.argument("out", type=_DATA)
+@click.option(
+    "--model",
+    default="qwen2.5-coder-1.5b",
+    show_default=True,
+    help="A name or a GGUF: a Qwen2.5 that follows instructions.",
+)
+@click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+def ask(data: Path, out: Path, model: str, questions: int | None, seed: int) -> None:
+    """Let a language model write questions about DATA's code, and write DATA with them to OUT (minutes, on a GPU)."""
+    _require("torch", "transformers")
+    from winnow_engine.training import asking
+
+    recipe = asking.Recipe(seed=seed) if questions is None else asking.Recipe(seed=seed, questions=questions)
+    before = Dataset.load(data)
+    after = asking.ask(before, locate(model), recipe, _say)
+    after.save(out)
+    more = len(after.questions) - len(before.questions)
+    click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("out", type=_DATA)
 @click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--checkpoint", type=_DATA, help="Written as training goes on; where it exists, training resumes there.")
 @drafter_option
 def run(data: Path, out: Path, steps: int | None, seed: int, checkpoint: Path | None, drafter: str) -> None:
     """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
-    _require_torch()
+    _require("torch")
     from winnow_engine.training import trainer
 
     recipe = trainer.Recipe(seed=seed) if steps is None else trainer.Recipe(seed=seed, steps=steps)
@@ -77,15 +101,16 @@ def run(data: Path, out: Path, steps: int | None, seed: int, checkpoint: Path | 
 @drafter_option
 def recall(data: Path, adapter: Path, drafter: str) -> None:
     """What an adapter keeps of the questions of DATA (from `prepare --development`), as JSON."""
-    _require_torch()
+    _require("torch")
     from winnow_engine.training.recall import recall_of
 
     click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
 
 
-def _require_torch() -> None:
-    if importlib.util.find_spec("torch") is None:
-        raise TrainingError("PyTorch is missing: pip install 'winnow-lsp[train]'")
+def _require(*packages: str) -> None:
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise TrainingError(f"{' and '.join(missing)} missing: pip install 'winnow-lsp[train]'")
 
 
 def _say(report: Progress) -> None:

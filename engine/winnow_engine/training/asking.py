@@ -1,0 +1,219 @@
+"""`winnow train ask`: a larger language model reads units, and writes questions that they answer.
+
+Rules turn comments into questions (`examples`), so those say what a comment says. What people ask is about behaviour,
+in words of their own, and often answered in several places. So a model is shown units, alone or with what they use, and
+asked for the question; Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers from such.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from winnow_cuda.shapes import Int32
+from winnow_engine.core import Progress, ProgressSink
+from winnow_engine.drafter.template import Template
+from winnow_engine.evaluation.haystack import is_test_path
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.training.dataset import Dataset, rows
+from winnow_engine.training.writer import Writer
+
+KIND = "asked"
+_TELLS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_OF_CODE = ("describe", "name", "comment", "usage")  # kinds whose golds are code
+_MOST_TOGETHER = 1_000  # tokens
+_MOST_UNITS = 3
+_LEAST_WORDS = 5
+_BATCH_TOKENS = 400_000  # of prompts and what all begin with: 11 GB of keys and values for a model of 1.5B
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How many units or groups are asked about, a third of them groups; and how questions are drawn."""
+
+    questions: int = 48_000
+    least_tokens: int = 50
+    """Of a unit asked about alone; what is smaller says too little."""
+    most_tokens: int = 600
+    question_tokens: int = 48
+    temperature: float = 0.7
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Units that one question is to be about, and how it begins."""
+
+    units: tuple[int, ...]
+    language: int
+    opening: str
+
+
+def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> Dataset:
+    """The data set with questions that `model` wrote; its GGUF has the vocabulary of `data`, and is a Qwen2.
+
+    Every GPU takes batches in turn; without one it takes days. Raises the model's errors.
+    """
+    vocabulary = Vocabulary(Model(model, vocabulary_only=True))
+    subjects = chosen(data, vocabulary, recipe)
+    prompts = [_prompt(data, vocabulary, subject) for subject in subjects]
+    by_length = sorted(range(len(subjects)), key=lambda number: len(prompts[number]))
+    opening = _opening(vocabulary)
+    batches = list(_batches(by_length, [len(opening) + len(prompt) for prompt in prompts]))
+    context = get_context("spawn")
+    devices: Queue[int] = context.Queue()
+    count = max(1, torch.cuda.device_count())
+    for device in range(count):
+        devices.put(device)
+    written: dict[int, str] = {}
+    with ProcessPoolExecutor(count, context, _take, (devices,)) as pool:
+        work = [_Work(model, number, opening, [prompts[n] for n in b], recipe) for number, b in enumerate(batches)]
+        for done, (batch, answers) in enumerate(zip(batches, pool.map(_write, work), strict=True), 1):
+            written.update(zip(batch, answers, strict=True))
+            progress(Progress("questions", done, len(batches)))
+    questions = [(subject, question(subject.opening + written[n])) for n, subject in enumerate(subjects)]
+    return added(data, Template(vocabulary), [(subject, text) for subject, text in questions if text is not None])
+
+
+def chosen(data: Dataset, vocabulary: Vocabulary, recipe: Recipe) -> list[Subject]:
+    """What to ask about: functions, none a test's and none twice; and functions with what they use."""
+    rng = random.Random(f"{recipe.seed}/{KIND}")
+    openings: list[str] = _TELLS["openings"]
+    sizes = np.diff(data.units.offsets)
+    fair = range(recipe.least_tokens, recipe.most_tokens + 1)
+    shown = [not is_test_path(_path(data, vocabulary, file)) for file in range(len(data.headers))]
+    singles: dict[int, tuple[tuple[int, ...], int]] = {}
+    groups: dict[tuple[int, ...], int] = {}
+    for number, kind in enumerate(data.kind_of.tolist()):
+        units, language = data.golds[number].tolist(), int(data.language_of[number])
+        if data.kinds[kind] == "cursor":
+            together = (int(data.asked_at[number]), *units[: _MOST_UNITS - 1])
+            if sizes[list(together)].sum() <= _MOST_TOGETHER and shown[_file(data, together[0])]:
+                groups[together] = language
+        elif data.kinds[kind] in _OF_CODE and sizes[units[0]] in fair and shown[_file(data, units[0])]:
+            singles.setdefault(int(data.twins[units[0]]), ((units[0],), language))
+    third = min(len(groups), recipe.questions // 3)
+    some = rng.sample(sorted(groups.items()), third)
+    some += rng.sample(sorted(singles.values()), min(len(singles), recipe.questions - third))
+    return [Subject(units, language, rng.choice(openings)) for units, language in some]
+
+
+def question(written: str) -> str | None:
+    """What the model wrote as a question, or None where it is none, or speaks of code its reader does not see."""
+    text = written.strip().split("\n")[0].strip()
+    plain = text.lower()
+    good = text.endswith("?") and len(text.split()) >= _LEAST_WORDS and text.isprintable()
+    return text if good and not any(phrase in plain for phrase in _TELLS["refused"]) else None
+
+
+def _file(data: Dataset, unit: int) -> int:
+    return int(np.searchsorted(data.file_units, unit, "right")) - 1
+
+
+def _path(data: Dataset, vocabulary: Vocabulary, file: int) -> str:
+    """A file's path as its header shows it, behind the marker."""
+    return b"".join(map(vocabulary.piece, data.headers[file].tolist())).decode("utf-8", "replace").strip()
+
+
+def _turn(vocabulary: Vocabulary, role: str, *text: Int32) -> Int32:
+    start = vocabulary.tokenize(f"<|im_start|>{role}\n", special=True)
+    return np.concatenate([start, *text, vocabulary.tokenize("<|im_end|>\n", special=True)])
+
+
+def _opening(vocabulary: Vocabulary) -> Int32:
+    """What all prompts begin with: the task, and examples of it."""
+    turns = [_turn(vocabulary, "system", vocabulary.tokenize(_TELLS["system"]))]
+    for example in _TELLS["examples"]:
+        turns.append(_turn(vocabulary, "user", vocabulary.tokenize(example["code"].strip())))
+        turns.append(_turn(vocabulary, "assistant", vocabulary.tokenize(example["question"])))
+    return np.concatenate(turns)
+
+
+def _prompt(data: Dataset, vocabulary: Vocabulary, subject: Subject) -> Int32:
+    """The rest of one: the units, without what other questions quote of them, and how the answer begins."""
+    parts = []
+    for unit in subject.units:
+        path = _path(data, vocabulary, _file(data, unit))
+        parts += [vocabulary.tokenize(f"{path}\n"), data.bare[unit] if len(data.bare[unit]) else data.units[unit]]
+    answer = vocabulary.tokenize("<|im_start|>assistant\n", special=True)
+    return np.concatenate([_turn(vocabulary, "user", *parts), answer, vocabulary.tokenize(subject.opening)])
+
+
+def _batches(order: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Prompts of about one length together."""
+    batch: list[int] = []
+    for number in order:
+        if batch and (len(batch) + 1) * sizes[number] > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True)
+class _Work:
+    model: Path
+    number: int
+    opening: Int32
+    prompts: Sequence[Int32]
+    recipe: Recipe
+
+
+def _take(devices: Queue[int]) -> None:
+    """Give this process a device of its own."""
+    device = devices.get()
+    if torch.cuda.is_available():
+        torch.cuda.set_device(device)
+
+
+def _write(work: _Work) -> list[str]:
+    writer, vocabulary = _loaded(work.model)
+    recipe = work.recipe
+    chance = 1_000_000 * recipe.seed + work.number
+    found = writer.write(work.opening, work.prompts, recipe.question_tokens, recipe.temperature, chance)
+    return [b"".join(map(vocabulary.piece, ids)).decode("utf-8", "replace") for ids in found]
+
+
+@lru_cache(maxsize=1)
+def _loaded(model: Path) -> tuple[Writer, Vocabulary]:
+    vocabulary = Vocabulary(Model(model, vocabulary_only=True))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return Writer(model, vocabulary.is_end, device), vocabulary
+
+
+def added(data: Dataset, template: Template, asked: Sequence[tuple[Subject, str]]) -> Dataset:
+    """The data set with these questions behind its own."""
+    count = len(asked)
+    golds: list[Sequence[int] | NDArray[Any]] = [
+        *(data.golds[n] for n in range(len(data.golds))),
+        *(subject.units for subject, _ in asked),
+    ]
+    texts = [
+        *(data.questions[n] for n in range(len(data.questions))),
+        *(template.question(text).ids for _, text in asked),
+    ]
+    languages = np.array([subject.language for subject, _ in asked], np.int32)
+    return replace(
+        data,
+        kinds=(*data.kinds, KIND),
+        kind_of=np.concatenate([data.kind_of, np.full(count, len(data.kinds), np.int32)]),
+        language_of=np.concatenate([data.language_of, languages]),
+        questions=rows(texts, np.int32),
+        golds=rows(golds, np.int64),
+        asked_at=np.concatenate([data.asked_at, np.full(count, -1, np.int64)]),
+        quotes=np.concatenate([data.quotes, np.zeros(count, np.bool_)]),
+    )

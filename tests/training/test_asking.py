@@ -1,0 +1,102 @@
+"""Questions that a language model writes: what about, that it writes what llama.cpp would, and what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import llama_cpp
+import numpy as np
+import pytest
+import torch
+
+from winnow_engine.drafter.template import Template
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.training.asking import KIND, Recipe, Subject, added, ask, chosen, question
+from winnow_engine.training.dataset import Dataset
+from winnow_engine.training.writer import Writer
+
+CPU = torch.device("cpu")
+TOKENS = 12
+
+
+def never(_: int) -> bool:
+    return False
+
+
+@pytest.fixture(scope="module")
+def vocabulary(drafter: Path) -> Vocabulary:
+    return Vocabulary(Model(drafter, vocabulary_only=True))
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[np.ndarray]:
+    random = np.random.default_rng(3)
+    return [random.integers(32, 127, size).astype(np.int32) for size in (9, 4, 11, 7)]
+
+
+def test_each_prompt_of_a_batch_is_continued_as_llama_continues_it(drafter: Path, texts: list[np.ndarray]) -> None:
+    opening, *prompts = texts
+    llama = llama_cpp.Llama(str(drafter), n_ctx=256, logits_all=True, verbose=False)
+    wanted = []
+    for prompt in prompts:
+        ids = [*opening.tolist(), *prompt.tolist()]
+        for _ in range(TOKENS):
+            llama.reset()
+            llama.eval(ids)
+            ids.append(int(llama.scores[len(ids) - 1].argmax()))
+        wanted.append(ids[-TOKENS:])
+    assert Writer(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0) == wanted
+    assert len({tuple(text) for text in wanted}) == len(prompts)
+
+
+def test_a_text_ends_where_the_model_ends_it(drafter: Path, texts: list[np.ndarray]) -> None:
+    opening, *prompts = texts
+    whole = Writer(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0)
+    end = whole[0][3]
+    cut = [text[: text.index(end)] if end in text else text for text in whole]
+    assert Writer(drafter, end.__eq__, CPU).write(opening, prompts, TOKENS, 0, 0) == cut
+
+
+def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: list[np.ndarray]) -> None:
+    opening, *prompts = texts
+    writer = Writer(drafter, never, CPU)
+    first, again, other = (writer.write(opening, prompts, TOKENS, 1, seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_what_is_asked_about_depends_on_the_seed_alone(data: Dataset, vocabulary: Vocabulary) -> None:
+    recipe = Recipe(questions=6, least_tokens=10)
+    first, again = (chosen(data, vocabulary, recipe) for _ in range(2))
+    assert first == again != chosen(data, vocabulary, replace(recipe, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        (" How are stale entries removed from the cache?\nAnswer:", "How are stale entries removed from the cache?"),
+        ("What does this function return when empty?", None),
+        ("Entries are removed after a day", None),
+        ("Why so?", None),
+        ("How is \x00 the header of a message read?", None),
+    ],
+)
+def test_only_questions_that_make_sense_by_themselves_are_taken(written: str, kept: str | None) -> None:
+    assert question(written) == kept
+
+
+def test_questions_stand_behind_those_of_the_data_set(data: Dataset, vocabulary: Vocabulary) -> None:
+    text = "How are stale entries removed from the cache?"
+    more = added(data, Template(vocabulary), [(Subject((1, 2), 0, "How"), text)])
+    last = len(data.questions)
+    assert len(more.questions) == last + 1
+    assert more.kinds[more.kind_of[last]] == KIND
+    assert more.golds[last].tolist() == [1, 2]
+    assert more.questions[last].tolist() == Template(vocabulary).question(text).ids.tolist()
+    assert [more.questions[n].tolist() for n in range(last)] == [data.questions[n].tolist() for n in range(last)]
+
+
+def test_a_model_that_writes_nothing_sensible_adds_nothing(data: Dataset, drafter: Path) -> None:
+    reports = []
+    more = ask(data, drafter, Recipe(questions=3, least_tokens=10, question_tokens=4), reports.append)
+    assert len(more.questions) == len(data.questions)
+    assert reports[-1].done == reports[-1].total
