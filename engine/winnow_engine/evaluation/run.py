@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Cursor
-from winnow_engine.errors import CancelledError, WinnowError
+from winnow_engine.errors import BudgetError, CancelledError, WinnowError
 from winnow_engine.evaluation.cases import Case, Gold, Scene
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families.base import Family
@@ -79,7 +79,7 @@ def laid_out(
 
 def outcome(row: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:
     """What a ranking keeps of a case's golds."""
-    lines = [_lines(ranking.keep(budget), workspace) for budget in BUDGETS]
+    lines = [_lines(_kept(ranking, budget), workspace) for budget in BUDGETS]
     held = [[_holds(kept, gold) for gold in case.golds] for kept in lines]
     wanted = {gold.path for gold in case.golds}
     present = [wanted & kept.keys() for kept in lines]
@@ -113,6 +113,14 @@ def _units(workspace: Workspace, lines: Gold | Cursor) -> range:
     """The units that hold some lines."""
     first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
     return range(first, last + 1)
+
+
+def _kept(ranking: Ranking, budget: int) -> list[Piece]:
+    """What is kept within a budget: nothing where not even the code at the cursor fits."""
+    try:
+        return ranking.keep(budget)
+    except BudgetError:
+        return []
 
 
 def _lines(pieces: Iterable[Piece], workspace: Workspace) -> dict[str, set[int]]:

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError, EvaluationError
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.errors import BudgetError, CancelledError, EvaluationError
 from winnow_engine.evaluation.corpus import Corpus
 from winnow_engine.evaluation.families import all_families
 from winnow_engine.evaluation.parallel import Task, results_of
-from winnow_engine.evaluation.rows.base import Ranker, Subject
+from winnow_engine.evaluation.rows.base import Ranker, Ranking, Subject
 from winnow_engine.evaluation.rows.lexical import Bm25, Symbols
 from winnow_engine.evaluation.run import Evaluation
 from winnow_engine.index.store import Store
+from winnow_engine.selection.budget import Piece
 
 
 class Unable:
@@ -42,6 +43,27 @@ class Modest(Bm25):
     most_tokens: int | None = 10
 
 
+class Selected(Bm25):
+    """A row for which the code at the cursor has 900 tokens."""
+
+    name = "selected"
+
+    def ranker(self, subject: Subject) -> Ranker:
+        ranker = super().ranker(subject)
+
+        def ranked(question: Question) -> Ranking:
+            ranking = ranker(question)
+
+            def keep(budget: int) -> list[Piece]:
+                if budget < 900:
+                    raise BudgetError("the selection does not fit")
+                return ranking.keep(budget)
+
+            return Ranking(ranking.scores, keep)
+
+        return ranked
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     store = Store(tmp_path / "index.sqlite")
@@ -63,6 +85,13 @@ def test_every_case_has_an_outcome_on_every_row(corpus: Corpus, store: Store) ->
     (at_cursor,) = (one for one in outcomes if one.family == "cursor" and one.row == "symbols")
     assert at_cursor.reciprocal_rank == 1.0
     assert "describe 1,000 ledger BM25" in reports
+
+
+def test_a_budget_that_the_code_at_the_cursor_does_not_fit_keeps_nothing(corpus: Corpus, store: Store) -> None:
+    outcomes = list(Evaluation(corpus, [Selected()], store, print).run([all_families()["describe"]], [1000]))
+    assert outcomes
+    assert not any(one.kept[0] or one.any_file[0] or one.share[0] for one in outcomes)
+    assert all(one.kept[-1] for one in outcomes)
 
 
 def test_golds_in_different_files_count_by_file(corpus: Corpus, store: Store) -> None:
