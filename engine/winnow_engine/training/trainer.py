@@ -35,7 +35,7 @@ class Recipe:
     A step adds up the gradients of `accumulate` batches, which several processes may share.
     """
 
-    steps: int = 640
+    steps: int = 960
     accumulate: int = 1
     layers: int = 8
     rank: int = 32
