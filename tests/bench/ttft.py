@@ -1,11 +1,13 @@
 """Time to the first token: Winnow against plain llama.cpp on the same workspace, target and machine.
 
-    python tests/bench/ttft.py [--tokens 32000] [--repeat 3] [--skip-vanilla]
+    python tests/bench/ttft.py [--tokens 32000] [--repeat 3] [--budget 2600] [--skip-vanilla]
 
 Three figures, wall clock, everything in:
 - index: tokens a second of a cold `ask` on the whole repository, and when a second question starts the prefill;
 - winnow: first token on a workspace of `--tokens` tokens, index cold and warm, models loaded;
 - vanilla: the same files, whole, in one prompt of the same target through llama.cpp, models loaded.
+
+The budget is stated, so that runs compare: what `--budget auto` keeps depends on how fast the target reads here.
 """
 
 from __future__ import annotations
@@ -40,13 +42,14 @@ from winnow_engine.target.base import Message, Sampling  # noqa: E402
 from winnow_engine.target.llama import LlamaTarget  # noqa: E402
 
 _ONE_TOKEN = Sampling(max_tokens=1)
+_AUTO = "auto"
 
 
 class Bench:
-    """Loaded models and a scratch directory."""
+    """Loaded models, a scratch directory and the tokens to keep, None for as many as the product would."""
 
-    def __init__(self, scratch: Path) -> None:
-        self.scratch = scratch
+    def __init__(self, scratch: Path, keep_tokens: int | None) -> None:
+        self.scratch, self.budget = scratch, Budget(keep_tokens)
         self.drafter = Drafter(model_path(DEFAULT_DRAFTER))
         self.target = LlamaTarget.open(model_path(DEFAULT_TARGET))
         self.questions = [Question(written.text) for written in questions()]
@@ -55,7 +58,7 @@ class Bench:
         """One question to a new assistant; only the cache file outlives it."""
         store = Store(cache)
         assistant = Assistant(store, lambda: self.drafter, lambda: self.target)
-        answer = assistant.ask(Sources((Folder(root),)), question, Budget(), _ONE_TOKEN, lambda _: None)
+        answer = assistant.ask(Sources((Folder(root),)), question, self.budget, _ONE_TOKEN, lambda _: None)
         store.close()
         return answer
 
@@ -80,11 +83,10 @@ class Bench:
         folder.mkdir()
         shutil.copy(cache, folder / "index.sqlite")
         command = [sys.executable, "-m", "winnow_lsp", "ask", self.questions[-1].text, "-w", str(root)]
+        command += ["--budget", str(self.budget.keep_tokens or _AUTO), "--max-tokens", "1", "--json"]
         environment = {**os.environ, "WINNOW_CACHE_DIR": str(folder)}
         started = time.time()
-        output = subprocess.run(
-            [*command, "--max-tokens", "1", "--json"], env=environment, capture_output=True, check=True
-        ).stdout
+        output = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
         stages = json.loads(output)["stats"]["stages"]
         return round(time.time() - started - stages["prefill"], 3)
 
@@ -127,17 +129,24 @@ class Bench:
         return copy
 
 
+def tokens_or_auto(text: str) -> int | None:
+    """What `--budget` says; None for `auto`."""
+    return None if text == _AUTO else int(text)
+
+
 def main() -> None:
     """Measure, print, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=32000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--budget", type=tokens_or_auto, default=2600, help="tokens to keep, or auto")
     parser.add_argument("--skip-vanilla", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         root = fetch()
-        bench = Bench(Path(scratch))
-        figures: dict[str, Any] = {"whole_repository": bench.whole_repository(root, options.repeat)}
+        bench = Bench(Path(scratch), options.budget)
+        figures: dict[str, Any] = {"budget": options.budget or _AUTO}
+        figures["whole_repository"] = bench.whole_repository(root, options.repeat)
         workspace = bench.workspace_of(root, options.tokens)
         figures["winnow"] = bench.winnow(workspace, options.repeat)
         report("ttft", figures)  # what is there already, should the minutes of vanilla be cut short

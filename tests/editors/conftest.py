@@ -109,7 +109,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
-    (root / "shop" / "options.py").write_bytes(Path(textwrap.__file__).with_name("optparse.py").read_bytes())
+    (root / "shop" / "options.py").write_bytes(Path(textwrap.__file__).with_name("getopt.py").read_bytes())
     subprocess.run(["git", "init", "--quiet", root], check=True)  # how editors find a project's root
     return root
 

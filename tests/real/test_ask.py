@@ -43,16 +43,17 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"))
+SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"), "--include", "*.py")
+SMALLER = ("-w", str(REPOSITORY / "winnow_engine" / "selection"))  # four batches for the drafter: two cores, twice
 
 
 def test_ask_prints_one_json_object_with_everything(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "2600", "--max-tokens", "40", "--json")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--max-tokens", "40", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()
     assert set(answer["stats"]) >= KEYS
-    assert answer["stats"]["kept_tokens"] <= 2600 < answer["stats"]["workspace_tokens"]
+    assert answer["stats"]["kept_tokens"] <= 900 < answer["stats"]["workspace_tokens"]
     assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1)
     for item in answer["spans"] + answer["citations"]:
         lines = (REPOSITORY / "winnow_engine" / "drafter" / item["path"]).read_text().splitlines()
@@ -60,7 +61,7 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
 
 
 def test_ask_streams_text_then_citations_and_one_line_of_stats(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--max-tokens", "30", "--show-spans")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--max-tokens", "30", "--show-spans")
     assert done.returncode == 0, done.stderr
     assert "\nKept:\n" in done.stdout
     assert done.stdout.rstrip().splitlines()[-1].startswith("workspace ")
@@ -173,15 +174,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
     cache, output = tmp_path / "cache", tmp_path / "output"
-    arguments = (
-        "-w",
-        str(REPOSITORY / "winnow_engine" / "index"),
-        *MODELS,
-        "--max-tokens",
-        "4000",
-        "--temperature",
-        "1",
-    )
+    arguments = (*SMALLER, *MODELS, "--budget", "600", "--max-tokens", "4000", "--temperature", "1")
     with output.open("wb") as stdout:
         process = subprocess.Popen(
             command("ask", QUESTION, *arguments),
@@ -199,7 +192,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     again = subprocess.run(
-        command("spans", QUESTION, *SMALL, *MODELS[:2], "--json"),
+        command("spans", QUESTION, *SMALLER, *MODELS[:2], "--budget", "600", "--json"),
         env=environment(cache),
         capture_output=True,
         text=True,

@@ -38,7 +38,7 @@ def assistant(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def ask(assistant: Assistant, folder: Path, text: str, earlier: tuple[Turn, ...] = ()) -> Answer:
     question, sampling = Question(text, earlier=earlier), Sampling(max_tokens=16)
-    return assistant.ask(Sources((Folder(folder),)), question, Budget(1200), sampling, lambda _: None)
+    return assistant.ask(Sources((Folder(folder),)), question, Budget(800), sampling, lambda _: None)
 
 
 def test_a_follow_up_reads_only_what_is_new(assistant: Assistant, folder: Path) -> None:

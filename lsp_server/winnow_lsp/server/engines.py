@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +25,9 @@ from winnow_lsp.server.queue import Queue
 from winnow_lsp.server.settings import Models
 
 _log = logging.getLogger(__name__)
+
+# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
+_drafter_loads = threading.Lock()
 
 Changed = Callable[[], None]
 
@@ -49,6 +53,7 @@ class Engine:
         self.queue = Queue(self._tell)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
+        self._closing = Cancellation()
         remember = models.snapshot_megabytes > 0
         self._assistant = Assistant(store, self._open_drafter, self._open_target, remember=remember)
         self._listen()
@@ -89,7 +94,8 @@ class Engine:
         return target.wait_for(Cancellation()).context_limit
 
     def close(self) -> None:
-        """Free the models; waits for what still runs, so not on the event loop."""
+        """Free the models, or never load them; waits for what still runs, so not on the event loop."""
+        self._closing.cancel()
         self.queue.close()
         self._assistant.close()
         del self._assistant  # its models call back to this engine: that circle would keep their weights for long
@@ -100,7 +106,9 @@ class Engine:
         _give_memory_back()
 
     def _open_drafter(self) -> Drafter:
-        return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
+        with _drafter_loads:
+            self._closing.check()
+            return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
 
     def _open_target(self) -> Target:
         models = self.models

@@ -156,7 +156,7 @@
                (string-search "unsupported operand types" (format "%S" (mapcar #'caddr requests))) requests)))
 
 (defun e2e-cancel (server)
-  (e2e-start (winnow-ask "What does optparse do with an option that it does not know?"))
+  (e2e-start (winnow-ask "What does getopt do with an option that it does not know?"))
   (e2e-wait (lambda () (string-prefix-p "reading" (or (car e2e-stages) ""))))
   (winnow-cancel)
   (e2e-wait (lambda () e2e-outcome))
