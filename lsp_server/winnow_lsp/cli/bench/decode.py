@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+import llama_cpp
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
@@ -160,7 +160,7 @@ def _machine() -> dict[str, Any]:
         "processor": ", ".join(sorted(processors)),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
-        "llama-cpp-python": version("llama-cpp-python"),
+        "llama-cpp-python": llama_cpp.__version__,
         "date": time.strftime("%Y-%m-%d"),
     }
 
