@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from winnow_engine.drafter.template import Template
+from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.training.asking import KIND, Recipe, Subject, added, ask, chosen, question
@@ -100,3 +101,11 @@ def test_a_model_that_writes_nothing_sensible_adds_nothing(data: Dataset, drafte
     more = ask(data, drafter, Recipe(questions=3, least_tokens=10, question_tokens=4), reports.append)
     assert len(more.questions) == len(data.questions)
     assert reports[-1].done == reports[-1].total
+
+
+def test_a_data_set_of_other_tokens_or_with_such_questions_is_refused(data: Dataset, drafter: Path) -> None:
+    other = replace(data, prefix=data.prefix + 1)
+    with pytest.raises(TrainingError, match="other tokens"):
+        ask(other, drafter, Recipe(questions=3), lambda _: None)
+    with pytest.raises(TrainingError, match="already"):
+        ask(replace(data, kinds=(*data.kinds, KIND)), drafter, Recipe(questions=3), lambda _: None)

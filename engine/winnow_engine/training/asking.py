@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.drafter.template import Template
+from winnow_engine.errors import TrainingError
 from winnow_engine.evaluation.haystack import is_test_path
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -63,11 +64,13 @@ class Subject:
 
 
 def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> Dataset:
-    """The data set with questions that `model` wrote; its GGUF has the vocabulary of `data`, and is a Qwen2.
+    """The data set with questions that `model` wrote, the GGUF of a Qwen2.
 
-    Every GPU takes batches in turn; without one it takes days. Raises the model's errors.
+    Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens than
+    `data` or `data` has such questions already, and the model's errors.
     """
     vocabulary = Vocabulary(Model(model, vocabulary_only=True))
+    _check(data, vocabulary, model)
     subjects = chosen(data, vocabulary, recipe)
     prompts = [_prompt(data, vocabulary, subject) for subject in subjects]
     by_length = sorted(range(len(subjects)), key=lambda number: len(prompts[number]))
@@ -86,6 +89,15 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
             progress(Progress("questions", done, len(batches)))
     questions = [(subject, question(subject.opening + written[n])) for n, subject in enumerate(subjects)]
     return added(data, Template(vocabulary), [(subject, text) for subject, text in questions if text is not None])
+
+
+def _check(data: Dataset, vocabulary: Vocabulary, model: Path) -> None:
+    if KIND in data.kinds:
+        raise TrainingError("the data set has questions of a model already: take it as `winnow train prepare` made it")
+    if Template(vocabulary).prefix.tolist() != data.prefix.tolist():
+        raise TrainingError(
+            f"{model.name} has other tokens than the data set: choose a larger model of the drafter's kind"
+        )
 
 
 def chosen(data: Dataset, vocabulary: Vocabulary, recipe: Recipe) -> list[Subject]:
