@@ -66,8 +66,8 @@ class Subject:
 def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> Dataset:
     """The data set with questions that `model` wrote, the GGUF of a Qwen2.
 
-    Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens than
-    `data` or `data` has such questions already, and the model's errors.
+    Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens
+    than `data`, or `data` has such questions already, and the model's errors.
     """
     vocabulary = Vocabulary(Model(model, vocabulary_only=True))
     _check(data, vocabulary, model)
