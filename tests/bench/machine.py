@@ -40,9 +40,9 @@ def _versions() -> Iterator[tuple[str, str]]:
             yield name, version(name)
 
 
-def median(values: list[float]) -> float:
-    """The median, to the millisecond."""
-    return round(statistics.median(values), 3)
+def median(values: list[float], digits: int = 3) -> float:
+    """The median, of seconds to the millisecond unless more digits behind the point are asked for."""
+    return round(statistics.median(values), digits)
 
 
 def report(name: str, figures: dict[str, Any]) -> None:

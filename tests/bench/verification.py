@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import statistics
 import time
 from pathlib import Path
 
 import llama_cpp
 import numpy as np
-from machine import median, report
+from machine import report
 
 from winnow_cuda.device import availability
 from winnow_engine.llama.model import Model
@@ -84,12 +85,13 @@ def main() -> None:
     arguments = parser.parse_args()
     model = Model(arguments.model)
     kinds = {"no past states": 0, "past states": PAST_STATES} if model.keeps_states else {"attention alone": 0}
-    rows = {}
+    rows, plain = {}, 0.0
     for kind, past_states in kinds.items():
-        seconds = {size: median(found) for size, found in measure(model, arguments, past_states).items()}
-        plain = seconds[0] if not rows else next(iter(rows.values()))["seconds"][0]
+        seconds = {size: statistics.median(found) for size, found in measure(model, arguments, past_states).items()}
+        plain = plain or seconds[0]
         ratios = {size: round(found / plain, 2) for size, found in seconds.items()}
-        rows[kind] = {"seconds": seconds, "plain_steps": ratios}
+        rounded = {size: float(f"{found:.4g}") for size, found in seconds.items()}
+        rows[kind] = {"seconds": rounded, "plain_steps": ratios}
     context = {"model": arguments.model.name, "context": arguments.context, "repeat": arguments.repeat}
     report("verification", {"device": availability().reason, **context, "rows": rows})
 

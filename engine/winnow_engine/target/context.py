@@ -12,6 +12,7 @@ from winnow_engine.errors import TargetError
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
+from winnow_engine.target.batches import row_batch, tree_batch
 from winnow_engine.target.options import TargetOptions
 from winnow_engine.target.tree import Tree
 
@@ -88,7 +89,7 @@ class Context:
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
-        done = self._evaluate(_batch(tokens, outputs), tokens)
+        done = self._evaluate(row_batch(tokens, outputs), tokens)
         if done and self._watcher is not None:
             self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
         return done
@@ -106,7 +107,7 @@ class Context:
             llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
         tokens = self._tokens = np.array([token, *tree.tokens], np.int32)
         positions = position + np.array([0, *tree.depths()], np.int32)
-        return self._evaluate(*_tree_batch(tokens, positions, [list(range(self._branched)), *through]))
+        return self._evaluate(*tree_batch(tokens, positions, [list(range(self._branched)), *through]))
 
     def keep_branch(self, branch: int, start: int, length: int) -> bool:
         """Forget all branches but one, and of that all but the first `length` tokens; all share the first `start`.
@@ -123,10 +124,12 @@ class Context:
             self._watcher.held(start - 1, rows, self._tokens[rows])
         return done
 
-    def logits(self) -> NDArray[np.float32]:
-        """The logits of the last token evaluated, shape (vocabulary,), until the next evaluation."""
-        row = llama_cpp.llama_get_logits_ith(self.handle, -1)
-        return np.ctypeslib.as_array(row, (self._n_vocab,))
+    def logits(self, row: int = -1) -> NDArray[np.float32]:
+        """A row of logits of the last evaluation, which must have asked for it, until the next one.
+
+        Shape (vocabulary,); by default those of the last token evaluated.
+        """
+        return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.handle, row), (self._n_vocab,))
 
     def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
         if self._abort.is_set():
@@ -214,30 +217,3 @@ def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_c
         # llama.cpp reads quantised values only in its flash attention.
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
     return params
-
-
-def _batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp.llama_batch:
-    """A batch that borrows both arrays, which the caller keeps alive.
-
-    Null positions and sequences mean: next in line, sequence 0.
-    """
-    return llama_cpp.llama_batch(
-        n_tokens=len(tokens),
-        token=tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
-        logits=outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
-    )
-
-
-def _tree_batch(
-    tokens: NDArray[np.int32], positions: NDArray[np.int32], branches: list[list[int]]
-) -> tuple[llama_cpp.llama_batch, list[object]]:
-    """A batch of tokens that each belong to some branches, with all logits; and what it borrows, to be kept alive."""
-    outputs = np.ones(len(tokens), np.int8)
-    counts = np.array([len(own) for own in branches], np.int32)
-    rows = [np.array(own, np.int32) for own in branches]
-    int_p = ctypes.POINTER(ctypes.c_int32)
-    pointers = (int_p * len(rows))(*(row.ctypes.data_as(int_p) for row in rows))
-    batch = _batch(tokens, outputs)
-    batch.pos, batch.n_seq_id = positions.ctypes.data_as(int_p), counts.ctypes.data_as(int_p)
-    batch.seq_id = ctypes.cast(pointers, ctypes.POINTER(int_p))
-    return batch, [tokens, positions, outputs, counts, rows, pointers]

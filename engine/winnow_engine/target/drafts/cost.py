@@ -20,7 +20,7 @@ _HOPE = 0.75
 _QUICKER, _SLOWER = 0.5, 0.1
 _FORGET = 0.005  # of what is above the usual cost, in each plain round: slow rounds must not end drafting for good
 _SIZES = np.arange(MOST_NODES + 1)
-_USUAL = 1 + _USUAL_SLOPE * _SIZES
+_USUAL = [1 + _USUAL_SLOPE * size for size in range(MOST_NODES + 1)]
 
 
 def nearer(mean: float, newest: float) -> float:
@@ -46,9 +46,11 @@ class Cost:
 
     def forget(self) -> None:
         """A plain round went by: come a little nearer to the usual cost where the learned one is above."""
-        for size, mean in self._means.items():
-            self._means[size] = mean - _FORGET * max(0.0, mean - float(_USUAL[size]))
-        self.curve = self._interpolated()
+        above = {size: mean - _USUAL[size] for size, mean in self._means.items() if mean > _USUAL[size]}
+        for size, excess in above.items():
+            self._means[size] -= _FORGET * excess
+        if above:
+            self.curve = self._interpolated()
 
     @property
     def least_slope(self) -> float:

@@ -49,7 +49,7 @@ class Pace:
 
     @property
     def _affordable(self) -> int:
-        return int(np.searchsorted(self._cost.curve, 1 + self._purse, side="right")) - 1
+        return int(self._cost.curve.searchsorted(1 + self._purse, side="right")) - 1
 
     def begin(self, free: bool) -> None:
         """An answer begins: what others gained is not for it to lose, nor is it to pay for what they lost."""
@@ -62,6 +62,8 @@ class Pace:
 
     def first(self, tree: Tree) -> Tree:
         """The beginning of a tree from which most tokens a second are expected; none if plain rounds give as many."""
+        if not len(tree):
+            return tree
         expected = 1 + np.cumsum([0.0, *tree.worth])
         rates = (expected / self._cost.curve[: len(expected)])[: 1 + self._affordable]
         best = int(np.argmax(rates))

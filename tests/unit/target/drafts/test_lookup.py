@@ -1,4 +1,7 @@
+from collections.abc import Iterator
+
 import numpy as np
+import pytest
 
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.drafts.lookup import LookupDraft, _agreement
@@ -86,3 +89,48 @@ def test_many_tokens_are_searched_as_few_are() -> None:
         wanted = int((others < 1).sum()), int((np.array(same) & (others < 2)).sum())
         assert (exact[found].sum(), gapped[found].sum()) == (wanted if len(found) else (0, 0))
         assert len(found) == 1 or wanted == (0, 0)
+
+
+def repetitive(seed: int) -> Iterator[list[int]]:
+    """Pieces of a random text, most of which stand before them, whole or with one other token."""
+    rng = np.random.default_rng(seed)
+    words, text = int(rng.integers(2, 40)), rng.integers(0, 9, int(rng.integers(1, 60))).tolist()
+    yield list(text)
+    for _ in range(30):
+        start = int(rng.integers(0, len(text)))
+        piece = text[start : start + int(rng.integers(1, 24))]
+        if rng.random() < 0.7:
+            piece[int(rng.integers(0, len(piece)))] = int(rng.integers(0, words))
+        text += piece
+        yield piece
+
+
+def naive_match(text: list[int]) -> tuple[list[int], int, bool] | None:
+    """Places, length and whether it is gapped of the match at the end of `text`, place by place and token by token."""
+    lengths: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    for place in range(len(text) - 1, 0, -1):
+        same = [text[place - 1 - back] == text[-1 - back] for back in range(min(place, 16))]
+        gap = same.index(False) if False in same else len(same)
+        end = same.index(False, gap + 1) if False in same[gap + 1 :] else len(same)
+        lengths[False][place], lengths[True][place] = gap, sum(same[:end])
+    exact, gapped = (max(found.values(), default=0) for found in lengths.values())
+    kind, longest = (True, gapped) if gapped >= exact + 4 else (False, exact)
+    places = [place for place, length in lengths[kind].items() if length == longest]
+    return (places[:16], longest, kind) if longest >= 2 else None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_matches_are_those_found_by_comparing_token_by_token(seed: int) -> None:
+    draft, text = LookupDraft(), list[int]()
+    kinds = set()
+    for piece in repetitive(seed):
+        draft.accept(piece) if text else draft.begin(np.array(piece, np.int32), AbortFlag())
+        text += piece
+        match, wanted = draft._match, naive_match(text)
+        assert (match and (match.places, match.length, match.gapped)) == wanted
+        kinds.add(wanted and wanted[2])
+    assert {False, True} <= kinds
+
+
+def test_an_answer_without_a_prompt_is_looked_up() -> None:
+    assert draft_after([], [1, 2, 3, 1, 2]).propose(1).tokens == (3,)
