@@ -3,7 +3,7 @@
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
 # A process with the drafter takes 4 GB of memory: JOBS (8) of them run at a time. Steps that time something (speed, agreement,
-# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it.
+# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, DATA the training data.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -18,6 +18,13 @@ needles() {
     python3 -m winnow_lsp bench needles --test "*: $kind" --tokens "$size" --trials 14 --json >"$0/needles-$size-${kind// /-}.json"' "$results"
 }
 
+answers() {
+  for row in "full context" Winnow BM25 MiniLM; do
+    winnow bench answers --row "$row" --target "$target" --questions 9 --json >"$results/answers-${row// /-}.json" &
+  done
+  wait
+}
+
 step() {
   case $1 in
     speed) winnow bench kernels --json >"$results/kernels.json" && winnow bench drafter --json >"$results/drafter.json" ;;
@@ -29,8 +36,10 @@ step() {
       relevance 32k --row BM25 --row symbols --row profile --row Winnow --tokens 32k ;;
     large) relevance 512k --family describe --row BM25 --row profile --row Winnow --tokens 512k ;;
     rivals) relevance rivals --row MiniLM --row "one head" --row SpecPrefill --row pflash --tokens 32k --questions 8 ;;
+    ask) winnow train ask "$DATA" "$results/asked.npz" ;;
+    train) winnow train run "$DATA" "$results/adapter.safetensors" ;;
     needles) needles ;;
-    answers) winnow bench answers --target "$target" --questions 9 --json >"$results/answers.json" ;;
+    answers) answers ;;
     decode) winnow bench decode --target "$target" --draft auto --draft lookup --draft "$draft" --out "$results/decode.json" ;;
     verification) (cd tests/bench && python3 verification.py "$target") && cp tests/bench/results/verification.json "$results" ;;
     *) echo "no step $1" >&2 && return 2 ;;
