@@ -141,7 +141,8 @@ async def test_turns_that_a_client_brings_take_the_place_of_those_the_server_rem
 
 
 async def test_turns_that_do_not_fit_are_left_out_and_that_is_said(connect) -> None:
-    client = await connect(options=SETTINGS | {"budget": {"tokens": 80, "earlierTokens": 5}})
+    # All code fits, so that only turns could make a prompt longer.
+    client = await connect(options=SETTINGS | {"budget": {"tokens": 2000, "earlierTokens": 5}})
     first = await client.ask(QUESTION, conversation="c")
     second = await client.ask(QUESTION, conversation="c")
     third = await client.ask(QUESTION, conversation="c")
