@@ -14,7 +14,7 @@ import argparse
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -95,7 +95,7 @@ def rounds(draft: Draft, device: Device, prompt: NDArray[np.int32], answer: list
     while said < len(answer):
         tree = draft.propose(min(MOST_NODES, len(answer) - said - 1))
         device.verify(tree)
-        accepted = _agreed(tree, answer[said:])
+        accepted = agreed(tree, answer[said:])
         draft.accept(answer[said : said + accepted + 1])
         said += accepted + 1
         for name, count in zip(counts, (1, len(tree), accepted), strict=True):
@@ -103,7 +103,8 @@ def rounds(draft: Draft, device: Device, prompt: NDArray[np.int32], answer: list
     return {**counts, "seconds": time.process_time() - started}
 
 
-def _agreed(tree: Tree, tokens: list[int]) -> int:
+def agreed(tree: Tree, tokens: Sequence[int]) -> int:
+    """How many of a tree's tokens, from the root down, are those that a text goes on with."""
     node, path = tree.child(ROOT, tokens[0]), 0
     while node is not None:
         path += 1

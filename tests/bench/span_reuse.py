@@ -270,7 +270,7 @@ def _same_until(left: Ids, right: Ids) -> int:
 
 def said(vocabulary: Vocabulary, ids: Ids) -> str:
     """An answer as text."""
-    return b"".join(vocabulary.piece(int(token)) for token in ids).decode("utf-8", "replace")
+    return vocabulary.text(map(int, ids))
 
 
 def main() -> None:

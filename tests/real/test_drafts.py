@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drafting import agreed
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import DraftError
@@ -17,7 +18,7 @@ from winnow_engine.target.base import Generation, Message, Sampling
 from winnow_engine.target.drafts.model import ModelDraft
 from winnow_engine.target.llama import LlamaTarget
 from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.tree import ROOT, Tree, chain
+from winnow_engine.target.tree import Tree, chain
 
 pytestmark = pytest.mark.real_weights
 
@@ -69,7 +70,7 @@ def _held(draft: ModelDraft, text: Sequence[int], at: int, nodes: int = 8) -> tu
     """How many of the tokens behind `at` the draft's likeliest chain has, and how many its tree of as many nodes."""
     draft.begin(np.array(text[:at], np.int32), AbortFlag())
     tree = draft.propose(nodes)
-    return _agreed(_likeliest_chain(draft, nodes), text[at:]), _agreed(tree, text[at:])
+    return agreed(_likeliest_chain(draft, nodes), text[at:]), agreed(tree, text[at:])
 
 
 def _likeliest_chain(draft: ModelDraft, nodes: int) -> Tree:
@@ -78,11 +79,3 @@ def _likeliest_chain(draft: ModelDraft, nodes: int) -> Tree:
         tokens += draft.propose(1).tokens
         draft.accept(tokens[-1:])
     return chain(tokens, [1.0] * nodes)
-
-
-def _agreed(tree: Tree, text: Sequence[int]) -> int:
-    node, length = tree.child(ROOT, text[0]), 0
-    while node is not None:
-        length += 1
-        node = tree.child(node, text[length])
-    return length

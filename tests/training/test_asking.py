@@ -12,7 +12,7 @@ from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.training.asking import KIND, Recipe, Subject, added, ask, chosen, question
+from winnow_engine.training.asking import KIND, Recipe, Subject, added, ask, chosen, paths_of, question
 from winnow_engine.training.dataset import Dataset
 from winnow_engine.training.writer import Writer
 
@@ -66,9 +66,9 @@ def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: li
 
 
 def test_what_is_asked_about_depends_on_the_seed_alone(data: Dataset, vocabulary: Vocabulary) -> None:
-    recipe = Recipe(questions=6, least_tokens=10)
-    first, again = (chosen(data, vocabulary, recipe) for _ in range(2))
-    assert first == again != chosen(data, vocabulary, replace(recipe, seed=1))
+    recipe, paths = Recipe(questions=6, least_tokens=10), paths_of(data, vocabulary)
+    first, again = (chosen(data, paths, recipe) for _ in range(2))
+    assert first == again != chosen(data, paths, replace(recipe, seed=1))
 
 
 @pytest.mark.parametrize(

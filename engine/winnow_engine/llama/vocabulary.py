@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 
 import llama_cpp
 import numpy as np
@@ -46,6 +47,10 @@ class Vocabulary:
             buffer = ctypes.create_string_buffer(-size)
             size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
         return buffer.raw[:size]
+
+    def text(self, tokens: Iterable[int]) -> str:
+        """What the tokens say together; bytes that are no UTF-8 become U+FFFD."""
+        return b"".join(map(self.piece, tokens)).decode("utf-8", "replace")
 
     def is_end(self, token: int) -> bool:
         """Whether the model ends its answer with this token."""

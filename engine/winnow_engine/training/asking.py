@@ -71,8 +71,9 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
     """
     vocabulary = Vocabulary(Model(model, vocabulary_only=True))
     _check(data, vocabulary, model)
-    subjects = chosen(data, vocabulary, recipe)
-    prompts = [_prompt(data, vocabulary, subject) for subject in subjects]
+    paths = paths_of(data, vocabulary)
+    subjects = chosen(data, paths, recipe)
+    prompts = [_prompt(data, vocabulary, paths, subject) for subject in subjects]
     by_length = sorted(range(len(subjects)), key=lambda number: len(prompts[number]))
     opening = _opening(vocabulary)
     batches = list(_batches(by_length, [len(opening) + len(prompt) for prompt in prompts]))
@@ -100,13 +101,13 @@ def _check(data: Dataset, vocabulary: Vocabulary, model: Path) -> None:
         )
 
 
-def chosen(data: Dataset, vocabulary: Vocabulary, recipe: Recipe) -> list[Subject]:
+def chosen(data: Dataset, paths: Sequence[str], recipe: Recipe) -> list[Subject]:
     """What to ask about: functions, none a test's and none twice; and functions with what they use."""
     rng = random.Random(f"{recipe.seed}/{KIND}")
     openings: list[str] = _TELLS["openings"]
     sizes = np.diff(data.units.offsets)
     fair = range(recipe.least_tokens, recipe.most_tokens + 1)
-    shown = [not is_test_path(_path(data, vocabulary, file)) for file in range(len(data.headers))]
+    shown = [not is_test_path(path) for path in paths]
     singles: dict[int, tuple[tuple[int, ...], int]] = {}
     groups: dict[tuple[int, ...], int] = {}
     for number, kind in enumerate(data.kind_of.tolist()):
@@ -135,9 +136,9 @@ def _file(data: Dataset, unit: int) -> int:
     return int(np.searchsorted(data.file_units, unit, "right")) - 1
 
 
-def _path(data: Dataset, vocabulary: Vocabulary, file: int) -> str:
-    """A file's path as its header shows it, behind the marker."""
-    return b"".join(map(vocabulary.piece, data.headers[file].tolist())).decode("utf-8", "replace").strip()
+def paths_of(data: Dataset, vocabulary: Vocabulary) -> list[str]:
+    """Each file's path as its header shows it, behind the marker."""
+    return [vocabulary.text(data.headers[file].tolist()).strip() for file in range(len(data.headers))]
 
 
 def _turn(vocabulary: Vocabulary, role: str, *text: Int32) -> Int32:
@@ -154,11 +155,11 @@ def _opening(vocabulary: Vocabulary) -> Int32:
     return np.concatenate(turns)
 
 
-def _prompt(data: Dataset, vocabulary: Vocabulary, subject: Subject) -> Int32:
+def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject: Subject) -> Int32:
     """The rest of one: the units, without what other questions quote of them, and how the answer begins."""
     parts = []
     for unit in subject.units:
-        path = _path(data, vocabulary, _file(data, unit))
+        path = paths[_file(data, unit)]
         parts += [vocabulary.tokenize(f"{path}\n"), data.bare[unit] if len(data.bare[unit]) else data.units[unit]]
     answer = vocabulary.tokenize("<|im_start|>assistant\n", special=True)
     return np.concatenate([_turn(vocabulary, "user", *parts), answer, vocabulary.tokenize(subject.opening)])
@@ -197,7 +198,7 @@ def _write(work: _Work) -> list[str]:
     recipe = work.recipe
     chance = 1_000_000 * recipe.seed + work.number
     found = writer.write(work.opening, work.prompts, recipe.question_tokens, recipe.temperature, chance)
-    return [b"".join(map(vocabulary.piece, ids)).decode("utf-8", "replace") for ids in found]
+    return [vocabulary.text(ids) for ids in found]
 
 
 @lru_cache(maxsize=1)

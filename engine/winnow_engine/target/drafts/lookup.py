@@ -95,7 +95,7 @@ class LookupDraft:
 
     def _read(self, text: NDArray[np.int32]) -> None:
         self._text = array("i", text.tobytes())
-        _, self._exact, self._gapped = _agreement(text)
+        self._exact, self._gapped = _agreement(text)
         self._match = _longest(self._exact, self._gapped)
 
     def _append(self, token: int) -> None:
@@ -131,8 +131,8 @@ def _latest(ends: NDArray[np.bool_]) -> list[int]:
     return places
 
 
-def _agreement(text: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.uint8], NDArray[np.uint8]]:
-    """The positions before the last, and for how many tokens `text` reads up to each as it does up to its end.
+def _agreement(text: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """For how many tokens `text` reads up to each position before the last as it does up to its end.
 
     First up to the first other token, then up to the second, which counts the same ones and those between the two.
     Shapes (tokens - 1,); no more tokens count than the longest match has.
@@ -141,7 +141,7 @@ def _agreement(text: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.ui
     exact = gapped = np.zeros(max(0, first - 1), np.uint8)
     for last in range(first, len(text)):
         exact, gapped = _one_longer(exact, gapped, text[:last] == text[last])
-    return np.arange(len(exact)), exact, gapped
+    return exact, gapped
 
 
 def _one_longer(
