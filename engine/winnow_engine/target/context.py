@@ -14,7 +14,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.batches import row_batch, tree_batch
 from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.tree import Tree
+from winnow_engine.target.tree import ROOT, Tree
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
@@ -109,11 +109,12 @@ class Context:
         positions = position + np.array([0, *tree.depths()], np.int32)
         return self._evaluate(*tree_batch(tokens, positions, [list(range(self._branched)), *through]))
 
-    def keep_branch(self, branch: int, start: int, length: int) -> bool:
-        """Forget all branches but one, and of that all but the first `length` tokens; all share the first `start`.
+    def keep_branch(self, node: int, start: int, length: int) -> bool:
+        """Forget all branches of the last tree but one that leads through `node` (or ROOT), and all behind that node.
 
-        False if this memory cannot forget only a part.
+        All branches share the first `start` tokens; `length` are kept. False if this memory cannot forget only a part.
         """
+        branch = 0 if node == ROOT else self._through[node][0]
         if branch != _SEQUENCE:
             llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
             llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)

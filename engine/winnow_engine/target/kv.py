@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.errors import TargetError
 from winnow_engine.target.base import Prompt
 from winnow_engine.target.context import Context
-from winnow_engine.target.tree import Tree
+from winnow_engine.target.tree import ROOT, Tree
 
 
 class KvCache:
@@ -60,8 +60,7 @@ class KvCache:
         if not len(tree):
             return
         start, length = len(self.tokens), len(self.tokens) + len(path)
-        branch = tree.branches()[path[-1]][0] if path else 0
-        if not self.context.keep_branch(branch, start, length):
+        if not self.context.keep_branch(path[-1] if path else ROOT, start, length):
             self.rewind(0)
             raise TargetError("the target's memory cannot roll back what was drafted: choose --draft off")
         self.tokens = np.concatenate([self.tokens, np.array([tree.tokens[node] for node in path], np.int32)])

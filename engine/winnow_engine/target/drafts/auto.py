@@ -43,7 +43,7 @@ class AutoDraft:
         if self._given_up or self._pace.rests:
             tree, self._tried = NOTHING, False
         else:
-            least = least if self._free else max(least, self._pace.least)
+            limit, least = min(limit, self._pace.affordable), max(least, self._pace.least)
             tree = self._pace.first(self._draft.propose(limit, least))
             self._tried = bool(len(tree)) or not self._free
         self._nodes = len(tree)

@@ -7,8 +7,7 @@ rounds for passes over 2, 4, 8 and 16 tokens, and with clang's kernels 2.6 for 3
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from itertools import pairwise
 
 from winnow_engine.target.drafts.base import MOST_NODES
 
@@ -19,7 +18,6 @@ _HOPE = 0.75
 # of two that contradict each other the quicker one tells more.
 _QUICKER, _SLOWER = 0.5, 0.1
 _FORGET = 0.005  # of what is above the usual cost, in each plain round: slow rounds must not end drafting for good
-_SIZES = np.arange(MOST_NODES + 1)
 _USUAL = [1 + _USUAL_SLOPE * size for size in range(MOST_NODES + 1)]
 
 
@@ -31,18 +29,20 @@ def nearer(mean: float, newest: float) -> float:
 class Cost:
     """Plain rounds that a round takes, by its drafted tokens: running means at sizes tried, straight lines between.
 
-    `curve`, shape (MOST_NODES + 1,), float64, begins with the plain round's 1 and does not fall.
+    `curve` has MOST_NODES + 1 of them, begins with the plain round's 1 and does not fall. (A list: on so few numbers
+    arrays take longer, and each token of an answer waits for this.) `least_slope` is what a drafted token costs at the
+    size at which it costs least.
     """
 
     def __init__(self) -> None:
         self._means: dict[int, float] = {}
-        self.curve = self._interpolated()
+        self._draw()
 
     def learn(self, drafted: int, cost: float) -> None:
         """A round with `drafted` tokens, at least one, took `cost` plain rounds."""
         known = self._means.get(drafted)
-        self._means[drafted] = (cost + float(self.curve[drafted])) / 2 if known is None else nearer(known, cost)
-        self.curve = self._interpolated()
+        self._means[drafted] = (cost + self.curve[drafted]) / 2 if known is None else nearer(known, cost)
+        self._draw()
 
     def forget(self) -> None:
         """A plain round went by: come a little nearer to the usual cost where the learned one is above."""
@@ -50,18 +50,25 @@ class Cost:
         for size, excess in above.items():
             self._means[size] -= _FORGET * excess
         if above:
-            self.curve = self._interpolated()
+            self._draw()
 
-    @property
-    def least_slope(self) -> float:
-        """What a drafted token costs at the size at which it costs least."""
-        return float(np.min((self.curve[1:] - 1) / _SIZES[1:]))
+    def _draw(self) -> None:
+        self.curve = self._interpolated()
+        self.least_slope = min((cost - 1) / size for size, cost in enumerate(self.curve) if size)
 
-    def _interpolated(self) -> NDArray[np.float64]:
+    def _interpolated(self) -> list[float]:
         sizes = [0, *sorted(self._means)]
-        costs = np.array([1.0, *(self._means[size] for size in sizes[1:])])
-        costs = np.maximum(1.0, np.minimum.accumulate(costs[::-1])[::-1])
+        costs = [1.0, *(self._means[size] for size in sizes[1:])]
+        for before in reversed(range(len(costs) - 1)):
+            costs[before] = min(costs[before], costs[before + 1])
+        costs = [max(1.0, cost) for cost in costs]
+        curve: list[float] = []
+        for (size, cost), (next_size, next_cost) in pairwise(zip(sizes, costs, strict=True)):
+            curve += _line(cost, (next_cost - cost) / (next_size - size), next_size - size)
         largest = sizes[-1]
         slope = _HOPE * (costs[-1] - 1) / largest if largest else _USUAL_SLOPE
-        curve: NDArray[np.float64] = np.interp(_SIZES, sizes, costs)
-        return curve + slope * np.maximum(0, _SIZES - largest)
+        return curve + _line(costs[-1], slope, MOST_NODES + 1 - largest)
+
+
+def _line(start: float, slope: float, points: int) -> list[float]:
+    return [start + slope * point for point in range(points)]

@@ -7,8 +7,7 @@ arithmetic is the limit, as on two cores, a token that is right less than half o
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from bisect import bisect_right
 
 from winnow_engine.target.drafts.cost import Cost, nearer
 from winnow_engine.target.tree import Tree
@@ -45,11 +44,12 @@ class Pace:
     @property
     def in_vain(self) -> bool:
         """Whether drafting lost so much that not even one token may be drafted."""
-        return self._affordable < 1
+        return self.affordable < 1
 
     @property
-    def _affordable(self) -> int:
-        return int(self._cost.curve.searchsorted(1 + self._purse, side="right")) - 1
+    def affordable(self) -> int:
+        """How many tokens may be drafted in the next round at most."""
+        return bisect_right(self._cost.curve, 1 + self._purse) - 1
 
     def begin(self, free: bool) -> None:
         """An answer begins: what others gained is not for it to lose, nor is it to pay for what they lost."""
@@ -62,12 +62,13 @@ class Pace:
 
     def first(self, tree: Tree) -> Tree:
         """The beginning of a tree from which most tokens a second are expected; none if plain rounds give as many."""
-        if not len(tree):
-            return tree
-        expected = 1 + np.cumsum([0.0, *tree.worth])
-        rates = (expected / self._cost.curve[: len(expected)])[: 1 + self._affordable]
-        best = int(np.argmax(rates))
-        return tree.first(best if rates[best] >= _LEAST_GAIN else 0)
+        expected, best, best_rate = 1.0, 0, _LEAST_GAIN
+        for nodes, worth in enumerate(tree.worth[: self.affordable], 1):
+            expected += worth
+            rate = expected / self._cost.curve[nodes]
+            if rate > best_rate:
+                best, best_rate = nodes, rate
+        return tree if best == len(tree) else tree.first(best)
 
     def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool) -> None:
         """A round with `drafted` nodes gave `tokens` in `seconds`; `tried` if looking for a draft cost some of them."""
@@ -76,7 +77,7 @@ class Pace:
             self._learn_plain(seconds)
             self._purse += _WAGE
             return
-        expected = self._plain * float(self._cost.curve[drafted])
+        expected = self._plain * self._cost.curve[drafted]
         cost = min(seconds, _MOST_SLOWER * expected) / self._plain
         if drafted:
             self._cost.learn(drafted, cost)

@@ -16,7 +16,7 @@ def test_before_any_round_each_token_costs_the_usual() -> None:
 
 
 def test_sizes_seen_cost_what_was_seen_and_those_between_stand_between() -> None:
-    curve = cost_after((3, 3.0), (7, 6.0), (15, 9.0)).curve
+    curve = np.array(cost_after((3, 3.0), (7, 6.0), (15, 9.0)).curve)
     assert curve[[3, 7, 15]] == pytest.approx([3, 6, 9], rel=0.05)
     assert curve[[1, 5, 11]] == pytest.approx([1 + 2 / 3, 4.5, 7.5], rel=0.05)
 
