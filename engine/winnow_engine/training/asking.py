@@ -7,6 +7,7 @@ asked for the question; Dai et al. (2022, arXiv 2209.11755, section 3.1) train r
 
 from __future__ import annotations
 
+import os
 import random
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -78,12 +79,12 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
     opening = _opening(vocabulary)
     batches = list(_batches(by_length, [len(opening) + len(prompt) for prompt in prompts]))
     context = get_context("spawn")
-    devices: Queue[int] = context.Queue()
-    count = max(1, torch.cuda.device_count())
-    for device in range(count):
-        devices.put(device)
+    names = _devices()
+    devices: Queue[str] = context.Queue()
+    for name in names:
+        devices.put(name)
     written: dict[int, str] = {}
-    with ProcessPoolExecutor(count, context, _take, (devices,)) as pool:
+    with ProcessPoolExecutor(len(names), context, _take, (devices,)) as pool:
         work = [_Work(model, number, opening, [prompts[n] for n in b], recipe) for number, b in enumerate(batches)]
         for done, (batch, answers) in enumerate(zip(batches, pool.map(_write, work), strict=True), 1):
             written.update(zip(batch, answers, strict=True))
@@ -186,11 +187,16 @@ class _Work:
     recipe: Recipe
 
 
-def _take(devices: Queue[int]) -> None:
-    """Give this process a device of its own."""
-    device = devices.get()
-    if torch.cuda.is_available():
-        torch.cuda.set_device(device)
+def _devices() -> list[str]:
+    """The GPUs this process may use, as CUDA_VISIBLE_DEVICES names them; an empty name where there is none."""
+    count = torch.cuda.device_count()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(count)))
+    return visible.split(",")[:count] or [""]
+
+
+def _take(devices: Queue[str]) -> None:
+    """Give this process a device of its own; it sees no other, for llama.cpp makes the last one it sees the current."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = devices.get()
 
 
 def _write(work: _Work) -> list[str]:
