@@ -5,7 +5,7 @@ import pytest
 
 from winnow_engine.target.abort import AbortFlag
 from winnow_engine.target.drafts.lookup import LookupDraft, _agreement
-from winnow_engine.target.tree import ROOT
+from winnow_engine.target.tree import ROOT, grow
 
 
 def draft_after(prompt: list[int], answer: list[int]) -> LookupDraft:
@@ -133,3 +133,15 @@ def test_matches_are_those_found_by_comparing_token_by_token(seed: int) -> None:
 
 def test_an_answer_without_a_prompt_is_looked_up() -> None:
     assert draft_after([], [1, 2, 3, 1, 2]).propose(1).tokens == (3,)
+
+
+@pytest.mark.parametrize(("limit", "least"), [(16, 0.0), (5, 0.0), (16, 0.4), (16, 0.95), (0, 0.0)])
+def test_what_is_copied_from_one_place_is_the_tree_that_would_grow_there(limit: int, least: float) -> None:
+    draft, copied = draft_after(list(range(40)), [3, 4, 5]), 0
+    for token in (6, 7, 8, 30, 31, 32, 33):
+        match = draft._match
+        if match is not None and len(match.places) == 1:
+            assert draft.propose(limit, least) == grow(match, draft._continuations, limit, least)
+            copied += 1
+        draft.accept([token])
+    assert copied >= 4
