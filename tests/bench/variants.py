@@ -57,6 +57,11 @@ class FullRank(nn.Module):
         return functional.linear(x, weight, self._buffers["bias"])
 
 
+def unchanged(model: Model) -> Model:
+    """The model that the recipe trains."""
+    return model
+
+
 def full_rank(model: Model) -> Model:
     """The model with all weights of its layers trained."""
     for layer in model.network.layers:
@@ -85,9 +90,11 @@ def segments_of(tokens: int) -> Iterator[None]:
     before = segments.SEGMENT_TOKENS
     for module in (segments, training_model):
         vars(module)["SEGMENT_TOKENS"] = tokens
-    yield
-    for module in (segments, training_model):
-        vars(module)["SEGMENT_TOKENS"] = before
+    try:
+        yield
+    finally:
+        for module in (segments, training_model):
+            vars(module)["SEGMENT_TOKENS"] = before
 
 
 def trained(
@@ -108,21 +115,20 @@ def variant(
     name: str, drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """Train the variant of that name."""
-    same: Callable[[Model], Model] = lambda model: model  # noqa: E731
     if name == "recipe":
-        return trained(drafter, data, judged, recipe, same)
+        return trained(drafter, data, judged, recipe, unchanged)
     if name.startswith("seed="):
-        return trained(drafter, data, judged, replace(recipe, seed=int(name[5:])), same)
+        return trained(drafter, data, judged, replace(recipe, seed=int(name[5:])), unchanged)
     if name.startswith("layers="):
-        return trained(drafter, data, judged, replace(recipe, layers=int(name[7:])), same)
+        return trained(drafter, data, judged, replace(recipe, layers=int(name[7:])), unchanged)
     if name.startswith("segment="):
         with segments_of(int(name[8:])):
-            return trained(drafter, data, judged, recipe, same)
+            return trained(drafter, data, judged, recipe, unchanged)
     if name == "full":
         return trained(drafter, data, judged, recipe, full_rank)
     if name == "outline":
-        return trained(drafter, outlined(data, vocabulary), outlined(judged, vocabulary), recipe, same)
-    return trained(drafter, Dataset.load(Path(name)), judged, recipe, same)
+        return trained(drafter, outlined(data, vocabulary), outlined(judged, vocabulary), recipe, unchanged)
+    return trained(drafter, Dataset.load(Path(name)), judged, recipe, unchanged)
 
 
 def main() -> None:
