@@ -3,7 +3,8 @@
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
 # A process with the drafter takes 4 GB of memory: JOBS (8) of them run at a time. Steps that time something (speed, agreement,
-# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, DATA the training data.
+# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, DATA the training data,
+# DEVELOPMENT what variants of the training are judged by.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -37,7 +38,12 @@ step() {
     large) relevance 512k --family describe --row BM25 --row profile --row Winnow --tokens 512k ;;
     rivals) relevance rivals --row MiniLM --row "one head" --row SpecPrefill --row pflash --tokens 32k --questions 8 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" ;;
-    train) winnow train run "$DATA" "$results/adapter.safetensors" ;;
+    train)
+      [ -e "$results/asked.npz" ] && DATA=$results/asked.npz
+      winnow train run "$DATA" "$results/adapter.safetensors" ;;
+    variants)
+      (cd tests/bench && python3 variants.py "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024) &&
+        cp tests/bench/results/variants.json "$results" ;;
     needles) needles ;;
     answers) answers ;;
     decode) winnow bench decode --target "$target" --draft auto --draft lookup --draft "$draft" --out "$results/decode.json" ;;
