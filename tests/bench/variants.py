@@ -115,20 +115,20 @@ def variant(
     name: str, drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """Train the variant of that name."""
-    if name == "recipe":
-        return trained(drafter, data, judged, recipe, unchanged)
-    if name.startswith("seed="):
-        return trained(drafter, data, judged, replace(recipe, seed=int(name[5:])), unchanged)
-    if name.startswith("layers="):
-        return trained(drafter, data, judged, replace(recipe, layers=int(name[7:])), unchanged)
-    if name.startswith("segment="):
-        with segments_of(int(name[8:])):
-            return trained(drafter, data, judged, recipe, unchanged)
-    if name == "full":
-        return trained(drafter, data, judged, recipe, full_rank)
-    if name == "outline":
-        return trained(drafter, outlined(data, vocabulary), outlined(judged, vocabulary), recipe, unchanged)
-    return trained(drafter, Dataset.load(Path(name)), judged, recipe, unchanged)
+    what, _, value = name.partition("=")
+    tokens, changed = segments.SEGMENT_TOKENS, unchanged
+    if what in ("seed", "layers"):
+        recipe = replace(recipe, **{what: int(value)})
+    elif what == "segment":
+        tokens = int(value)
+    elif what == "full":
+        changed = full_rank
+    elif what == "outline":
+        data, judged = outlined(data, vocabulary), outlined(judged, vocabulary)
+    elif what != "recipe":
+        data = Dataset.load(Path(name))
+    with segments_of(tokens):
+        return trained(drafter, data, judged, recipe, changed)
 
 
 def main() -> None:

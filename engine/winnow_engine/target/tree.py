@@ -52,8 +52,6 @@ class Tree:
 
     def depths(self) -> list[int]:
         """How many tokens each node is behind the answer's last one: 1 for ROOT's children."""
-        if self._is_chain():
-            return list(range(1, 1 + len(self)))
         depths: list[int] = []
         for parent in self.parents:
             depths.append(1 if parent == ROOT else depths[parent] + 1)
@@ -61,8 +59,6 @@ class Tree:
 
     def branches(self) -> list[list[int]]:
         """For each node, the branches that lead through it. A branch is a way to a leaf; 0 takes each first child."""
-        if self._is_chain():
-            return [[0] for _ in self.tokens]
         through: list[list[int]] = [[] for _ in self.tokens]
         for branch, leaf in enumerate(self._leaves()):
             node = leaf
@@ -70,9 +66,6 @@ class Tree:
                 through[node].append(branch)
                 node = self.parents[node]
         return through
-
-    def _is_chain(self) -> bool:
-        return self.parents == tuple(range(ROOT, len(self) - 1))
 
     def _leaves(self) -> list[int]:
         """Nodes without children, those behind first children first."""

@@ -39,8 +39,9 @@ step() {
     rivals) relevance rivals --row MiniLM --row "one head" --row SpecPrefill --row pflash --tokens 32k --questions 8 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" ;;
     train)
-      [ -e "$results/asked.npz" ] && DATA=$results/asked.npz
-      winnow train run "$DATA" "$results/adapter.safetensors" ;;
+      local data=$results/asked.npz
+      [ -e "$data" ] || data=$DATA
+      winnow train run "$data" "$results/adapter.safetensors" ;;
     variants)
       (cd tests/bench && python3 variants.py "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024) &&
         cp tests/bench/results/variants.json "$results" ;;

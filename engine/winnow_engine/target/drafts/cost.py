@@ -17,8 +17,7 @@ _HOPE = 0.75
 # Share of the newest round in a running mean. Other work on the machine makes rounds slower, none makes them faster:
 # of two that contradict each other the quicker one tells more.
 _QUICKER, _SLOWER = 0.5, 0.1
-# Of what is above the usual cost, forgotten in so many plain rounds: slow rounds must not end drafting for good.
-_FORGET, _FORGET_ROUNDS = 0.04, 8
+_FORGET = 0.04  # of what is above the usual cost, each time: slow rounds must not end drafting for good
 _USUAL = [1 + _USUAL_SLOPE * size for size in range(MOST_NODES + 1)]
 
 
@@ -37,7 +36,6 @@ class Cost:
 
     def __init__(self) -> None:
         self._means: dict[int, float] = {}
-        self._plain_rounds = 0
         self._draw()
 
     def learn(self, drafted: int, cost: float) -> None:
@@ -47,10 +45,7 @@ class Cost:
         self._draw()
 
     def forget(self) -> None:
-        """A plain round went by: after some, come a little nearer to the usual cost where the learned one is above."""
-        self._plain_rounds += 1
-        if self._plain_rounds % _FORGET_ROUNDS:
-            return
+        """Some plain rounds went by: come a little nearer to the usual cost where the learned one is above."""
         above = {size: mean - _USUAL[size] for size, mean in self._means.items() if mean > _USUAL[size]}
         for size, excess in above.items():
             self._means[size] -= _FORGET * excess

@@ -16,6 +16,7 @@ _FIRST = 3  # plain rounds that are timed before any draft
 _MOST_SLOWER = 3.0  # times the expected; a round that takes longer was disturbed by other work
 # Rounds after which a plain one is timed again. Were it thought slower than it is, any draft would seem to pay.
 _STALE = 24
+_FORGETTING = 8  # plain rounds, after which slow rounds of drafts count a little less
 _LEAST_GAIN = 1.02  # times the tokens a second of plain rounds that a draft must promise
 _STAKE = 1.5  # plain rounds that drafting may lose in an answer before it gained any
 _LARGE_STAKE = 4.0  # the same where the draft is not free, and left alone for some answers once it lost this
@@ -86,4 +87,5 @@ class Pace:
     def _learn_plain(self, seconds: float) -> None:
         self._plain = nearer(self._plain, seconds) if self._plain_rounds else seconds
         self._plain_rounds += 1
-        self._cost.forget()
+        if self._plain_rounds % _FORGETTING == 0:
+            self._cost.forget()
