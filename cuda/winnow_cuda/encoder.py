@@ -35,7 +35,7 @@ def open_encoder(
     device = open_device()
     device.binaries, device.on_compile = binaries, on_compile
     try:
-        return Steadfast(GpuEncoder(device, weights, prefix, cublas()), on_cpu, notify)
+        return Steadfast(GpuEncoder(device, weights, prefix, cublas(device)), on_cpu, notify)
     except DeviceError as error:
         notify(given_up(error))
         return on_cpu()

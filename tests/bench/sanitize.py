@@ -45,7 +45,7 @@ def encode(prefix: np.ndarray) -> None:
     weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
     expected = CpuEncoder(weights, prefix).encode(batch)
-    for library in {None, cublas()}:
+    for library in {None, cublas(open_device())}:
         encoder = GpuEncoder(open_device(), weights, prefix, library)
         print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
         keys = encoder.encode_keys(batch, runs)

@@ -1,9 +1,12 @@
 """The device, over a driver that only remembers what it was asked."""
 
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from winnow_cuda.blas import Cublas
 from winnow_cuda.device import Device, DeviceError, OutOfDeviceMemoryError
 from winnow_cuda.ops.gpu.swiglu import swiglu
 
@@ -63,3 +66,16 @@ def test_small_arrays_take_the_place_of_those_that_went() -> None:
     device.empty((1 << 20,), "f4")
     assert driver.called.count("cuMemAlloc") == 3
     assert driver.called.count("cuMemFree") == 2
+
+
+def test_a_cublas_handle_is_made_on_its_device_and_fails_as_devices_fail() -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("CUBLAS_STATUS_EXECUTION_FAILED")
+
+    driver, current = Driver(), list[str]()
+    device = Device(driver, 0)
+    library = SimpleNamespace(__name__="some.blas", gemm=refuse, create=lambda: current.extend(driver.called[-1:]))
+    handle, matrix = Cublas(library, "gemm", "create", device), device.empty((4, 4), np.float16)
+    assert current == ["cuCtxSetCurrent"]
+    with pytest.raises(DeviceError, match="EXECUTION_FAILED"):
+        handle.gemm(matrix, matrix, matrix, add=False)

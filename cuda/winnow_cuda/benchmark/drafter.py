@@ -35,7 +35,7 @@ def encoder_figures(device: Device, weights: Weights, prefix: Int32) -> Iterator
     of 128, and a question of 60 to hidden states. With cuBLAS where it is installed, and without."""
     shape = weights.shape
     layer = 2 * (shape.width * (shape.q_width + 2 * shape.kv_width + shape.q_width + 3 * shape.ffn_width))
-    for library in _libraries():
+    for library in _libraries(device):
         encoder = GpuEncoder(device, weights, prefix, library)
         for count, length in ((TOKENS, 2048), (60, 60)):
             ids = np.random.default_rng(1).integers(0, len(weights.embedding), count).astype(np.int32)
@@ -69,7 +69,7 @@ def joint_figures(device: Device) -> Iterator[Figure]:
     rule = Selection(alpha=2.0, window=window)  # above 1 no block is chosen for its score
     ids = np.random.default_rng(1).integers(0, len(weights.embedding), TOKENS).astype(np.int32)
     batch = Batch(ids, np.arange(TOKENS, dtype=np.int32), np.array([0, TOKENS]), rule)
-    for library in _libraries():
+    for library in _libraries(device):
         encoder = GpuEncoder(device, weights, np.empty(0, np.int32), library)
         seconds = device.seconds(partial(encoder.run, batch), 5)
         name = f"joint pass, {'cuBLAS' if library else 'own products'}"
@@ -77,9 +77,9 @@ def joint_figures(device: Device) -> Iterator[Figure]:
         yield figure_of(name, f"{TOKENS} tokens, {_QWEN3.layers} layers, {share:.0%} of blocks", seconds, 0, 0, None)
 
 
-def _libraries() -> list[Cublas | None]:
+def _libraries(device: Device) -> list[Cublas | None]:
     """Our own products, and cuBLAS's where it is installed."""
-    return list(dict.fromkeys([None, cublas()]))
+    return list(dict.fromkeys([None, cublas(device)]))
 
 
 def random_weights() -> Weights:

@@ -96,7 +96,7 @@ class Bench:
             yield timed(f"gemm_{kind}", kind, own(gemm(kind, Tile()), Tile().rows, Tile().columns))
             if self.device.capability == (9, 0):
                 yield timed(f"gemm_hopper_{kind}", kind, own(gemm_hopper(kind, TALL), TALL.rows, TALL.columns))
-        library = cublas()
+        library = cublas(self.device)
         if library is not None:
             narrow = DeviceArray(c.pointer, (m, n), np.dtype(HALF), c)
             yield timed("cublas", "half", lambda: library.gemm(a, held, narrow, add=False))
