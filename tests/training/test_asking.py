@@ -12,7 +12,7 @@ from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.training.asking import KIND, Recipe, Subject, added, ask, chosen, paths_of, question
+from winnow_engine.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
 from winnow_engine.training.dataset import Dataset
 from winnow_engine.training.writer import Writer
 
@@ -65,32 +65,46 @@ def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: li
     assert first == again != other
 
 
-def test_what_is_asked_about_depends_on_the_seed_alone(data: Dataset, vocabulary: Vocabulary) -> None:
-    recipe, paths = Recipe(questions=6, least_tokens=10), paths_of(data, vocabulary)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocabulary: Vocabulary, kind: str) -> None:
+    recipe, paths = Recipe(kind, questions=6, least_tokens=10), paths_of(data, vocabulary)
     first, again = (chosen(data, paths, recipe) for _ in range(2))
     assert first == again != chosen(data, paths, replace(recipe, seed=1))
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("kind", "written", "kept"),
     [
-        (" How are stale entries removed from the cache?\nAnswer:", "How are stale entries removed from the cache?"),
-        ("What does this function return when empty?", None),
-        ("Entries are removed after a day", None),
-        ("Why so?", None),
-        ("How is \x00 the header of a message read?", None),
+        ("asked", " are stale entries removed?\nAnswer:", "How are stale entries removed?"),
+        ("asked", " does this function return when empty?", None),
+        ("asked", " entries are removed after a day.", None),
+        ("asked", " so?", None),
+        ("asked", " is \x00 the header of a message read?", None),
+        (
+            "reported",
+            " often the cache is emptied is a riddle. What decides?",
+            "How often the cache is emptied is a riddle. What decides?",
+        ),
+        ("changed", " long entries stay can be set now.", "How long entries stay can be set now."),
+        ("changed", " long do entries stay now?", None),
+        ("changed", " long entries stay can be", None),
     ],
 )
-def test_only_questions_that_make_sense_by_themselves_are_taken(written: str, kept: str | None) -> None:
-    assert question(written) == kept
+def test_only_what_makes_sense_by_itself_is_taken(kind: str, written: str, kept: str | None) -> None:
+    assert text_of(kind, Subject((0,), 0, "How"), written) == kept
+
+
+def test_a_wording_is_put_around_what_was_written() -> None:
+    subject = Subject((0,), 0, "Fix", "Which code has to change: {}")
+    assert text_of("changed", subject, " a {crash} at exit.") == "Which code has to change: Fix a {crash} at exit."
 
 
 def test_questions_stand_behind_those_of_the_data_set(data: Dataset, vocabulary: Vocabulary) -> None:
     text = "How are stale entries removed from the cache?"
-    more = added(data, Template(vocabulary), [(Subject((1, 2), 0, "How"), text)])
+    more = added(data, Template(vocabulary), "changed", [(Subject((1, 2), 0, "How"), text)])
     last = len(data.questions)
     assert len(more.questions) == last + 1
-    assert more.kinds[more.kind_of[last]] == KIND
+    assert more.kinds[more.kind_of[last]] == "changed"
     assert more.golds[last].tolist() == [1, 2]
     assert more.questions[last].tolist() == Template(vocabulary).question(text).ids.tolist()
     assert [more.questions[n].tolist() for n in range(last)] == [data.questions[n].tolist() for n in range(last)]
@@ -108,4 +122,4 @@ def test_a_data_set_of_other_tokens_or_with_such_questions_is_refused(data: Data
     with pytest.raises(TrainingError, match="other tokens"):
         ask(other, drafter, Recipe(questions=3), lambda _: None)
     with pytest.raises(TrainingError, match="already"):
-        ask(replace(data, kinds=(*data.kinds, KIND)), drafter, Recipe(questions=3), lambda _: None)
+        ask(replace(data, kinds=(*data.kinds, "reported")), drafter, Recipe("reported", questions=3), lambda _: None)

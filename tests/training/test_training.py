@@ -1,12 +1,15 @@
 """Training on a small model with random weights: it learns, repeats itself and resumes, and the product agrees."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from safetensors.numpy import load_file
 
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.adapter import AdapterProfile
@@ -25,8 +28,21 @@ CPU = torch.device("cpu")
 MIXTURE = Mixture(tokens=300, chunk_tokens=300, questions=10)
 
 
-def recipe(steps: int, **changes: int) -> Recipe:
-    return Recipe(steps=steps, accumulate=1, layers=2, rank=4, mixture=MIXTURE, **changes)
+_SHARED = """
+import sys
+from pathlib import Path
+from winnow_engine.training.dataset import Dataset
+from winnow_engine.training.trainer import Recipe, train
+from winnow_engine.training.batches import Mixture
+mixture = Mixture(tokens=300, chunk_tokens=300, questions=10)
+recipe = Recipe(steps=3, accumulate=2, layers=2, rank=4, mixture=mixture)
+drafter, data, out = map(Path, sys.argv[1:])
+train(drafter, Dataset.load(data), recipe, out, lambda step: print(step.step))
+"""
+
+
+def recipe(steps: int, accumulate: int = 1, **changes: int) -> Recipe:
+    return Recipe(steps=steps, accumulate=accumulate, layers=2, rank=4, mixture=MIXTURE, **changes)
 
 
 def test_the_best_dot_product_of_each_segment_and_its_gradient_are_those_of_the_plain_formula() -> None:
@@ -92,6 +108,22 @@ def test_equal_seeds_give_equal_adapters_and_others_do_not(drafter: Path, data: 
         train(drafter, data, recipe(3, seed=seed), tmp_path / name, lambda _: None)
     first, again, other = (AdapterProfile(tmp_path / name).identity for name in "abc")
     assert first == again != other
+
+
+def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    train(drafter, data, recipe(3, accumulate=2), alone, lambda _: None)
+    data.save(tmp_path / "data.npz")
+    (tmp_path / "shared.py").write_text(_SHARED)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    arguments = [*torchrun, tmp_path / "shared.py", drafter, tmp_path / "data.npz", shared]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1", "2", "3"]
+    expected, found = (load_file(path) for path in (alone, shared))
+    assert expected.keys() == found.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name].astype(np.float32), value.astype(np.float32), rtol=2e-2, atol=2e-4)
 
 
 def test_training_resumes_at_its_checkpoint_as_if_it_had_never_stopped(

@@ -2,7 +2,9 @@
 
 Rules turn comments into questions (`examples`), so those say what a comment says. What people ask is about behaviour,
 in words of their own, and often answered in several places. So a model is shown units, alone or with what they use, and
-asked for the question; Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers from such.
+asked for the question; Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers from such. There are several
+kinds, each with instructions and examples in `asking.toml`: questions (*asked*), what a user reports (*reported*), and
+entries of a change log (*changed*).
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.training.dataset import Dataset, rows
 from winnow_engine.training.writer import Writer
 
-KIND = "asked"
 _TELLS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+KINDS: tuple[str, ...] = tuple(kind for kind, value in _TELLS.items() if isinstance(value, dict))
 _OF_CODE = ("describe", "name", "comment", "usage")  # kinds whose golds are code
 _MOST_TOGETHER = 1_000  # tokens
 _MOST_UNITS = 3
@@ -44,8 +46,9 @@ _BATCH_TOKENS = 400_000  # of prompts and what all begin with: 11 GB of keys and
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How many units or groups are asked about, a third of them groups; and how questions are drawn."""
+    """How many units or groups are asked about, a third of them groups; and how questions of a kind are drawn."""
 
+    kind: str = KINDS[0]
     questions: int = 48_000
     least_tokens: int = 50
     """Of a unit asked about alone; what is smaller says too little."""
@@ -57,26 +60,27 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Units that one question is to be about, and how it begins."""
+    """Units that one question is to be about, how it begins, and what is put around it."""
 
     units: tuple[int, ...]
     language: int
     opening: str
+    wording: str = "{}"
 
 
 def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> Dataset:
     """The data set with questions that `model` wrote, the GGUF of a Qwen2.
 
     Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens
-    than `data`, or `data` has such questions already, and the model's errors.
+    than `data`, or `data` has questions of the recipe's kind already, and the model's errors.
     """
     vocabulary = Vocabulary(Model(model, vocabulary_only=True))
-    _check(data, vocabulary, model)
+    _check(data, vocabulary, model, recipe.kind)
     paths = paths_of(data, vocabulary)
     subjects = chosen(data, paths, recipe)
     prompts = [_prompt(data, vocabulary, paths, subject) for subject in subjects]
     by_length = sorted(range(len(subjects)), key=lambda number: len(prompts[number]))
-    opening = _opening(vocabulary)
+    opening = _opening(vocabulary, recipe.kind)
     batches = list(_batches(by_length, [len(opening) + len(prompt) for prompt in prompts]))
     context = get_context("spawn")
     names = _devices()
@@ -89,13 +93,14 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
         for done, (batch, answers) in enumerate(zip(batches, pool.map(_write, work), strict=True), 1):
             written.update(zip(batch, answers, strict=True))
             progress(Progress("questions", done, len(batches)))
-    questions = [(subject, question(subject.opening + written[n])) for n, subject in enumerate(subjects)]
-    return added(data, Template(vocabulary), [(subject, text) for subject, text in questions if text is not None])
+    texts = [(subject, text_of(recipe.kind, subject, written[n])) for n, subject in enumerate(subjects)]
+    asked = [(subject, text) for subject, text in texts if text is not None]
+    return added(data, Template(vocabulary), recipe.kind, asked)
 
 
-def _check(data: Dataset, vocabulary: Vocabulary, model: Path) -> None:
-    if KIND in data.kinds:
-        raise TrainingError("the data set has questions of a model already: take it as `winnow train prepare` made it")
+def _check(data: Dataset, vocabulary: Vocabulary, model: Path, kind: str) -> None:
+    if kind in data.kinds:
+        raise TrainingError(f"the data set has questions of the kind {kind} already: take it as it was before")
     if Template(vocabulary).prefix.tolist() != data.prefix.tolist():
         raise TrainingError(
             f"{model.name} has other tokens than the data set: choose a larger model of the drafter's kind"
@@ -104,8 +109,8 @@ def _check(data: Dataset, vocabulary: Vocabulary, model: Path) -> None:
 
 def chosen(data: Dataset, paths: Sequence[str], recipe: Recipe) -> list[Subject]:
     """What to ask about: functions, none a test's and none twice; and functions with what they use."""
-    rng = random.Random(f"{recipe.seed}/{KIND}")
-    openings: list[str] = _TELLS["openings"]
+    rng = random.Random(f"{recipe.seed}/{recipe.kind}")
+    tells = _TELLS[recipe.kind]
     sizes = np.diff(data.units.offsets)
     fair = range(recipe.least_tokens, recipe.most_tokens + 1)
     shown = [not is_test_path(path) for path in paths]
@@ -122,15 +127,21 @@ def chosen(data: Dataset, paths: Sequence[str], recipe: Recipe) -> list[Subject]
     third = min(len(groups), recipe.questions // 3)
     some = rng.sample(sorted(groups.items()), third)
     some += rng.sample(sorted(singles.values()), min(len(singles), recipe.questions - third))
-    return [Subject(units, language, rng.choice(openings)) for units, language in some]
+    subjects = [Subject(units, language, rng.choice(tells["openings"])) for units, language in some]
+    return [replace(subject, wording=rng.choice(tells["wordings"])) for subject in subjects]
 
 
-def question(written: str) -> str | None:
-    """What the model wrote as a question, or None where it is none, or speaks of code its reader does not see."""
-    text = written.strip().split("\n")[0].strip()
+def text_of(kind: str, subject: Subject, written: str) -> str | None:
+    """What to ask where the model went on from the subject's opening: its first line, in the subject's wording.
+
+    None where that is no such question, or no sentence, or speaks of code its reader does not see.
+    """
+    text = (subject.opening + written).strip().split("\n")[0].strip()
     plain = text.lower()
-    good = text.endswith("?") and len(text.split()) >= _LEAST_WORDS and text.isprintable()
-    return text if good and not any(phrase in plain for phrase in _TELLS["refused"]) else None
+    ends = text.endswith("?") != (kind == "changed") and text.endswith(("?", ".", "!"))
+    good = ends and len(text.split()) >= _LEAST_WORDS and text.isprintable()
+    refused = any(phrase in plain for phrase in _TELLS["refused"])
+    return subject.wording.format(text) if good and not refused else None
 
 
 def _file(data: Dataset, unit: int) -> int:
@@ -147,12 +158,12 @@ def _turn(vocabulary: Vocabulary, role: str, *text: Int32) -> Int32:
     return np.concatenate([start, *text, vocabulary.tokenize("<|im_end|>\n", special=True)])
 
 
-def _opening(vocabulary: Vocabulary) -> Int32:
+def _opening(vocabulary: Vocabulary, kind: str) -> Int32:
     """What all prompts begin with: the task, and examples of it."""
-    turns = [_turn(vocabulary, "system", vocabulary.tokenize(_TELLS["system"]))]
+    turns = [_turn(vocabulary, "system", vocabulary.tokenize(_TELLS[kind]["system"]))]
     for example in _TELLS["examples"]:
         turns.append(_turn(vocabulary, "user", vocabulary.tokenize(example["code"].strip())))
-        turns.append(_turn(vocabulary, "assistant", vocabulary.tokenize(example["question"])))
+        turns.append(_turn(vocabulary, "assistant", vocabulary.tokenize(example[kind])))
     return np.concatenate(turns)
 
 
@@ -214,8 +225,8 @@ def _loaded(model: Path) -> tuple[Writer, Vocabulary]:
     return Writer(model, vocabulary.is_end, device), vocabulary
 
 
-def added(data: Dataset, template: Template, asked: Sequence[tuple[Subject, str]]) -> Dataset:
-    """The data set with these questions behind its own."""
+def added(data: Dataset, template: Template, kind: str, asked: Sequence[tuple[Subject, str]]) -> Dataset:
+    """The data set with these questions, a new kind, behind its own."""
     count = len(asked)
     golds: list[Sequence[int] | NDArray[Any]] = [
         *(data.golds[n] for n in range(len(data.golds))),
@@ -228,7 +239,7 @@ def added(data: Dataset, template: Template, asked: Sequence[tuple[Subject, str]
     languages = np.array([subject.language for subject, _ in asked], np.int32)
     return replace(
         data,
-        kinds=(*data.kinds, KIND),
+        kinds=(*data.kinds, kind),
         kind_of=np.concatenate([data.kind_of, np.full(count, len(data.kinds), np.int32)]),
         language_of=np.concatenate([data.language_of, languages]),
         questions=rows(texts, np.int32),

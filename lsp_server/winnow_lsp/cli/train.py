@@ -55,14 +55,15 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     show_default=True,
     help="A name or a GGUF: a Qwen2.5 that follows instructions.",
 )
+@click.option("--kind", default="asked", show_default=True, help="What to write: asked, reported or changed.")
 @click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
-def ask(data: Path, out: Path, model: str, questions: int | None, seed: int) -> None:
+def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
     """Let a language model write questions about DATA's code, and write DATA with them to OUT (minutes, on a GPU)."""
     _require("torch", "transformers")
     from winnow_engine.training import asking
 
-    recipe = asking.Recipe(seed=seed) if questions is None else asking.Recipe(seed=seed, questions=questions)
+    recipe = asking.Recipe(kind, seed=seed) if questions is None else asking.Recipe(kind, questions, seed=seed)
     before = Dataset.load(data)
     after = asking.ask(before, locate(model), recipe, _say)
     after.save(out)
@@ -91,6 +92,8 @@ def run(data: Path, out: Path, steps: int | None, seed: int, checkpoint: Path | 
             click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
 
     trainer.train(locate(drafter), Dataset.load(data), recipe, out, report, checkpoint)
+    if not losses:
+        return  # one of torchrun's other processes
     record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
