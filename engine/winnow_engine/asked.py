@@ -9,14 +9,14 @@ from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys import WorkspaceKeys
-from winnow_engine.selection.evidence import Asked, Drafted
+from winnow_engine.selection.evidence import Asked
 from winnow_engine.selection.parts import parts
 
 
 def asked_of(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> Asked:
-    """Have the drafter score the workspace's units against the question and the code it is about, or else its parts.
+    """Have the drafter score the workspace's units against the question, and against the code it is about or its parts.
 
     A cursor that the question is not about says nothing of what answers it. Raises PositionError if the cursor is
     nowhere in the workspace, CancelledError.
@@ -25,9 +25,12 @@ def asked_of(
         question = replace(question, cursor=None)
     code = code_at_cursor(workspace, question)
     whole = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
-    separate = parts(question.text) if code is None else ()
-    drafted = Drafted(whole, drafter.score_each(keys.arrays, keys.offsets, separate, cancellation))
-    return Asked(workspace, question, code.text if code else "", drafted)
+    if code is not None:
+        return Asked(workspace, question, code.text, whole)
+    texts = parts(question.text)
+    scores = drafter.score_each(keys.arrays, keys.offsets, texts, cancellation)
+    of_parts = (Asked(workspace, Question(text), "", said) for text, said in zip(texts, scores, strict=True))
+    return Asked(workspace, question, "", whole, tuple(of_parts))
 
 
 def code_at_cursor(workspace: Workspace, question: Question) -> CodeAtCursor | None:

@@ -21,7 +21,7 @@ from winnow_engine.training.dataset import Dataset
 from winnow_engine.training.examples.base import Tree
 from winnow_engine.training.recall import evidence, recall_of
 from winnow_engine.training.scoring import MaxSim, Segments, loss_of
-from winnow_engine.training.trainer import Recipe, Step, new_model, train
+from winnow_engine.training.trainer import Recipe, Step, Trainer, new_model, train
 from winnow_lsp.cli.train import train as command
 
 CPU = torch.device("cpu")
@@ -124,6 +124,12 @@ def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset,
     assert expected.keys() == found.keys()
     for name, value in expected.items():
         np.testing.assert_allclose(found[name].astype(np.float32), value.astype(np.float32), rtol=2e-2, atol=2e-4)
+
+
+def test_more_processes_than_batches_are_refused(drafter: Path, data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(TrainingError, match="3 processes for 2 batches"):
+        Trainer(new_model(drafter, data, recipe(1, accumulate=2), CPU), data, recipe(1, accumulate=2))
 
 
 def test_training_resumes_at_its_checkpoint_as_if_it_had_never_stopped(

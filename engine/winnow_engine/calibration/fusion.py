@@ -16,7 +16,7 @@ from winnow_engine.selection.gate import Gate
 from winnow_engine.selection.traits import TRAITS
 
 # Few repositories have documentation, or questions written by hand; both are worth more than their number.
-_COUNTS = {"doc": 6.0, "real": 3.0, "multi": 2.0}
+_COUNTS = {"doc": 6.0, "real": 3.0}
 _PENALTY = 3.0
 _DIGITS = 4
 

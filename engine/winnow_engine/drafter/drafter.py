@@ -143,14 +143,13 @@ class Drafter:
 
     def score_each(
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
-    ) -> dict[str, Float32]:
-        """As `score`, for several questions at once: float32 [questions, U] each; nothing for none."""
+    ) -> list[dict[str, Float32]]:
+        """As `score`, for several questions at once."""
         if not questions:
-            return {}
+            return []
         asked = self._states([self._template.question(text) for text in questions], cancellation.check)
         nulls = self._states(self._nulls(None), cancellation.check)
-        scored = [self._profile.score(arrays, unit_offsets, states, nulls, self._scorer) for states in asked]
-        return {kind: np.stack([one[kind] for one in scored]) for kind in scored[0]}
+        return [self._profile.score(arrays, unit_offsets, states, nulls, self._scorer) for states in asked]
 
     def question_states(
         self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None

@@ -1,7 +1,7 @@
 """Which units to keep under a budget of tokens: whole ones, in order of score.
 
 What the user points at comes first, then what explains it (its class header and imports), then the rest. A unit
-that does not fit is skipped, unless it is oversized: that one is cut at a statement border.
+that does not fit into what is left is skipped; one that the whole budget could not hold is cut at a statement border.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from winnow_engine.errors import BudgetError
 
-# A unit of more than this share of the budget is oversized: whole, it would crowd out what else is asked for.
-_OVERSIZED_SHARE = 0.4
+# Of a unit that the budget cannot hold whole, at most this share of it is filled with the first lines.
+_CUT_SHARE = 0.4
 _LEAST_CUT_TOKENS = 64
 _SMALL_TOKENS = 32
 # How many units that do not fit may be passed over in search of one that does.
-_PATIENCE = 12
+_PATIENCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class _Basket:
         for unit in self._candidates(ranking):
             if misses > _PATIENCE:
                 return
-            oversized = self._source.tokens[unit] > _OVERSIZED_SHARE * self._budget
-            kept = (oversized and self._add_cut(unit)) or self._add_whole(unit)
+            oversized = self._source.tokens[unit] > self._budget
+            kept = self._add_cut(unit) if oversized else self._add_whole(unit)
             misses = 0 if kept else misses + 1
 
     def _candidates(self, ranking: Sequence[int]) -> Iterable[int]:
@@ -114,7 +114,7 @@ class _Basket:
         return True
 
     def _add_cut(self, unit: int) -> bool:
-        room = min(self._left, int(_OVERSIZED_SHARE * self._budget))
+        room = min(self._left, int(_CUT_SHARE * self._budget))
         piece = self._source.cut(unit, room, None) if room >= _LEAST_CUT_TOKENS else None
         if piece is not None:
             self._take(piece)

@@ -17,7 +17,7 @@ def clues_of(asked: Asked, traits: Mapping[str, float], evidence: Mapping[str, S
     """
     return {
         **traits,
-        **{f"best_{kind}": float(scores.max(initial=0.0)) / 10 for kind, scores in asked.drafted.whole.items()},
+        **{f"best_{kind}": float(scores.max(initial=0.0)) / 10 for kind, scores in asked.drafted.items()},
         "known": asked.workspace.lexical.known_share(asked.text),
         "titles": float(evidence["titles"].max(initial=0.0)) / 2,
     }

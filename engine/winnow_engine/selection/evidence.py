@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -30,22 +30,19 @@ _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
-    """What the drafter says, by kind: of the whole question, float32 [U], and of its parts, float32 [P, U] each."""
-
-    whole: Mapping[str, Scores]
-    parts: Mapping[str, Scores] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Asked:
-    """A question about a workspace, with the code at the cursor (empty without one) and what the drafter said."""
+    """A question about a workspace, with the code at the cursor (empty without one) and what the drafter said.
+
+    `drafted` is the drafter's evidence by kind, float32 [U] each. What asks for several things has `parts`, each a
+    question of its own.
+    """
 
     workspace: Workspace
     question: Question
     code: str
-    drafted: Drafted
+    drafted: Mapping[str, Scores]
+    parts: tuple[Asked, ...] = ()
 
     @property
     def text(self) -> str:
@@ -63,21 +60,12 @@ class Asked:
         cursor = self.question.cursor
         return identifiers(self.code) - self.workspace.names_defined_at(cursor) if cursor else set()
 
-    @cached_property
-    def by_drafter(self) -> dict[str, Scores]:
-        """The drafter's evidence: for each unit the best of what the question's parts find, where it has any."""
-        parts = self.drafted.parts
-        return {
-            kind: zscore(parts[kind]).max(axis=0) if len(parts.get(kind, ())) else zscore(whole)
-            for kind, whole in self.drafted.whole.items()
-        }
-
 
 def gather(asked: Asked) -> dict[str, Scores]:
-    """All evidence by kind, float32 [U] each."""
-    found = dict(asked.by_drafter)
+    """All evidence by kind, float32 [U] each; of the question as a whole where it has parts."""
+    found = {kind: zscore(scores) for kind, scores in asked.drafted.items()}
     found.update({kind: say(asked) for kind, say in _KINDS.items()})
-    found.update(_around(asked, _leaders(found, len(asked.by_drafter))))
+    found.update(_around(asked, _leaders(found, len(asked.drafted))))
     return found
 
 

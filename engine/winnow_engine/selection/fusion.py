@@ -1,7 +1,14 @@
-"""One score a unit from all kinds of evidence, and how likely it is that anything answers."""
+"""One score a unit from all kinds of evidence, and how likely it is that anything answers.
+
+A question that asks for several things speaks with several voices: as a whole and in each of its parts, each of which
+shares one answer's chance among the units, as the softmax of its own weighed evidence. A unit's score is the log of
+what all voices give it together: so what a part is sure of leaves room for what the others look for. The whole, which
+says little that its parts do not, has a P-th of a part's share where there are P of them.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,31 +24,58 @@ _SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """`total`, float32 [U], is up to a constant the sum of the `parts`, what each kind of evidence adds to it.
+    """`total` are the units' scores, float32 [U]: log-odds up to a constant, which makes the highest `log_odds`, those
+    of anything in the workspace being an answer. Below 0 probably nothing is.
 
-    The highest total is `log_odds`, of anything in the workspace being an answer: below 0 probably nothing is.
+    `added` is what each kind of evidence adds in the voice that speaks most for a unit, float32 [U] each.
     """
 
     total: Scores
-    parts: Mapping[str, Scores]
+    added: Mapping[str, Scores]
     log_odds: float
 
     def of(self, unit: int) -> dict[str, float]:
         """What each kind of evidence adds to the score of one unit, where it is of any account."""
-        added = {kind: round(float(scores[unit]), 2) for kind, scores in self.parts.items()}
+        added = {kind: round(float(scores[unit]), 2) for kind, scores in self.added.items()}
         return {kind: value for kind, value in added.items() if abs(value) >= _SHOWN}
 
 
 def fuse(asked: Asked, gate: Gate) -> Fused:
-    """Σ of the evidence, each kind weighed as the gate weighs it for a question with these traits."""
-    traits, evidence = traits_of(asked), gather(asked)
-    parts = weigh(evidence, traits, gate)
-    total = np.asarray(np.sum(list(parts.values()), axis=0), np.float32)
-    log_odds = gate.log_odds(clues_of(asked, traits, evidence) | clues_in(total))
-    highest = total.max(initial=-np.inf)
-    return Fused(np.asarray(total - highest + log_odds, np.float32), parts, log_odds)
+    """The scores of the units, each kind of evidence weighed as the gate weighs it for questions with such traits."""
+    whole, *parts = (_voice(one, gate) for one in (asked, *asked.parts))
+    return _together(whole, parts) if parts else whole
 
 
 def weigh(evidence: Mapping[str, Scores], traits: Mapping[str, float], gate: Gate) -> dict[str, Scores]:
     """What each kind of evidence adds to every unit, float32 [U] each."""
     return {kind: np.float32(gate.weight(kind, traits)) * scores for kind, scores in evidence.items()}
+
+
+def _voice(asked: Asked, gate: Gate) -> Fused:
+    """One voice: Σ of its weighed evidence."""
+    traits, evidence = traits_of(asked), gather(asked)
+    added = weigh(evidence, traits, gate)
+    total = np.asarray(np.sum(list(added.values()), axis=0), np.float32)
+    log_odds = gate.log_odds(clues_of(asked, traits, evidence) | clues_in(total))
+    return Fused(_raised(total, log_odds), added, log_odds)
+
+
+def _together(whole: Fused, parts: list[Fused]) -> Fused:
+    """What several voices say. Anything answers if anything answers one of them."""
+    voices = [whole, *parts]
+    shares = np.stack([_log_shares(voice.total) for voice in voices])
+    shares[0] -= math.log(len(parts))
+    log_odds = max(voice.log_odds for voice in voices)
+    loudest = shares.argmax(axis=0)
+    added = {kind: np.choose(loudest, [voice.added[kind] for voice in voices]) for kind in whole.added}
+    return Fused(_raised(np.logaddexp.reduce(shares), log_odds), added, log_odds)
+
+
+def _log_shares(scores: Scores) -> Scores:
+    """Logarithm of the softmax."""
+    return np.asarray(scores - np.logaddexp.reduce(scores, dtype=np.float64), np.float32)
+
+
+def _raised(scores: Scores, highest: float) -> Scores:
+    """The scores, moved so that the highest is this."""
+    return np.asarray(scores - scores.max(initial=-np.inf) + highest, np.float32)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_MOST = 6
+_MOST = 8  # what falls into more is no list of questions but a pasted log
 _FEWEST_WORDS = 3
 _ASKING = r"(?=(?:how|what|where|which|who|why|when)\b)"
 _BORDER = re.compile(rf"(?<=[.?!;])\s+|\s*\(\d+\)\s*|\n+|,?\s+and\s+{_ASKING}|,\s+{_ASKING}", re.IGNORECASE)
 
 
 def parts(question: str) -> tuple[str, ...]:
-    """At most six parts of at least three words, in order; none where the question has no two of them."""
+    """Two to eight parts of at least three words, in order; none where the question has one, or more than that."""
     found = [part.strip(" ;,") for part in _BORDER.split(question)]
     found = [part for part in found if len(part.split()) >= _FEWEST_WORDS and not part.endswith(":")]
-    return tuple(found[:_MOST]) if len(found) > 1 else ()
+    return tuple(found) if 1 < len(found) <= _MOST else ()

@@ -15,15 +15,14 @@ _USES = re.compile(
 _DOCUMENTATION = re.compile(r"\b(docs?|documentation|documented|readme|guide|manual|tutorial)\b", re.IGNORECASE)
 _USUAL_WORDS = 12
 
-TRAITS = ("one", "named", "cursor", "length", "uses", "documentation", "parts")
+TRAITS = ("one", "named", "cursor", "length", "uses", "documentation")
 
 
 def traits_of(asked: Asked) -> dict[str, float]:
     """Each of TRAITS, of the order of 1.
 
     `named` is the rarity of the rarest name that the question surely means and the workspace defines; `uses` and
-    `documentation` say whether its words ask for users of something or for documentation, `parts` whether it has
-    several.
+    `documentation` say whether its words ask for users of something or for documentation.
     """
     return {
         "one": 1.0,
@@ -32,5 +31,4 @@ def traits_of(asked: Asked) -> dict[str, float]:
         "length": math.log(max(len(asked.text.split()), 1) / _USUAL_WORDS),
         "uses": float(_USES.search(asked.text) is not None),
         "documentation": float(_DOCUMENTATION.search(asked.text) is not None),
-        "parts": float(any(len(scores) for scores in asked.drafted.parts.values())),
     }

@@ -14,7 +14,7 @@ from winnow_cuda.shapes import Int32, Int64
 from winnow_engine.drafter.segments import Segment, cut
 from winnow_engine.training.dataset import Dataset
 
-_TURNS = {"asked": 3, "describe": 2, "cursor": 2, "multi": 2}
+_TURNS = {"asked": 6, "describe": 2, "cursor": 2, "multi": 2}
 
 
 @dataclass(frozen=True)

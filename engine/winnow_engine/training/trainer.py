@@ -36,7 +36,7 @@ class Recipe:
     """
 
     steps: int = 960
-    accumulate: int = 1
+    accumulate: int = 2
     layers: int = 8
     rank: int = 32
     learning_rate: float = 8e-4
@@ -91,8 +91,13 @@ class Trainer:
     """Trains a model step by step. In `torchrun`'s processes, each takes its share of a step's batches."""
 
     def __init__(self, model: Model, data: Dataset, recipe: Recipe) -> None:
+        """Raises TrainingError where there are more processes than a step has batches."""
         self._model, self._data, self._recipe = model, data, recipe
         self._rank, self._world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+        if self._world > recipe.accumulate:
+            raise TrainingError(
+                f"{self._world} processes for {recipe.accumulate} batches a step: start no more than that"
+            )
         self._optimiser = _optimiser(model, recipe.learning_rate)
         self._done = 0
 

@@ -77,13 +77,17 @@ def test_selection_over_the_budget_is_a_named_error() -> None:
         choose(Lines([5000, 500]), scores(0, 0), 100, Focus((0,), (1, 300), ()))
 
 
-def test_oversized_unit_that_cannot_be_cut_is_kept_whole_if_it_fits() -> None:
+def test_a_unit_that_fits_is_kept_whole_however_large() -> None:
+    kept = choose(Lines([900, 90, 600]), scores(9, 1, 2), 1000)
+    assert kept == [Piece(0, 1, 900, 900), Piece(1, 1, 90, 90)]
+
+
+def test_an_oversized_unit_that_cannot_be_cut_is_passed_over() -> None:
     class Uncuttable(Lines):
         def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> None:
             return None
 
-    kept = choose(Uncuttable([500, 90, 600]), scores(9, 1, 2), 1000)
-    assert [piece.unit for piece in kept] == [0, 1]
+    assert [piece.unit for piece in choose(Uncuttable([5000, 90]), scores(9, 1), 1000)] == [1]
 
 
 def test_selection_over_two_units_keeps_its_lines_when_the_units_do_not_fit() -> None:

@@ -2,14 +2,14 @@ import numpy as np
 
 from winnow_engine.core import Cursor, Question
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.evidence import Asked, Drafted, gather, zscore
+from winnow_engine.selection.evidence import Asked, gather, zscore
 from winnow_engine.selection.traits import TRAITS, traits_of
 
 
 def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> Asked:
     nothing = np.zeros(len(workspace.units), np.float32)
     code = workspace.selected_text(at) if at else ""
-    return Asked(workspace, Question(text, at), code, Drafted({"drafter": nothing}))
+    return Asked(workspace, Question(text, at), code, {"drafter": nothing})
 
 
 def names(workspace: Workspace, scores: np.ndarray) -> list[str]:
@@ -64,15 +64,6 @@ def test_prose_and_imports_are_told_apart_from_code(workspace: Workspace) -> Non
     found = gather(asked(workspace, "anything"))
     assert [workspace.units[unit][0].path for unit in np.flatnonzero(found["prose"])] == ["docs/guide.md"] * 2
     assert found["imports"].sum() == 1
-
-
-def test_the_best_part_of_a_question_speaks_for_a_unit(workspace: Workspace) -> None:
-    count = len(workspace.units)
-    parts = np.zeros((2, count), np.float32)
-    parts[0, 1] = parts[1, 3] = 1
-    drafted = Drafted({"drafter": np.zeros(count, np.float32)}, {"drafter": parts})
-    found = gather(Asked(workspace, Question("one thing; another thing"), "", drafted))
-    assert found["drafter"][1] == found["drafter"][3] > found["drafter"][0]
 
 
 def test_traits_say_what_a_question_is_like(workspace: Workspace) -> None:

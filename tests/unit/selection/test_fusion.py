@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,17 +7,17 @@ import pytest
 from winnow_engine.core import Question
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.evidence import Asked, Drafted
+from winnow_engine.selection.evidence import Asked, gather, zscore
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.gate import Gate, read_gate
 
 GATE = Gate({"drafter": {"one": 1.0}, "names": {"one": 0.5, "named": 4.0}}, {"one": 1.5, "named": -1.0})
 
 
-def asked(workspace: Workspace, text: str, best: int) -> Asked:
+def asked(workspace: Workspace, text: str, best: int, *parts: Asked) -> Asked:
     scores = np.zeros(len(workspace.units), np.float32)
     scores[best] = 1
-    return Asked(workspace, Question(text), "", Drafted({"drafter": scores}))
+    return Asked(workspace, Question(text), "", {"drafter": scores}, parts)
 
 
 def test_weights_depend_on_the_question(workspace: Workspace) -> None:
@@ -30,6 +31,32 @@ def test_weights_depend_on_the_question(workspace: Workspace) -> None:
 def test_the_highest_score_is_how_likely_anything_answers(workspace: Workspace) -> None:
     assert fuse(asked(workspace, "what happens", 0), GATE).total.max() == pytest.approx(1.5)
     assert fuse(asked(workspace, "what does `send_order` do", 0), GATE).total.max() == pytest.approx(0.5)
+
+
+def test_what_a_part_is_sure_of_leaves_room_for_the_others(workspace: Workspace) -> None:
+    sure, unsure = asked(workspace, "who is `send_order`", 0), asked(workspace, "what happens", best=1)
+    (named,) = np.flatnonzero(gather(sure)["names"])
+    fused = fuse(asked(workspace, "who is this and what happens", 2, sure, unsure), GATE)
+    assert {named, 1} == set(np.argsort(-fused.total)[:2].tolist())
+    assert fused.of(int(named))["names"] == 4.5
+    assert "names" not in fused.of(1)
+
+
+def test_anything_that_answers_a_part_answers(workspace: Workspace) -> None:
+    gate = Gate({"drafter": {"one": 1.0}}, {"one": -4.0, "named": 6.0})
+    parts = asked(workspace, "what does `send_order` do", 0), asked(workspace, "what happens", 1)
+    assert fuse(asked(workspace, "what happens", 0, *parts), gate).total.max() == pytest.approx(2.0)
+    assert fuse(asked(workspace, "what happens", 0, *parts[1:]), gate).log_odds == pytest.approx(-4.0)
+
+
+def test_scores_of_a_question_with_parts_share_its_chance(workspace: Workspace) -> None:
+    parts = [asked(workspace, text, best) for best, text in enumerate(("how is it", "why is it", "when is it"))]
+    whole = asked(workspace, "what is it", 3)
+    voices = [np.exp(zscore(voice.drafted["drafter"])) for voice in (whole, *parts)]
+    shares = [voice / voice.sum() * share for voice, share in zip(voices, (1 / 3, 1, 1, 1), strict=True)]
+    found = fuse(replace(whole, parts=tuple(parts)), Gate({"drafter": {"one": 1.0}}, {"one": 0.0})).total
+    expected = np.log(np.sum(shares, axis=0))
+    np.testing.assert_allclose(found, expected - expected.max(), atol=1e-5)
 
 
 def test_only_what_adds_to_a_score_is_shown_for_it(workspace: Workspace) -> None:
