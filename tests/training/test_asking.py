@@ -15,6 +15,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
 from winnow_engine.training.dataset import Dataset
 from winnow_engine.training.writer import Writer
+from winnow_lsp.cli.train import ask as command
 
 CPU = torch.device("cpu")
 TOKENS = 12
@@ -92,6 +93,11 @@ def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocab
 )
 def test_only_what_makes_sense_by_itself_is_taken(kind: str, written: str, kept: str | None) -> None:
     assert text_of(kind, Subject((0,), 0, "How"), written) == kept
+
+
+def test_the_command_offers_every_kind() -> None:
+    (offered,) = (option.type for option in command.params if option.name == "kind")
+    assert tuple(offered.choices) == KINDS
 
 
 def test_a_wording_is_put_around_what_was_written() -> None:

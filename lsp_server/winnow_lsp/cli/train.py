@@ -55,7 +55,13 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     show_default=True,
     help="A name or a GGUF: a Qwen2.5 that follows instructions.",
 )
-@click.option("--kind", default="asked", show_default=True, help="What to write: asked, reported or changed.")
+@click.option(
+    "--kind",
+    type=click.Choice(("asked", "reported", "changed")),
+    default="asked",
+    show_default=True,
+    help="Questions, what users report, or what a change log says.",
+)
 @click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
