@@ -34,10 +34,8 @@ from pathlib import Path
 from winnow_engine.training.dataset import Dataset
 from winnow_engine.training.trainer import Recipe, train
 from winnow_engine.training.batches import Mixture
-mixture = Mixture(tokens=300, chunk_tokens=300, questions=10)
-recipe = Recipe(steps=3, accumulate=2, layers=2, rank=4, mixture=mixture)
 drafter, data, out = map(Path, sys.argv[1:])
-train(drafter, Dataset.load(data), recipe, out, lambda step: print(step.step))
+train(drafter, Dataset.load(data), {recipe}, out, lambda step: print(step.step))
 """
 
 
@@ -114,7 +112,7 @@ def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset,
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     train(drafter, data, recipe(3, accumulate=2), alone, lambda _: None)
     data.save(tmp_path / "data.npz")
-    (tmp_path / "shared.py").write_text(_SHARED)
+    (tmp_path / "shared.py").write_text(_SHARED.format(recipe=recipe(3, accumulate=2)))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     arguments = [*torchrun, tmp_path / "shared.py", drafter, tmp_path / "data.npz", shared]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)

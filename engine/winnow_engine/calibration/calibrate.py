@@ -87,9 +87,8 @@ class Calibration:
     def _tasks(self) -> list[Task]:
         tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
         # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks.
-        found = (family for family in all_families().values() if family.name != "multi")
-        families = [family for family in found if family.sized or self.thorough]
-        return [Task(one.name, tokens, asked.name) for one in families for asked in repositories(Split.CALIBRATION)]
+        fitted = (one for one in all_families().values() if one.name != "multi" and (one.sized or self.thorough))
+        return [Task(one.name, tokens, asked.name) for one in fitted for asked in repositories(Split.CALIBRATION)]
 
 
 def _alone(file: Path, heads: Heads | None, store: Path, questions: int) -> Observer:

@@ -138,8 +138,7 @@ def text_of(kind: str, subject: Subject, written: str) -> str | None:
     """
     text = (subject.opening + written).strip().split("\n")[0].strip()
     plain = text.lower()
-    ends = text.endswith("?") != (kind == "changed") and text.endswith(("?", ".", "!"))
-    good = ends and len(text.split()) >= _LEAST_WORDS and text.isprintable()
+    good = text.endswith(tuple(_TELLS[kind]["ends"])) and len(text.split()) >= _LEAST_WORDS and text.isprintable()
     refused = any(phrase in plain for phrase in _TELLS["refused"])
     return subject.wording.format(text) if good and not refused else None
 
