@@ -171,9 +171,21 @@ def test_the_command_trains_and_writes_the_adapter_with_its_losses(
     data.save(tmp_path / "data.npz")
     out = tmp_path / "adapter.safetensors"
     arguments = ["run", str(tmp_path / "data.npz"), str(out), "--drafter", str(drafter), "--steps", "2"]
-    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(command, [*arguments, "--turns", "name=3"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert AdapterProfile(out).layers == 2
     record = json.loads((tmp_path / "adapter.json").read_text())
     assert [step["step"] for step in record["steps"]] == [1, 2]
     assert record["recipe"]["rank"] == 4
+    assert record["recipe"]["mixture"]["turns"]["name"] == 3
+
+
+def test_the_command_refuses_turns_of_what_is_no_kind(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    data.save(tmp_path / "data.npz")
+    kind = data.kinds[0]
+    run = ["run", str(tmp_path / "data.npz"), str(tmp_path / "adapter.safetensors"), "--drafter", str(drafter)]
+    for wrong in ("nonsense=2", kind, f"{kind}=0", f"{kind}=many"):
+        refused = CliRunner().invoke(command, [*run, "--turns", wrong])
+        assert refused.exit_code == 2, wrong
+        assert f"a kind of {kind}" in refused.output
+    assert not (tmp_path / "adapter.safetensors").exists()

@@ -23,6 +23,10 @@ from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
 
+_HEADS = ("maxsim", "pool")
+
+Tensors = dict[str, Float32]
+
 
 def _unit(x: Float32) -> Float32:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12), np.float32)
@@ -62,14 +66,9 @@ class AdapterProfile:
 
     def __init__(self, path: Path) -> None:
         """Read `path`; ProfileError if it is no adapter."""
-        try:
-            with safe_open(path, framework="numpy") as file:
-                tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-                metadata = file.metadata() or {}
-            self._maxsim, self._pool = (_head(tensors, name) for name in ("maxsim", "pool"))
-            self._scale = np.float32(metadata["lora_scale"])
-        except (OSError, SafetensorError, KeyError) as error:
-            raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
+        tensors, scale = read_adapter(path)
+        self._maxsim, self._pool = (_head(tensors, name) for name in _HEADS)
+        self._scale = np.float32(scale)
         self._lora = {name: value for name, value in tensors.items() if name.startswith("lora.")}
         self.layers = 1 + max(int(name.split(".")[1]) for name in self._lora)
         self.rank = len(self._lora["lora.0.attn_q.a"])
@@ -124,5 +123,18 @@ class AdapterProfile:
         }
 
 
-def _head(tensors: dict[str, Float32], name: str) -> Head:
+def read_adapter(path: Path) -> tuple[Tensors, float]:
+    """An adapter's tensors by name, as float32, and its scale. ProfileError if the file is no adapter."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
+            scale = float((file.metadata() or {})["lora_scale"])
+        for name in _HEADS:
+            _head(tensors, name)  # KeyError if something of it is missing
+        return tensors, scale
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
+
+
+def _head(tensors: Tensors, name: str) -> Head:
     return Head(**{field: tensors[f"{name}.{field}"] for field in ("k", "q", "kw", "qw", "mu", "sd", "sc")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ import click
 from winnow_engine.core import Progress
 from winnow_engine.errors import TrainingError
 from winnow_engine.models.cache import locate
+from winnow_engine.training.batches import Mixture
 from winnow_engine.training.dataset import Dataset
 from winnow_lsp.cli.options import drafter_option
 
@@ -82,14 +83,19 @@ def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, see
 @click.argument("out", type=_DATA)
 @click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
 @click.option("--checkpoint", type=_DATA, help="Written as training goes on; where it exists, training resumes there.")
 @drafter_option
-def run(data: Path, out: Path, steps: int | None, seed: int, checkpoint: Path | None, drafter: str) -> None:
+def run(
+    data: Path, out: Path, steps: int | None, seed: int, turns: tuple[str, ...], checkpoint: Path | None, drafter: str
+) -> None:
     """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
     _require("torch")
     from winnow_engine.training import trainer
 
+    dataset = Dataset.load(data)
     recipe = trainer.Recipe(seed=seed) if steps is None else trainer.Recipe(seed=seed, steps=steps)
+    recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
     losses = []
 
     def report(step: trainer.Step) -> None:
@@ -97,11 +103,22 @@ def run(data: Path, out: Path, steps: int | None, seed: int, checkpoint: Path | 
         if step.step % 20 == 0 or step.step == recipe.steps:
             click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
 
-    trainer.train(locate(drafter), Dataset.load(data), recipe, out, report, checkpoint)
+    trainer.train(locate(drafter), dataset, recipe, out, report, checkpoint)
     if not losses:
         return  # one of torchrun's other processes
     record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
+@train.command()
+@click.argument("out", type=_DATA)
+@click.argument("adapters", type=_DATA, nargs=-1, required=True)
+def mean(out: Path, adapters: tuple[Path, ...]) -> None:
+    """Write the mean of several ADAPTERS to OUT: of what they add to the drafter's weights, and of their heads."""
+    from winnow_engine.training.mean import mean as write_mean
+
+    held = write_mean(adapters, out)
+    click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
 
 
 @train.command()
@@ -114,6 +131,17 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
     from winnow_engine.training.recall import recall_of
 
     click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
+
+
+def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:
+    """A mixture of which some kinds have other turns. BadParameter for what is no kind of the data."""
+    given = {}
+    for one in turns:
+        kind, _, number = one.partition("=")
+        if kind not in data.kinds or not number.isdecimal() or not int(number):
+            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
+        given[kind] = int(number)
+    return replace(mixture, turns={**mixture.turns, **given})
 
 
 def _require(*packages: str) -> None:

@@ -37,11 +37,12 @@ step() {
       relevance 32k --row BM25 --row symbols --row profile --row Winnow --tokens 32k ;;
     large) relevance 512k --family describe --row BM25 --row profile --row Winnow --tokens 512k ;;
     rivals) relevance rivals --row MiniLM --row "one head" --row SpecPrefill --row pflash --tokens 32k --questions 8 ;;
-    ask) winnow train ask "$DATA" "$results/asked.npz" ;;
-    train)
-      local data=$results/asked.npz
-      [ -e "$data" ] || data=$DATA
-      winnow train run "$data" "$results/adapter.safetensors" ;;
+    ask) winnow train ask "$DATA" "$results/asked.npz" &&
+      winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
+      winnow train ask --kind reported --questions 12000 "$results/changed.npz" "$results/reported.npz" ;;
+    train) winnow train run "$results/asked.npz" "$results/one.safetensors" &&
+      winnow train run --turns asked=5 --turns reported=2 --turns changed=3 "$results/reported.npz" "$results/two.safetensors" &&
+      winnow train mean "$results/adapter.safetensors" "$results/one.safetensors" "$results/two.safetensors" ;;
     variants)
       (cd tests/bench && python3 variants.py "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024) &&
         cp tests/bench/results/variants.json "$results" ;;
