@@ -108,6 +108,13 @@ def test_equal_seeds_give_equal_adapters_and_others_do_not(drafter: Path, data: 
     assert first == again != other
 
 
+def test_whatever_the_seed_training_starts_alike(drafter: Path, data: Dataset) -> None:
+    torch.manual_seed(5)
+    one, other = (new_model(drafter, data, recipe(1, seed=seed), CPU).state_dict() for seed in (1, 2))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
 def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset, tmp_path: Path) -> None:
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     train(drafter, data, recipe(3, accumulate=2), alone, lambda _: None)

@@ -26,13 +26,15 @@ _HEADS_FASTER = 2.0
 _SCALE_FASTER = 10.0
 _FINAL = 0.02  # of the learning rate, which falls on half a cosine
 _CLIP = 1.0
+_START = 0  # seeds what is trained before the first step
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Everything that decides what comes out, beside the data and the drafter.
 
-    A step adds up the gradients of `accumulate` batches, which several processes may share.
+    A step adds up the gradients of `accumulate` batches, which several processes may share. The seed draws the batches;
+    the start is the same for all, without which heads could not be averaged (`mean.py`).
     """
 
     steps: int = 960
@@ -80,7 +82,7 @@ def new_model(drafter: Path, data: Dataset, recipe: Recipe, device: torch.device
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with this only
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("high")
-    torch.manual_seed(recipe.seed)
+    torch.manual_seed(_START)
     model = Model(drafter, data.prefix, recipe.layers, recipe.rank)
     if device.type == "cuda":
         model.network.compute_in(torch.bfloat16)
