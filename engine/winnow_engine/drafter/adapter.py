@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from winnow_cuda.ops.standardise import standardise
 from winnow_cuda.scorer import Scorer
@@ -22,8 +23,6 @@ from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, KeyHead, R
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
-
-_HEADS = ("maxsim", "pool")
 
 Tensors = dict[str, Float32]
 
@@ -60,18 +59,22 @@ class Head:
 
 
 class AdapterProfile:
-    """Scores with a trained adapter, read from a safetensors file."""
+    """Scores with a trained adapter, read from a safetensors file: `tensors` by name, as float32, and `scale`."""
 
     taps: frozenset[int] = frozenset()
 
     def __init__(self, path: Path) -> None:
         """Read `path`; ProfileError if it is no adapter."""
-        tensors, scale = read_adapter(path)
-        self._maxsim, self._pool = (_head(tensors, name) for name in _HEADS)
-        self._scale = np.float32(scale)
-        self._lora = {name: value for name, value in tensors.items() if name.startswith("lora.")}
-        self.layers = 1 + max(int(name.split(".")[1]) for name in self._lora)
-        self.rank = len(self._lora["lora.0.attn_q.a"])
+        try:
+            with safe_open(path, framework="numpy") as file:
+                self.tensors: Tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
+                metadata = file.metadata() or {}
+            self._maxsim, self._pool = (_head(self.tensors, name) for name in ("maxsim", "pool"))
+            self.scale = float(metadata["lora_scale"])
+        except (OSError, SafetensorError, KeyError, ValueError) as error:
+            raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
+        self.layers = 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("lora."))
+        self.rank = len(self.tensors["lora.0.attn_q.a"])
         self.identity = "adapter-" + hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
     @property
@@ -80,8 +83,8 @@ class AdapterProfile:
 
         def merged(name: str, value: Float32) -> Float32:
             stem = name.replace("blk.", "lora.").removesuffix(".weight")
-            a, b = self._lora.get(f"{stem}.a"), self._lora.get(f"{stem}.b")
-            return value if a is None or b is None else value + self._scale * (b @ a)
+            a, b = self.tensors.get(f"{stem}.a"), self.tensors.get(f"{stem}.b")
+            return value if a is None or b is None else value + self.scale * (b @ a)
 
         return merged
 
@@ -123,17 +126,11 @@ class AdapterProfile:
         }
 
 
-def read_adapter(path: Path) -> tuple[Tensors, float]:
-    """An adapter's tensors by name, as float32, and its scale. ProfileError if the file is no adapter."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-            scale = float((file.metadata() or {})["lora_scale"])
-        for name in _HEADS:
-            _head(tensors, name)  # KeyError if something of it is missing
-        return tensors, scale
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
+def write_adapter(path: Path, tensors: Tensors, scale: float) -> None:
+    """The inverse of reading an `AdapterProfile`; tensors are kept as float16. Equal adapters are equal files."""
+    # save_file takes arrays for C-ordered; more than one entry of metadata would come in any order.
+    rows = {name: value.astype(np.float16, order="C") for name, value in tensors.items()}
+    save_file(rows, path, {"lora_scale": str(scale)})
 
 
 def _head(tensors: Tensors, name: str) -> Head:

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.drafter.adapter import Tensors, read_adapter
+from winnow_engine.drafter.adapter import AdapterProfile, Tensors, write_adapter
 from winnow_engine.errors import TrainingError
 
 
@@ -24,24 +23,23 @@ def mean(adapters: Sequence[Path], out: Path) -> float:
     The share is of the squared singular values of all matrices. Raises ProfileError for a file that is no adapter and
     TrainingError for adapters of different layers, ranks or scales; `out` is written last.
     """
-    stored = [read_adapter(path) for path in adapters]
-    (first, scale), *others = stored
-    for path, (tensors, other) in zip(adapters[1:], others, strict=True):
-        if other != scale or _shapes(tensors) != _shapes(first):
+    stored = [AdapterProfile(path) for path in adapters]
+    first = stored[0]
+    for path, other in zip(adapters, stored, strict=True):
+        if other.scale != first.scale or _shapes(other) != _shapes(first):
             raise TrainingError(f"{path} has other layers, another rank or scale than {adapters[0]}: average equals")
     found: Tensors = {}
     held = whole = 0.0
-    for name in first:
-        each = [tensors[name] for tensors, _ in stored]
+    for name in first.tensors:
+        each = [one.tensors[name] for one in stored]
         if not name.startswith("lora."):
             found[name] = np.mean(each, axis=0, dtype=np.float32)
         elif name.endswith(".a"):
             b = f"{name.removesuffix('a')}b"
-            found[b], found[name], singular = _mean_update([tensors[b] for tensors, _ in stored], each)
-            held += float(np.square(singular[: len(each[0])]).sum())
+            found[b], found[name], singular = _mean_update([one.tensors[b] for one in stored], each)
+            held += float(np.square(singular[: first.rank]).sum())
             whole += float(np.square(singular).sum())
-    rows = {name: found[name].astype(np.float16, order="C") for name in first}  # save_file takes no other order
-    save_file(rows, out, {"lora_scale": str(scale)})
+    write_adapter(out, found, first.scale)
     return held / whole if whole else 1.0
 
 
@@ -55,5 +53,5 @@ def _mean_update(b: Sequence[Float32], a: Sequence[Float32]) -> tuple[Float32, F
     return left @ (u[:, :rank] * root), (right @ (v[:rank].T * root)).T, singular
 
 
-def _shapes(tensors: Tensors) -> dict[str, tuple[int, ...]]:
-    return {name: tensor.shape for name, tensor in tensors.items()}
+def _shapes(adapter: AdapterProfile) -> dict[str, tuple[int, ...]]:
+    return {name: tensor.shape for name, tensor in adapter.tensors.items()}

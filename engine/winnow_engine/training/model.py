@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from winnow_cuda.shapes import Int32, Int64
+from winnow_engine.drafter.adapter import write_adapter
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
@@ -58,9 +59,7 @@ class Model(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write the adapter as the product reads it, float16."""
-        tensors = {name: value.detach().half().cpu().contiguous() for name, value in self._named()}
-        # With one entry of metadata, equal adapters are equal files.
-        save_file(tensors, path, {"lora_scale": str(SCALE)})
+        write_adapter(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
 
     @torch.no_grad()
     def load(self, path: Path) -> None:

@@ -93,7 +93,7 @@ def run(
     _require("torch")
     from winnow_engine.training import trainer
 
-    dataset = Dataset.load(data)
+    file, dataset = locate(drafter), Dataset.load(data)
     recipe = trainer.Recipe(seed=seed) if steps is None else trainer.Recipe(seed=seed, steps=steps)
     recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
     losses = []
@@ -103,7 +103,7 @@ def run(
         if step.step % 20 == 0 or step.step == recipe.steps:
             click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
 
-    trainer.train(locate(drafter), dataset, recipe, out, report, checkpoint)
+    trainer.train(file, dataset, recipe, out, report, checkpoint)
     if not losses:
         return  # one of torchrun's other processes
     record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
