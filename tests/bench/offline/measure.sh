@@ -3,8 +3,8 @@
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
 # A process with the drafter takes 4 GB of memory: JOBS (8) of them run at a time. Steps that time something (speed, agreement,
-# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, DATA the training data,
-# DEVELOPMENT what variants of the training are judged by.
+# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, ROWS those of the answers,
+# DATA the training data, DEVELOPMENT what variants of the training are judged by.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -12,16 +12,16 @@ shift
 
 winnow() { python3 -m winnow_lsp "$@"; }
 relevance() { winnow bench relevance --jobs "$jobs" --json "${@:2}" >"$results/relevance-$1.json"; }
+# One process for each size and kind of test. usage: needles NAME SIZES TESTS OPTION...     (one test's pattern a line)
 needles() {
-  for size in 8k 16k 32k 64k 128k; do
-    for kind in 'code in code' 'prose in code' 'code in prose' 'prose in prose'; do printf '%s\t%s\0' "$size" "$kind"; done
-  done | xargs -0 -P "$jobs" -I{} bash -c 'IFS=$'"'\t'"' read -r size kind <<<"{}"
-    python3 -m winnow_lsp bench needles --test "*: $kind" --tokens "$size" --trials 14 --json >"$0/needles-$size-${kind// /-}.json"' "$results"
+  for size in $2; do while read -r test; do printf '%s\t%s\0' "$size" "$test"; done <<<"$3"; done |
+    xargs -0 -P "$jobs" -I{} bash -c 'IFS=$'"'\t'"' read -r size test <<<"{}" && out=$0-$size-${test//[^a-z_]/-}.json &&
+      python3 -m winnow_lsp bench needles --test "$test" --tokens "$size" --json "$@" >"$out"' "$results/$1" "${@:4}"
 }
 
 answers() {
-  for row in "full context" Winnow BM25 MiniLM; do
-    winnow bench answers --row "$row" --target "$target" --questions 9 --json >"$results/answers-${row// /-}.json" &
+  for row in ${ROWS:-full-context Winnow BM25 MiniLM}; do
+    winnow bench answers --row "${row//-/ }" --target "$target" --json >"$results/answers-$row.json" &
   done
   wait
 }
@@ -32,11 +32,18 @@ step() {
     checkers) for tool in memcheck racecheck; do compute-sanitizer --tool "$tool" python3 tests/bench/sanitize.py; done ;;
     agreement) (cd tests/bench && python3 agreement.py) && cp tests/bench/results/agreement.json "$results" ;;
     calibrate) winnow calibrate --thorough --jobs "$jobs" --out "$results/profile.json" ;;
-    development) relevance development --split development --row profile --row Winnow --tokens 128k ;;
-    test) relevance 128k --row BM25 --row symbols --row profile --row Winnow --tokens 128k &&
-      relevance 32k --row BM25 --row symbols --row profile --row Winnow --tokens 32k ;;
+    judge) relevance development --split development --row profile --row Winnow --tokens 128k &&
+      relevance calibration --split calibration --family real --row profile --row Winnow --tokens 128k &&
+      python3 tests/bench/offline/rule.py "$results"/relevance-{development,calibration}.json | tee "$results/rule" ;;
+    test)
+      for size in 128k 32k; do relevance "$size" --row profile --row Winnow --tokens "$size"; done
+      for seed in 1 2; do relevance "128k-$seed" --row Winnow --tokens 128k --seed "$seed"; done ;;
     large) relevance 512k --family describe --row BM25 --row profile --row Winnow --tokens 512k ;;
-    rivals) relevance rivals --row MiniLM --row "one head" --row SpecPrefill --row pflash --tokens 32k --questions 8 ;;
+    rivals)
+      for size in 128k 32k; do
+        relevance "rivals-$size" --row BM25 --row symbols --row MiniLM --row "one head" --tokens "$size"
+      done ;;
+    published) relevance published --row SpecPrefill --row pflash --tokens 32k --questions 3 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" &&
       winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
       winnow train ask --kind reported --questions 12000 "$results/changed.npz" "$results/reported.npz" ;;
@@ -46,7 +53,11 @@ step() {
     variants)
       (cd tests/bench && python3 variants.py "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024) &&
         cp tests/bench/results/variants.json "$results" ;;
-    needles) needles ;;
+    needles)
+      needles needles "8k 16k 32k 64k 128k" "$(printf '*: %s\n' {code,prose}' in '{code,prose})" --trials 14 ;;
+    ruler)
+      needles ruler "4k 8k 16k 32k" "$(printf 'ruler %s\n' 'niah_s*' 'niah_multik*' niah_multivalue niah_multiquery vt cwe fwe)" \
+        --trials 4 --budget 2600 --target "$target" ;;
     answers) answers ;;
     decode) winnow bench decode --target "$target" --draft auto --draft lookup --draft "$draft" --out "$results/decode.json" ;;
     verification) (cd tests/bench && python3 verification.py "$target") && cp tests/bench/results/verification.json "$results" ;;
