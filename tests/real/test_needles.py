@@ -44,6 +44,16 @@ def test_a_needle_in_code_is_kept(qwen_small: Path, store: Store) -> None:
     assistant.close()
 
 
+def test_a_word_that_stands_nowhere_else_finds_its_line_among_alike_ones(qwen_small: Path, store: Store) -> None:
+    """Without a share for lone words, of three such lines one is kept."""
+    drafter = Drafter(qwen_small)
+    assistant = Assistant(store, lambda: drafter)
+    run = NeedleRun(load(corpus(drafter, "tornado")), assistant, Budget(2000), lambda _: None)
+    results = list(run.run([all_tests()["ruler niah_multikey_2"]], [6000], 3))
+    assert sum(one.score for one in results) >= 2
+    assistant.close()
+
+
 def test_with_a_target_there_are_answers_from_what_is_kept_and_from_all(smollm2: Path, store: Store) -> None:
     drafter = Drafter(smollm2)
     assistant = Assistant(store, lambda: drafter, lambda: LlamaTarget.open(smollm2))

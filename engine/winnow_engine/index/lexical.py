@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _K1, _B = 1.5, 0.75
+_LONE_TEXTS, _LONE_LETTERS = 2, 3
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -56,6 +57,18 @@ class LexicalIndex:
                 rarity = self._rarity(len(places))
                 scores[units] += repeats * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
+
+    def lone(self, query: str) -> NDArray[np.float32]:
+        """How a query's lone words, each as much as another, share out among the units, float32 [U] of sum 1.
+
+        Lone are words that stand in one unit or two of all, and have three letters or more. Zeros if there are none.
+        """
+        shares = np.zeros(len(self._norm), np.float32)
+        found = [self._places(word) for word in dict.fromkeys(words(query)) if len(word) >= _LONE_LETTERS]
+        alone = [places for places in found if 0 < len(places) <= _LONE_TEXTS]
+        for places in alone:
+            shares[[unit for unit, _ in places]] += 1 / (len(places) * len(alone))
+        return shares
 
     def known_share(self, query: str) -> float:
         """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""

@@ -4,6 +4,9 @@ A question that asks for several things speaks with several voices: as a whole a
 shares one answer's chance among the units, as the softmax of its own weighed evidence. A unit's score is the log of
 what all voices give it together: so what a part is sure of leaves room for what the others look for. The whole, which
 says little that its parts do not, has a P-th of a part's share where there are P of them.
+
+Last, a word of the question that stands nearly nowhere else leads to where it stands, whatever the voices say: what is
+asked for by an error's code or an option's name is there. Such lone words have a small share of the chance.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from winnow_engine.selection.gate import Gate
 from winnow_engine.selection.traits import traits_of
 
 _SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
+_LONE_SHARE = 0.1  # of one answer's chance, for lone words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Fused:
 def fuse(asked: Asked, gate: Gate) -> Fused:
     """The scores of the units, each kind of evidence weighed as the gate weighs it for questions with such traits."""
     whole, *parts = (_voice(one, gate) for one in (asked, *asked.parts))
-    return _together(whole, parts) if parts else whole
+    return _with_lone_words(_together(whole, parts) if parts else whole, asked)
 
 
 def weigh(evidence: Mapping[str, Scores], traits: Mapping[str, float], gate: Gate) -> dict[str, Scores]:
@@ -69,6 +73,19 @@ def _together(whole: Fused, parts: list[Fused]) -> Fused:
     loudest = shares.argmax(axis=0)
     added = {kind: np.choose(loudest, [voice.added[kind] for voice in voices]) for kind in whole.added}
     return Fused(_raised(np.logaddexp.reduce(shares), log_odds), added, log_odds)
+
+
+def _with_lone_words(said: Fused, asked: Asked) -> Fused:
+    """ln(p + λ / (1 − λ) · q) for a unit with p of the voices' chance and q of the lone words', who have λ of all."""
+    lone = asked.workspace.lexical.lone(asked.text)
+    (units,) = np.nonzero(lone)
+    if not len(units):
+        return said
+    share = _LONE_SHARE / max(len(asked.parts), 1)
+    voiced = _log_shares(said.total)[units]
+    added = np.zeros_like(said.total)
+    added[units] = np.logaddexp(voiced, np.log(share / (1 - share) * lone[units])) - voiced
+    return Fused(_raised(said.total + added, said.log_odds), {**said.added, "lone": added}, said.log_odds)
 
 
 def _log_shares(scores: Scores) -> Scores:
