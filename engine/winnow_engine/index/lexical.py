@@ -64,18 +64,23 @@ class LexicalIndex:
         Lone are words that stand in one unit or two of all, and have three letters or more. Zeros if there are none.
         """
         shares = np.zeros(len(self._norm), np.float32)
-        found = [self._places(word) for word in dict.fromkeys(words(query)) if len(word) >= _LONE_LETTERS]
-        alone = [places for places in found if 0 < len(places) <= _LONE_TEXTS]
-        for places in alone:
-            shares[[unit for unit, _ in places]] += 1 / (len(places) * len(alone))
+        asked = [word for word in dict.fromkeys(words(query)) if len(word) >= _LONE_LETTERS]
+        alone = [word for word in asked if 0 < self._count(word) <= _LONE_TEXTS]
+        for word in alone:
+            units = [unit for unit, _ in self._places(word)]
+            shares[units] += 1 / (len(units) * len(alone))
         return shares
 
     def known_share(self, query: str) -> float:
         """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""
-        found = [len(self._places(word)) for word in dict.fromkeys(words(query))]
+        found = [self._count(word) for word in dict.fromkeys(words(query))]
         rarity = [self._rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
         return known / sum(rarity) if rarity else 0.0
+
+    def _count(self, word: str) -> int:
+        """The number of texts a word stands in."""
+        return sum(len(group.places.get(word, ())) for group in self._groups)
 
     def _places(self, word: str) -> list[tuple[int, int]]:
         """The texts a word stands in, numbered through, each with how often."""
