@@ -12,6 +12,18 @@ from numpy.typing import NDArray
 
 _K1, _B = 1.5, 0.75
 _LONE_TEXTS, _LONE_LETTERS = 2, 3
+_FUNCTION_WORDS = frozenset(
+    """
+    what which who whom whose when where why how
+    are was were been being does did done doing has have had having will would shall should can could may might must
+    the this that these those there here its they them their theirs she him her hers his our ours you your yours mine
+    each every either neither both all any some such other another same own more most much many few less least
+    and nor but yet than then else not only just also too very whether while until because since though although
+    about after against along among around before behind between beyond during for from into off onto out over per
+    through towards under upon via with within without
+    """.split()
+)
+"""Words that questions have whatever they are about: English closed classes, of three letters or more."""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -61,11 +73,12 @@ class LexicalIndex:
     def lone(self, query: str) -> NDArray[np.float32]:
         """How a query's lone words, each as much as another, share out among the units, float32 [U] of sum 1.
 
-        Lone are words that stand in one unit or two of all, and have three letters or more. Zeros if there are none.
+        Lone are words that stand in one unit or two of all, have three letters or more, and are not such as any
+        question has. Zeros if there are none.
         """
         shares = np.zeros(len(self._norm), np.float32)
         asked = [word for word in dict.fromkeys(words(query)) if len(word) >= _LONE_LETTERS]
-        alone = [word for word in asked if 0 < self._count(word) <= _LONE_TEXTS]
+        alone = [word for word in asked if word not in _FUNCTION_WORDS and 0 < self._count(word) <= _LONE_TEXTS]
         for word in alone:
             units = [unit for unit, _ in self._places(word)]
             shares[units] += 1 / (len(units) * len(alone))

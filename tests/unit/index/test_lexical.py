@@ -54,6 +54,11 @@ def test_words_that_stand_in_three_units_or_have_two_letters_are_not_lone() -> N
     assert not index_of([]).lone("anything").any()
 
 
+def test_words_that_any_question_has_are_not_lone() -> None:
+    index = index_of(["what the shop does", "pay which invoice", "refund"])
+    assert index.lone("What does the function `pay` do, and which are there?").tolist() == [0, 1, 0]
+
+
 def test_texts_in_groups_count_as_the_same_texts_in_one() -> None:
     texts = ["get value", "get token", "get value value", "", "parse header"]
     one, several = index_of(texts), LexicalIndex([Words(texts[:2]), Words([]), Words(texts[2:])])
