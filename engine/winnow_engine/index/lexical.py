@@ -12,24 +12,25 @@ from numpy.typing import NDArray
 
 _K1, _B = 1.5, 0.75
 _LONE_TEXTS, _LONE_LETTERS = 2, 3
-_FUNCTION_WORDS = frozenset(
-    """
-    what which who whom whose when where why how
-    are was were been being does did done doing has have had having will would shall should can could may might must
-    the this that these those there here its they them their theirs she him her hers his our ours you your yours mine
-    each every either neither both all any some such other another same own more most much many few less least
-    and nor but yet than then else not only just also too very whether while until because since though although
-    about after against along among around before behind between beyond during for from into off onto out over per
-    through towards under upon via with within without
-    """.split()
-)
-"""Words that questions have whatever they are about: English closed classes, of three letters or more."""
+_CLOSED_CLASSES = """
+what which who whom whose when where why how
+are was were been being does did done doing has have had having will would shall should can could may might must
+the this that these those there here its they them their theirs she him her hers his our ours you your yours mine
+each every either neither both all any some such other another same own more most much many few less least
+and nor but yet than then else not only just also too very whether while until because since though although
+about after against along among around before behind between beyond during for from into off onto out over per
+through towards under upon via with within without
+"""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def words(text: str) -> list[str]:
     """`parseHTTPHeader_v2` → parse, http, header, 2; single letters say nothing."""
     return [word.lower() for word in _WORD.findall(text)]
+
+
+_FUNCTION_WORDS = frozenset(words(_CLOSED_CLASSES))
+"""English words of three letters or more that questions have whatever they are about."""
 
 
 class Words:
