@@ -11,26 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _K1, _B = 1.5, 0.75
-_LONE_TEXTS, _LONE_LETTERS = 2, 3
-_CLOSED_CLASSES = """
-what which who whom whose when where why how
-are was were been being does did done doing has have had having will would shall should can could may might must
-the this that these those there here its they them their theirs she him her hers his our ours you your yours mine
-each every either neither both all any some such other another same own more most much many few less least
-and nor but yet than then else not only just also too very whether while until because since though although
-about after against along among around before behind between beyond during for from into off onto out over per
-through towards under upon via with within without
-"""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def words(text: str) -> list[str]:
     """`parseHTTPHeader_v2` → parse, http, header, 2; single letters say nothing."""
     return [word.lower() for word in _WORD.findall(text)]
-
-
-_FUNCTION_WORDS = frozenset(words(_CLOSED_CLASSES))
-"""English words of three letters or more that questions have whatever they are about."""
 
 
 class Words:
@@ -70,20 +56,6 @@ class LexicalIndex:
                 rarity = self._rarity(len(places))
                 scores[units] += repeats * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
-
-    def lone(self, query: str) -> NDArray[np.float32]:
-        """How a query's lone words, each as much as another, share out among the units, float32 [U] of sum 1.
-
-        Lone are words that stand in one unit or two of all, have three letters or more, and are not such as any
-        question has. Zeros if there are none.
-        """
-        shares = np.zeros(len(self._norm), np.float32)
-        asked = [word for word in dict.fromkeys(words(query)) if len(word) >= _LONE_LETTERS]
-        alone = [word for word in asked if word not in _FUNCTION_WORDS and 0 < self._count(word) <= _LONE_TEXTS]
-        for word in alone:
-            units = [unit for unit, _ in self._places(word)]
-            shares[units] += 1 / (len(units) * len(alone))
-        return shares
 
     def known_share(self, query: str) -> float:
         """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""

@@ -28,6 +28,7 @@ _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 _TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
 _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
+_DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Asked:
     def text(self) -> str:
         """What to look for."""
         return self.question.search_text
+
+    @cached_property
+    def words(self) -> Scores:
+        """BM25 of every unit, float32 [U]."""
+        return self.workspace.lexical.score(self.text)
 
     @cached_property
     def names(self) -> AskedNames:
@@ -112,8 +118,14 @@ def _is(*kinds: UnitKind) -> Callable[[Asked], Scores]:
     return lambda asked: np.array([unit.kind in kinds for _, unit in asked.workspace.units], np.float32)
 
 
+def _headers(asked: Asked) -> Scores:
+    """What stands around definitions. In a file that has none, as those with settings, it is what the file says: 0."""
+    defining = [any(unit.kind in _DEFINITIONS for unit in file.units) for file in asked.workspace.files]
+    return _is(*_HEADERS)(asked) * asked.workspace.by_unit(np.array(defining, np.float32))
+
+
 _KINDS: dict[str, Callable[[Asked], Scores]] = {
-    "words": lambda asked: zscore(asked.workspace.lexical.score(asked.text)),
+    "words": lambda asked: zscore(asked.words),
     "titles": _titles,
     "paths": _paths,
     "files": _files,
@@ -123,7 +135,7 @@ _KINDS: dict[str, Callable[[Asked], Scores]] = {
     "cursor": lambda asked: _capped(asked.workspace.symbols.definitions(asked.names_at_cursor)),
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(*_PROSE),
-    "headers": _is(*_HEADERS),
+    "headers": _headers,
     "tests": _tests,
     "size": _size,
 }

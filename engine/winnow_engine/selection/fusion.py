@@ -5,8 +5,8 @@ shares one answer's chance among the units, as the softmax of its own weighed ev
 what all voices give it together: so what a part is sure of leaves room for what the others look for. The whole, which
 says little that its parts do not, has a P-th of a part's share where there are P of them.
 
-Last, a word of the question that stands nearly nowhere else leads to where it stands, whatever the voices say: what is
-asked for by an error's code or an option's name is there. Such lone words have a small share of the chance.
+Last, as far as the voices find no answer, words may: where a package's name stands is known without understanding it.
+So the softmax of BM25 has a share of one answer's chance, the larger, the less likely it is that the voices found one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from winnow_engine.selection.gate import Gate
 from winnow_engine.selection.traits import traits_of
 
 _SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
-_LONE_SHARE = 0.1  # of one answer's chance, for lone words
+_WORDS_SHARE = 0.2  # of the chance that the voices have found no answer
+_SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Fused:
 def fuse(asked: Asked, gate: Gate) -> Fused:
     """The scores of the units, each kind of evidence weighed as the gate weighs it for questions with such traits."""
     whole, *parts = (_voice(one, gate) for one in (asked, *asked.parts))
-    return _with_lone_words(_together(whole, parts) if parts else whole, asked)
+    return _with_words(_together(whole, parts) if parts else whole, asked)
 
 
 def weigh(evidence: Mapping[str, Scores], traits: Mapping[str, float], gate: Gate) -> dict[str, Scores]:
@@ -75,17 +76,17 @@ def _together(whole: Fused, parts: list[Fused]) -> Fused:
     return Fused(_raised(np.logaddexp.reduce(shares), log_odds), added, log_odds)
 
 
-def _with_lone_words(said: Fused, asked: Asked) -> Fused:
-    """ln(p + λ / (1 − λ) · q) for a unit with p of the voices' chance and q of the lone words', who have λ of all."""
-    lone = asked.workspace.lexical.lone(asked.text)
-    (units,) = np.nonzero(lone)
-    if not len(units):
+def _with_words(said: Fused, asked: Asked) -> Fused:
+    """ln((1 − λ) p + λ q) for a unit with p of the voices' chance and q of the words', and λ = 0.2 (1 − P(answer)) / P
+    for P parts.
+    """
+    if not asked.words.any():
         return said
-    share = _LONE_SHARE / max(len(asked.parts), 1)
-    voiced = _log_shares(said.total)[units]
-    added = np.zeros_like(said.total)
-    added[units] = np.logaddexp(voiced, np.log(share / (1 - share) * lone[units])) - voiced
-    return Fused(_raised(said.total + added, said.log_odds), {**said.added, "lone": added}, said.log_odds)
+    share = _WORDS_SHARE / (1 + math.exp(said.log_odds)) / max(len(asked.parts), 1)
+    voiced = _log_shares(said.total)
+    both = np.logaddexp(voiced + math.log1p(-share), _log_shares(_SHARPNESS * asked.words) + math.log(share))
+    words = said.added["words"] + (both - voiced)
+    return Fused(_raised(both, said.log_odds), {**said.added, "words": words}, said.log_odds)
 
 
 def _log_shares(scores: Scores) -> Scores:

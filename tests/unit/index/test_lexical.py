@@ -42,27 +42,9 @@ def test_share_of_the_query_that_is_known_weighs_rare_words_more() -> None:
     assert index.known_share("") == 0
 
 
-def test_lone_words_share_out_among_where_they_stand() -> None:
-    index = index_of(["retry delay", "retry count", "retry jitter jitter", "count"])
-    assert index.lone("which retry has jitter").tolist() == [0, 0, 1, 0]
-    np.testing.assert_allclose(index.lone("Jitter, count and delay?"), [1 / 3, 1 / 6, 1 / 3, 1 / 6], rtol=1e-6)
-
-
-def test_words_that_stand_in_three_units_or_have_two_letters_are_not_lone() -> None:
-    index = index_of(["retry at", "retry", "retry", "other"])
-    assert not index.lone("retry at unknown").any()
-    assert not index_of([]).lone("anything").any()
-
-
-def test_words_that_any_question_has_are_not_lone() -> None:
-    index = index_of(["what the shop does", "pay which invoice", "refund"])
-    assert index.lone("What does the function `pay` do, and which are there?").tolist() == [0, 1, 0]
-
-
 def test_texts_in_groups_count_as_the_same_texts_in_one() -> None:
     texts = ["get value", "get token", "get value value", "", "parse header"]
     one, several = index_of(texts), LexicalIndex([Words(texts[:2]), Words([]), Words(texts[2:])])
     for query in ("value", "get header", "nothing known"):
         assert several.score(query).tolist() == one.score(query).tolist()
         assert several.known_share(query) == one.known_share(query)
-        assert several.lone(query).tolist() == one.lone(query).tolist()

@@ -20,13 +20,18 @@ FILES = {
 }
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    root = tmp_path / "root"
-    for path, text in FILES.items():
+def written(files: dict[str, str], folder: Path) -> Workspace:
+    """A workspace of these files, under `folder`."""
+    root = folder / "root"
+    for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    store = Store(tmp_path / "index.sqlite")
+    store = Store(folder / "index.sqlite")
     read = read_workspace(Sources((Folder(root),)), store, Cancellation())
     store.close()
     return read
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return written(FILES, tmp_path)

@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import numpy as np
 
-from winnow_engine.core import Cursor, Question
+from winnow_engine.core import Cursor, Question, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.evidence import Asked, gather, zscore
 from winnow_engine.selection.traits import TRAITS, traits_of
+
+from .conftest import written
 
 
 def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> Asked:
@@ -52,6 +56,14 @@ def test_a_file_that_is_named_speaks_for_its_units(workspace: Workspace) -> None
     for question in ("what is in shop/orders.py?", "orders.py"):
         assert names(workspace, gather(asked(workspace, question))["files"]) == ["send_order", "cancel"]
     assert not gather(asked(workspace, "what is in ders.py?"))["files"].any()
+
+
+def test_what_stands_around_definitions_is_told_from_what_a_file_without_any_says(tmp_path: Path) -> None:
+    code = "LIMIT = 3\n\n\ndef take(items):\n    return items[:LIMIT]\n"
+    workspace = written({"code.py": code, "settings.toml": "[limits]\ntake = 3\n"}, tmp_path)
+    assert [unit.kind for _, unit in workspace.units].count(UnitKind.TOP_LEVEL) == 2
+    (around,) = np.flatnonzero(gather(asked(workspace, "how many are taken?"))["headers"])
+    assert workspace.units[around][0].path == "code.py"
 
 
 def test_what_leads_speaks_for_its_file_and_for_what_it_uses(workspace: Workspace) -> None:

@@ -49,25 +49,29 @@ def test_anything_that_answers_a_part_answers(workspace: Workspace) -> None:
     assert fuse(asked(workspace, "what happens", 0, *parts[1:]), gate).log_odds == pytest.approx(-4.0)
 
 
-def test_a_lone_word_leads_to_where_it_stands(workspace: Workspace) -> None:
+def chances(total: np.ndarray) -> np.ndarray:
+    return np.exp(total) / np.exp(total).sum()
+
+
+def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     question = asked(workspace, "what becomes of the tax", best=0)
-    (lone,) = np.flatnonzero(workspace.lexical.lone(question.text))
-    gate = Gate({"drafter": {"one": 10.0}}, {"one": 0.7})
-    fused = fuse(question, gate)
-    chance = np.exp(fused.total) / np.exp(fused.total).sum()
-    assert chance[lone] == pytest.approx(0.1, rel=1e-3)
-    assert fused.total.argmax() == 0
-    assert fused.total.max() == pytest.approx(0.7) == fused.log_odds
-    assert fused.of(int(lone))["lone"] > 5
-    assert set(fused.of(0)) == {"drafter"}
+    (found,) = np.flatnonzero(question.words)
+    share = chances(2 * question.words)[found]
+    fused = {odds: fuse(question, Gate({"drafter": {"one": 10.0}}, {"one": odds})) for odds in (-8.0, 0.0, 8.0)}
+    assert share > 0.8
+    has = {odds: chances(one.total)[found] for odds, one in fused.items()}
+    assert has == pytest.approx({-8.0: 0.2 * share, 0.0: 0.1 * share, 8.0: 0.0}, abs=1e-3)
+    assert all(one.total.argmax() == 0 and one.total.max() == pytest.approx(odds) for odds, one in fused.items())
+    assert fused[0].of(int(found))["words"] > 5
+    assert set(fused[8.0].of(0)) == {"drafter"}
 
 
-def test_lone_words_have_their_share_of_one_answer_however_many_are_asked_for(workspace: Workspace) -> None:
+def test_words_have_their_share_of_one_answer_however_many_are_asked_for(workspace: Workspace) -> None:
     parts = [asked(workspace, text, best=0) for text in ("what becomes of it", "why is it")]
     whole = asked(workspace, "what becomes of the tax", 0, *parts)
-    (lone,) = np.flatnonzero(workspace.lexical.lone(whole.text))
-    total = fuse(whole, Gate({"drafter": {"one": 10.0}}, {"one": 0.7})).total
-    assert (np.exp(total) / np.exp(total).sum())[lone] == pytest.approx(0.05, rel=1e-3)
+    total = fuse(whole, Gate({"drafter": {"one": 10.0}}, {"one": 0.0})).total
+    (found,) = np.flatnonzero(whole.words)
+    assert chances(total)[found] == pytest.approx(0.05 * chances(2 * whole.words)[found], abs=1e-3)
 
 
 def test_scores_of_a_question_with_parts_share_its_chance(workspace: Workspace) -> None:
