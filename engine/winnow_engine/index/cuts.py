@@ -8,10 +8,6 @@ from collections.abc import Iterator
 
 from winnow_engine.index.parsed import ParsedFile
 
-# About 500 tokens: small enough to choose by, large enough to make sense alone.
-MAX_BYTES = 2000
-_MIN_BYTES = MAX_BYTES // 4
-
 _NO_STATEMENT = 1000  # ranks below any depth of statements
 _BLANK = re.compile(rb"\s*")
 
@@ -23,13 +19,14 @@ def blank(parsed: ParsedFile, line: int) -> bool:
 
 
 def pieces(parsed: ParsedFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Lines `first` to `last` in pieces of at most MAX_BYTES, but a longer line stays whole.
+    """Lines `first` to `last` in pieces of at most as many bytes as the language says; a longer line stays whole.
 
     Each cut is at the outermost statement that starts within reach, then after a blank line, then anywhere.
     """
-    if parsed.lines.size(first, last) > MAX_BYTES:
+    most = parsed.piece_bytes
+    if parsed.lines.size(first, last) > most:
         ranks = {line: 2 * depth for line, depth in statement_lines(parsed, first, last).items()}
-        while parsed.lines.size(first, last) > MAX_BYTES and first < last:
+        while parsed.lines.size(first, last) > most and first < last:
             cut = _best_cut(parsed, ranks, first, last)
             yield first, cut - 1
             first = cut
@@ -39,8 +36,8 @@ def pieces(parsed: ParsedFile, first: int, last: int) -> Iterator[tuple[int, int
 def _best_cut(parsed: ParsedFile, ranks: dict[int, int], first: int, last: int) -> int:
     """The best line in (first, last] to start the next piece with: low rank, then as far as possible."""
     starts, base = parsed.lines.starts, parsed.lines.starts[first - 1]
-    nearest = max(first + 1, bisect_right(starts, base + _MIN_BYTES))
-    farthest = min(last, max(first + 1, bisect_right(starts, base + MAX_BYTES)))
+    nearest = max(first + 1, bisect_right(starts, base + parsed.piece_bytes // 4))
+    farthest = min(last, max(first + 1, bisect_right(starts, base + parsed.piece_bytes)))
     candidates = range(min(nearest, farthest), farthest + 1)
     return min(candidates, key=lambda line: (_rank(parsed, ranks, line), -line))
 

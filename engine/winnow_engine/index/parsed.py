@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from winnow_engine.index import languages
+from winnow_engine.index.languages.base import PIECE_BYTES
 from winnow_engine.index.lines import Lines, with_lf
 from winnow_engine.index.outline import Outline, read_outline
 from winnow_engine.index.syntax import Syntax
@@ -24,6 +25,11 @@ class ParsedFile:
     lines: Lines
     syntax: Syntax | None = None
     outline: Outline = field(default_factory=Outline)
+
+    @property
+    def piece_bytes(self) -> int:
+        """The size of the pieces that what is no definition is cut to."""
+        return self.syntax.language.piece_bytes if self.syntax else PIECE_BYTES
 
 
 def parse(path: str, data: bytes) -> ParsedFile:

@@ -36,7 +36,7 @@ class _Run:
 def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
     """The units of a parsed file; `lines` is the line table of its original bytes. No bytes, no units.
 
-    Functions and methods stay whole whatever their size; all else is cut to pieces of about 2,000 bytes.
+    Functions and methods stay whole whatever their size; all else is cut to pieces of about 2,000 bytes, data of 500.
     """
     definitions = parsed.outline.definitions
     units: list[Unit] = []

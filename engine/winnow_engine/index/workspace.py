@@ -25,7 +25,7 @@ from winnow_engine.index.store import Record, Store, content_key
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
 
-_NAMESPACE = "units-1"  # count up whenever the units or symbols of an unchanged file would change
+_NAMESPACE = "units-2"  # count up whenever the units or symbols of an unchanged file would change
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,16 +77,24 @@ def _together(whole: Fused, parts: list[Fused]) -> Fused:
 
 
 def _with_words(said: Fused, asked: Asked) -> Fused:
-    """ln((1 − λ) p + λ q) for a unit with p of the voices' chance and q of the words', and λ = 0.2 (1 − P(answer)) / P
-    for P parts.
+    """ln(p + λ q / (1 − λ Σ q)) for a unit with p of the voices' chance and q of the words'.
+
+    λ is 0.2 (1 − P(answer)), or a P-th of it for a question of P parts.
     """
-    if not asked.words.any():
-        return said
+    found = _found_by_words(asked.words)
+    (units,) = np.nonzero(found)
     share = _WORDS_SHARE / (1 + math.exp(said.log_odds)) / max(len(asked.parts), 1)
-    voiced = _log_shares(said.total)
-    both = np.logaddexp(voiced + math.log1p(-share), _log_shares(_SHARPNESS * asked.words) + math.log(share))
-    words = said.added["words"] + (both - voiced)
-    return Fused(_raised(both, said.log_odds), {**said.added, "words": words}, said.log_odds)
+    voiced = _log_shares(said.total)[units]
+    added = np.zeros_like(said.total)
+    added[units] = np.logaddexp(voiced, np.log(share * found[units] / (1 - share * found.sum()))) - voiced
+    both = {**said.added, "words": said.added["words"] + added}
+    return Fused(_raised(said.total + added, said.log_odds), both, said.log_odds)
+
+
+def _found_by_words(scores: Scores) -> Scores:
+    """The softmax of twice BM25, less what it would be without a word: 0 for units that have none of them."""
+    softmax = np.exp(_log_shares(_SHARPNESS * scores))
+    return np.asarray(-softmax * np.expm1(-_SHARPNESS * scores), np.float32)
 
 
 def _log_shares(scores: Scores) -> Scores:

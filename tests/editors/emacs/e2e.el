@@ -108,7 +108,9 @@
       (e2e-check "buffer-shows-both-turns" (e2e-shown-p question answer again (plist-get next :answer))))))
 
 (defun e2e-citation ()
-  (let ((result (e2e-asking (apply #'winnow-explain-region (e2e-region "def total")))))
+  (e2e-check "explains-a-region"
+             (plist-get (e2e-asking (apply #'winnow-explain-region (e2e-region "def total"))) :answer) e2e-outcome)
+  (let ((result (e2e-asking (winnow-ask "What does the function `total` do?"))))
     (with-current-buffer "*winnow*"
       (goto-char (point-min))
       (let ((button (ignore-errors (forward-button 1) (button-at (point)))))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index import syntax
-from winnow_engine.index.cuts import MAX_BYTES
+from winnow_engine.index.languages.base import DATA_PIECE_BYTES, PIECE_BYTES
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.symbols import FileSymbols, analyse
 from winnow_engine.index.units import cut_points, enclosing
@@ -106,19 +106,21 @@ def test_a_long_function_stays_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "data"),
+    ("path", "data", "most"),
     [
-        ("a.py", b"".join(b"name_%d = [\n    1,\n\n    2,\n]\n" % n for n in range(400))),
-        ("a.json", b"[\n" + b"  1,\n" * 2000 + b"  2\n]\n"),
-        ("a.md", b"# Title\n\n" + b"Some words in a paragraph.\n\n" * 400),
-        ("a.txt", b"word\n" * 3000),
-        ("a.py", b"class A:\n" + b"".join(b"    field_%d: int = 0\n" % n for n in range(400))),
+        ("a.py", b"".join(b"name_%d = [\n    1,\n\n    2,\n]\n" % n for n in range(400)), PIECE_BYTES),
+        ("a.json", b"[\n" + b"  1,\n" * 2000 + b"  2\n]\n", DATA_PIECE_BYTES),
+        ("a.toml", b"".join(b"[table.%d]\nvalue = 1\n" % n for n in range(400)), DATA_PIECE_BYTES),
+        ("a.yaml", b"".join(b"name_%d:\n  value: 1\n" % n for n in range(400)), DATA_PIECE_BYTES),
+        ("a.md", b"# Title\n\n" + b"Some words in a paragraph.\n\n" * 400, PIECE_BYTES),
+        ("a.txt", b"word\n" * 3000, PIECE_BYTES),
+        ("a.py", b"class A:\n" + b"".join(b"    field_%d: int = 0\n" % n for n in range(400)), PIECE_BYTES),
     ],
 )
-def test_other_long_runs_are_cut_to_pieces(path: str, data: bytes) -> None:
+def test_other_long_runs_are_cut_to_pieces(path: str, data: bytes, most: int) -> None:
     sizes = [unit.end_byte - unit.start_byte for unit in analyse(path, data).units]
-    assert max(sizes) <= MAX_BYTES
-    assert sorted(sizes)[1] >= MAX_BYTES // 4  # but for the last, none is tiny
+    assert max(sizes) <= most
+    assert sorted(sizes)[1] >= most // 4  # but for the last, none is tiny
 
 
 def test_long_runs_are_cut_between_statements() -> None:

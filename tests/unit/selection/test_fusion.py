@@ -53,10 +53,16 @@ def chances(total: np.ndarray) -> np.ndarray:
     return np.exp(total) / np.exp(total).sum()
 
 
+def words_share(question: Asked) -> np.ndarray:
+    """The softmax of twice BM25, less what a unit without any word has of it."""
+    found = np.exp(2 * question.words)
+    return (found - 1) / found.sum()
+
+
 def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     question = asked(workspace, "what becomes of the tax", best=0)
     (found,) = np.flatnonzero(question.words)
-    share = chances(2 * question.words)[found]
+    share = words_share(question)[found]
     fused = {odds: fuse(question, Gate({"drafter": {"one": 10.0}}, {"one": odds})) for odds in (-8.0, 0.0, 8.0)}
     assert share > 0.8
     has = {odds: chances(one.total)[found] for odds, one in fused.items()}
@@ -71,7 +77,20 @@ def test_words_have_their_share_of_one_answer_however_many_are_asked_for(workspa
     whole = asked(workspace, "what becomes of the tax", 0, *parts)
     total = fuse(whole, Gate({"drafter": {"one": 10.0}}, {"one": 0.0})).total
     (found,) = np.flatnonzero(whole.words)
-    assert chances(total)[found] == pytest.approx(0.05 * chances(2 * whole.words)[found], abs=1e-3)
+    assert chances(total)[found] == pytest.approx(0.05 * words_share(whole)[found], abs=1e-3)
+
+
+def test_words_leave_units_that_have_none_of_them_as_far_apart_as_they_were(workspace: Workspace) -> None:
+    question = asked(workspace, "what becomes of the tax", 0)
+    rising = np.arange(len(workspace.units), dtype=np.float32)
+    total = fuse(replace(question, drafted={"drafter": rising}), Gate({"drafter": {"one": 30.0}}, {"one": 0.0})).total
+    rest = np.flatnonzero(question.words == 0)
+    np.testing.assert_allclose(np.diff(total[rest]), np.diff(30 * zscore(rising)[rest]), rtol=1e-4)
+
+
+def test_a_very_long_question_does_not_overflow(workspace: Workspace) -> None:
+    total = fuse(asked(workspace, "tax prices order " * 1000, 0), GATE).total
+    assert np.isfinite(total).all()
 
 
 def test_scores_of_a_question_with_parts_share_its_chance(workspace: Workspace) -> None:

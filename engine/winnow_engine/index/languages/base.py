@@ -7,6 +7,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# About 500 tokens: small enough to choose by, large enough to make sense alone. Entries of data do so in less.
+PIECE_BYTES = 2000
+DATA_PIECE_BYTES = 500
+
 
 @dataclass(frozen=True)
 class Language:
@@ -30,6 +34,8 @@ class Language:
     `statements` captures `@statement`, the nodes between which an oversized unit may be cut.
     `references` captures `@reference`, the identifiers that may name a definition elsewhere.
 
+    What is no definition is cut to pieces of at most `piece_bytes`, where lines allow.
+
     A text in which `unsafe` is found crashes the grammar's native code, and is never given to it.
     """
 
@@ -41,6 +47,7 @@ class Language:
     references: str = ""
     filenames: tuple[str, ...] = ()
     importers: tuple[str, ...] = ()
+    piece_bytes: int = PIECE_BYTES
     unsafe: re.Pattern[bytes] | None = None
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DATA_PIECE_BYTES, Language, from_package
 
 LANGUAGE = Language(
     name="yaml",
@@ -16,4 +16,5 @@ LANGUAGE = Language(
         (block_mapping_pair) @statement
         (block_sequence_item) @statement
     """,
+    piece_bytes=DATA_PIECE_BYTES,
 )
