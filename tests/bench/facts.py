@@ -41,11 +41,9 @@ def asked_of(
     [repository] = (one for split in Split for one in repositories(split) if one.name == name)
     root = unpacked(repository.archive)
     sources = Sources((Folder(root),), FileRules(max_bytes=arguments.max_file_bytes))
+    budgets = {str(tokens): Budget(tokens) for tokens in arguments.budget or _BUDGETS} | {"auto": Budget()}
     found = {}
-    for label, budget in [
-        *((str(tokens), Budget(tokens)) for tokens in arguments.budget or _BUDGETS),
-        ("auto", Budget()),
-    ]:
+    for label, budget in budgets.items():
         kept = [assistant.select(sources, Question(question["question"]), budget) for question in questions]
         said = [says(one, root, question["answers"]) for one, question in zip(kept, questions, strict=True)]
         found[label] = {
@@ -59,8 +57,8 @@ def asked_of(
 def says(kept: Selection, root: Path, answers: Sequence[Any]) -> bool:
     """Whether one of the answers is in the kept lines."""
     for span in kept.spans:
-        lines = (root / span.path).read_text("utf-8", "replace").splitlines()[span.start_line - 1 : span.end_line]
-        text = "\n".join(lines)
+        lines = (root / span.path).read_text("utf-8", "replace").split("\n")  # a unit's lines end with LF alone
+        text = "\n".join(lines[span.start_line - 1 : span.end_line])
         if any(answer["path"] == span.path and re.search(answer["says"], text, re.MULTILINE) for answer in answers):
             return True
     return False

@@ -23,10 +23,9 @@ def pieces(parsed: ParsedFile, first: int, last: int) -> Iterator[tuple[int, int
 
     Each cut is at the outermost statement that starts within reach, then after a blank line, then anywhere.
     """
-    most = parsed.piece_bytes
-    if parsed.lines.size(first, last) > most:
+    if parsed.lines.size(first, last) > parsed.piece_bytes:
         ranks = {line: 2 * depth for line, depth in statement_lines(parsed, first, last).items()}
-        while parsed.lines.size(first, last) > most and first < last:
+        while parsed.lines.size(first, last) > parsed.piece_bytes and first < last:
             cut = _best_cut(parsed, ranks, first, last)
             yield first, cut - 1
             first = cut
