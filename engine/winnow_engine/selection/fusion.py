@@ -83,10 +83,11 @@ def _with_words(said: Fused, asked: Asked) -> Fused:
     """
     found = _found_by_words(asked.words)
     (units,) = np.nonzero(found)
-    share = _WORDS_SHARE / (1 + math.exp(said.log_odds)) / max(len(asked.parts), 1)
+    log_share = math.log(_WORDS_SHARE / max(len(asked.parts), 1)) - np.logaddexp(0, said.log_odds)
+    rest = np.log1p(-np.exp(log_share) * found.sum())
     voiced = _log_shares(said.total)[units]
     added = np.zeros_like(said.total)
-    added[units] = np.logaddexp(voiced, np.log(share * found[units] / (1 - share * found.sum()))) - voiced
+    added[units] = np.logaddexp(voiced, log_share + np.log(found[units]) - rest) - voiced
     both = {**said.added, "words": said.added["words"] + added}
     return Fused(_raised(said.total + added, said.log_odds), both, said.log_odds)
 

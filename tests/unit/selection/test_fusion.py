@@ -93,6 +93,15 @@ def test_a_very_long_question_does_not_overflow(workspace: Workspace) -> None:
     assert np.isfinite(total).all()
 
 
+@pytest.mark.parametrize("log_odds", [-1000.0, 30.0, 1000.0])
+def test_certainty_does_not_overflow(workspace: Workspace, log_odds: float) -> None:
+    question = asked(workspace, "what becomes of the tax", best=0)
+    vars(question)["words"] = np.linspace(51, 0.5, len(workspace.units), dtype=np.float32)
+    total = fuse(question, Gate({"drafter": {"one": 10.0}}, {"one": log_odds})).total
+    assert np.isfinite(total).all()
+    assert total.max() == pytest.approx(log_odds)
+
+
 def test_scores_of_a_question_with_parts_share_its_chance(workspace: Workspace) -> None:
     parts = [asked(workspace, text, best) for best, text in enumerate(("how is it", "why is it", "when is it"))]
     whole = asked(workspace, "what is it", 3)
