@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.selection.clues import clues_in, clues_of
 from winnow_engine.selection.evidence import Asked, Scores, gather
@@ -81,21 +82,20 @@ def _with_words(said: Fused, asked: Asked) -> Fused:
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question of P parts.
     """
-    found = _found_by_words(asked.words)
-    (units,) = np.nonzero(found)
+    (units,) = np.nonzero(asked.words)
     log_share = math.log(_WORDS_SHARE / max(len(asked.parts), 1)) - np.logaddexp(0, said.log_odds)
-    rest = np.log1p(-np.exp(log_share) * found.sum())
+    words = log_share + _log_found(asked.words, units)
     voiced = _log_shares(said.total)[units]
     added = np.zeros_like(said.total)
-    added[units] = np.logaddexp(voiced, log_share + np.log(found[units]) - rest) - voiced
+    added[units] = np.logaddexp(voiced, words - np.log1p(-np.exp(words).sum())) - voiced
     both = {**said.added, "words": said.added["words"] + added}
     return Fused(_raised(said.total + added, said.log_odds), both, said.log_odds)
 
 
-def _found_by_words(scores: Scores) -> Scores:
-    """The softmax of twice BM25, less what it would be without a word: 0 for units that have none of them."""
-    softmax = np.exp(_log_shares(_SHARPNESS * scores))
-    return np.asarray(-softmax * np.expm1(-_SHARPNESS * scores), np.float32)
+def _log_found(scores: Scores, units: NDArray[np.intp]) -> Scores:
+    """Logarithm of the softmax of twice BM25, less what it would be without a word, of units that have one."""
+    log_shares = _log_shares(_SHARPNESS * scores)[units]
+    return np.asarray(log_shares + np.log(-np.expm1(-_SHARPNESS * scores[units])), np.float32)
 
 
 def _log_shares(scores: Scores) -> Scores:
