@@ -18,6 +18,7 @@ from winnow_engine.evaluation.repositories import Split, repositories
 from winnow_engine.evaluation.rows.lexical import Bm25
 from winnow_engine.index.store import Store
 from winnow_engine.target.llama import LlamaTarget
+from winnow_lsp.cli.main import main
 
 pytestmark = pytest.mark.real_weights
 
@@ -62,6 +63,14 @@ def test_with_a_target_there_are_answers_from_what_is_kept_and_from_all(smollm2:
     assert rows.keys() == {KEPT, WINNOW, FULL}
     assert rows[FULL] == 1
     assistant.close()
+
+
+def test_answers_that_cannot_be_written_are_not_asked_for(
+    smollm2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "missing" / "answers.jsonl"
+    assert main(["bench", "answers", "--drafter", str(smollm2), "--target", str(smollm2), "--out", str(path)]) == 1
+    assert f"cannot write {path}: No such file or directory" in " ".join(capsys.readouterr().err.split())
 
 
 def test_answers_are_asked_of_every_way_to_read(smollm2: Path, store: Store) -> None:

@@ -21,7 +21,9 @@ needles() {
 
 answers() {
   for row in ${ROWS:-full-context Winnow BM25 MiniLM}; do
-    winnow bench answers --row "${row//-/ }" --target "$target" --json >"$results/answers-$row.json" &
+    # MiniLM runs on the processor, where four processes with a thread for every core each would wait for one another.
+    OPENBLAS_NUM_THREADS=6 winnow bench answers --row "${row//-/ }" --target "$target" --json \
+      --out "$results/answers-$row.jsonl" >"$results/answers-$row.json" &
   done
   wait
 }

@@ -1,11 +1,14 @@
 """`winnow bench needles` and `winnow bench answers`: their options, and their table."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from winnow_engine.evaluation.answers.run import Answer
 from winnow_engine.evaluation.scores import Result, scores
+from winnow_lsp.cli.bench.answers import written
 from winnow_lsp.cli.bench.shared import score_table, show
 from winnow_lsp.cli.main import main
 
@@ -30,6 +33,17 @@ def test_a_model_that_is_not_there_is_named(name: str, tmp_path: Path, capsys: p
     missing = tmp_path / "missing.gguf"
     assert main(["bench", name, "--drafter", str(missing)]) == 3
     assert str(missing) in "".join(capsys.readouterr().err.split())
+
+
+def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path) -> None:
+    asked = [Answer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
+    path = tmp_path / "answers.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        answers = written(asked, file)
+        assert next(answers) == asked[0]
+        (line,) = path.read_text("utf-8").splitlines()
+        assert list(answers) == asked[1:]
+    assert json.loads(line) == asdict(asked[0])
 
 
 def test_a_table_has_a_line_for_each_test_and_row_and_a_column_for_each_size() -> None:

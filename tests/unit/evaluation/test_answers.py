@@ -139,4 +139,6 @@ def test_every_question_has_a_result_on_every_row_that_can_answer(corpus: Corpus
     results = list(run.run(1000))
     assert len(results) == sum(len(sheet.items) for sheet in sheets(corpus, 1000))
     assert {result.row for result in results} == {"A"}
+    assert {result.text for result in results} == {"A"}
+    assert {result.workspace for result in results} == {sheet.name for sheet in sheets(corpus, 1000)}
     assert run.absent == {"none": "nothing to say"}

@@ -21,6 +21,15 @@ from winnow_engine.index.workspace import Folder, Sources, read_workspace
 from winnow_engine.target.base import Sampling
 
 
+@dataclass(frozen=True, slots=True)
+class Answer(Result):
+    """One result, with what was asked about which workspace, and what the target said."""
+
+    workspace: str
+    question: str
+    text: str
+
+
 @dataclass
 class AnswerRun:
     """What to ask, and how the target gets to read. `absent` collects, by row, why it could not answer.
@@ -35,8 +44,8 @@ class AnswerRun:
     cancellation: Cancellation = field(default_factory=Cancellation)
     absent: dict[str, str] = field(default_factory=dict)
 
-    def run(self, tokens: int) -> Iterator[Result]:
-        """The results of every question about workspaces of at most `tokens` tokens."""
+    def run(self, tokens: int) -> Iterator[Answer]:
+        """The answers to every question about workspaces of at most `tokens` tokens."""
         for sheet in sheets(self.corpus, tokens):
             with tempfile.TemporaryDirectory() as folder:
                 Scene(sheet.name, sheet.files, ()).write(Path(folder))
@@ -47,7 +56,7 @@ class AnswerRun:
                     self.report(f"{sheet.name} {reader.name}")
                     yield from self._reader(reader, subject, sheet, tokens)
 
-    def _reader(self, reader: Reader, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[Result]:
+    def _reader(self, reader: Reader, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[Answer]:
         try:
             ask = reader.about(subject)
             yield from self._answers(ask, reader.name, sheet, tokens)
@@ -56,11 +65,11 @@ class AnswerRun:
         except WinnowError as error:
             self.absent[reader.name] = str(error)
 
-    def _answers(self, ask: Ask, row: str, sheet: Sheet, tokens: int) -> Iterator[Result]:
+    def _answers(self, ask: Ask, row: str, sheet: Sheet, tokens: int) -> Iterator[Answer]:
         for item in sheet.items:
             self.cancellation.check()
-            answer = ask(item.question, Sampling(max_tokens=item.most_tokens))
-            yield Result(item.test, row, tokens, float(item.right(answer)))
+            text = ask(item.question, Sampling(max_tokens=item.most_tokens))
+            yield Answer(item.test, row, tokens, float(item.right(text)), sheet.name, item.question.text, text)
 
 
 def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
 import click
 
 from winnow_engine.core import Budget
+from winnow_engine.errors import WinnowError
 from winnow_engine.evaluation.answers.readers import Alternative, Product, Reader
-from winnow_engine.evaluation.answers.run import AnswerRun
+from winnow_engine.evaluation.answers.run import Answer, AnswerRun
 from winnow_engine.evaluation.rows import all_rows
 from winnow_engine.evaluation.scores import scores
 from winnow_lsp.cli.bench.shared import Bench, corpus_options, opened, parse_sizes, say, show
@@ -22,6 +30,7 @@ _ROWS = (_WHOLE, _PRODUCT, *_ALTERNATIVES)
 @click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
 @click.option("--budget", type=click.IntRange(1), default=2600, show_default=True, help="Tokens kept.")
 @click.option("--questions", type=click.IntRange(1), default=16, show_default=True, help="Functions, a workspace.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a line of JSON here per answer.")
 @corpus_options
 @drafter_option
 @target_option
@@ -30,6 +39,7 @@ def answers(
     tokens: list[int],
     budget: int,
     questions: int,
+    out: Path | None,
     split: str,
     seed: int,
     as_document: bool,
@@ -40,12 +50,33 @@ def answers(
 
     Functions to give back, and a third as many multiple-choice questions. docs/relevance.md explains every figure.
     """
-    with opened(drafter, target, split, questions, seed) as bench:
+    with opened(drafter, target, split, questions, seed) as bench, _opened_for_writing(out) as file:
         readers = [reader for reader in _readers(bench, Budget(budget)) if not chosen or reader.name in chosen]
         run = AnswerRun(bench.corpus, readers, bench.store, say, bench.cancellation)
-        found = scores(result for size in tokens for result in run.run(size))
+        found = scores(written((answer for size in tokens for answer in run.run(size)), file))
         about = {"split": split, "seed": seed, "drafter": bench.drafter.name, "target": target, "budget": budget}
         show(found, run.absent, as_document, **about)
+
+
+@contextmanager
+def _opened_for_writing(path: Path | None) -> Iterator[TextIO | None]:
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise WinnowError(f"cannot write {path}: {error.strerror}") from error
+    with file:
+        yield file
+
+
+def written(answers: Iterable[Answer], file: TextIO | None) -> Iterator[Answer]:
+    """The answers, each in the file, if there is one, before the next is asked for."""
+    for answer in answers:
+        if file is not None:
+            print(json.dumps(asdict(answer)), file=file, flush=True)
+        yield answer
 
 
 def _readers(bench: Bench, budget: Budget) -> list[Reader]:
