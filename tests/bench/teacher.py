@@ -95,7 +95,7 @@ class Asked:
 
 
 class Teacher(Writer):
-    """A Qwen2 that reads. Every prompt begins with `opening`."""
+    """A Qwen2 that reads, and says more than what it would write."""
 
     def __init__(self, file: Path, device: torch.device) -> None:
         self.words = Vocabulary(Model(file, vocabulary_only=True))
@@ -107,8 +107,8 @@ class Teacher(Writer):
 
     @torch.inference_mode()
     def ends(self, opening: Int32, prompts: Sequence[Int32], ending: Int32) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Batches of prompts by number, with the logits of what follows each token of the `ending` and the token
-        before it: float32 [prompts, ending + 1, vocabulary]."""
+        """Batches of prompts by number, each between `opening` and `ending`, with the logits of what follows the prompt
+        and each token of the ending: float32 [prompts, ending + 1, vocabulary]."""
         whole = [np.concatenate([prompt, ending]) for prompt in prompts]
         order = sorted(range(len(whole)), key=lambda number: len(whole[number]))
         while order:
@@ -147,7 +147,7 @@ class Teacher(Writer):
             looked = torch.cat([layer[0].float().mean(1) for layer in out.attentions])[:, : borders[-1]]
             sums = torch.nn.functional.pad(looked.cumsum(1), (1, 0))[:, torch.from_numpy(borders).to(self._device)]
             found.append(sums.diff(dim=1).cpu().numpy())
-            cache.crop(int(borders[-1]))
+            cache.crop(-len(question))
         return found
 
 
@@ -161,9 +161,9 @@ def likelihood(teacher: Teacher, asked: Asked, _context: int) -> Scores:
     turn = teacher.tokens("<|im_end|>\n<|im_start|>assistant\n")
     prompts = [np.concatenate([teacher.words.tokenize(text)[:_MOST_TOKENS], turn]) for text in asked.texts]
     said = np.zeros(len(prompts), np.float32)
-    wanted = torch.from_numpy(question.astype(np.int64)).to(teacher._device)
+    wanted = torch.from_numpy(question.astype(np.int64))
     for batch, logits in teacher.ends(opening, prompts, question):
-        chances = logits[:, :-1].log_softmax(2).gather(2, wanted.expand(len(batch), -1)[..., None])
+        chances = logits[:, :-1].log_softmax(2).gather(2, wanted.to(logits.device).expand(len(batch), -1)[..., None])
         said[batch] = chances[..., 0].sum(1).cpu().numpy()
     return said
 
@@ -197,8 +197,9 @@ def attention(teacher: Teacher, asked: Asked, context: int) -> Scores:
         for text in texts
     ]
     looked, otherwise = teacher.attention([opening, *(pieces[number] for number in held)], questions)
-    asked.heads = np.zeros((len(looked), len(pieces)), np.float32)
-    asked.heads[:, held] = (looked - otherwise)[:, 1:]
+    more = (looked - otherwise)[:, 1:]
+    asked.heads = np.repeat(more.min(axis=1, keepdims=True), len(pieces), axis=1)  # of what does not fit, the least
+    asked.heads[:, held] = more
     return np.asarray(asked.heads.sum(axis=0))
 
 
