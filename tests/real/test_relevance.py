@@ -22,6 +22,7 @@ from winnow_engine.evaluation.rows.lexical import Bm25
 from winnow_engine.evaluation.rows.minilm import MiniLm
 from winnow_engine.evaluation.rows.product import Winnow
 from winnow_engine.evaluation.rows.published import LOOK_AHEAD, FullDrafter, Published
+from winnow_engine.evaluation.rows.stages import TwoStages
 from winnow_engine.evaluation.run import Evaluation
 from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Folder, Sources, read_workspace
@@ -111,3 +112,20 @@ def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp
     assert np.isfinite(ranking.scores).all()
     assert [piece.unit for piece in ranking.keep(1000)] == [0, 1]
     assert ranking.keep(1) == []
+
+
+def test_a_second_stage_moves_the_units_that_lead_and_no_others(qwen_small: Path, store: Store, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "add.py").write_text("def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return add(a, a)\n")
+    (root / "hello.py").write_text("def greet(name):\n    print('hello', name)\n\n\ndef leave():\n    print('bye')\n")
+    sources = Sources((Folder(root),))
+    drafter = Drafter(qwen_small)
+    subject = Subject(sources, read_workspace(sources, store, Cancellation()), store, drafter.count)
+    question = Question("Which function says hello?")
+    first = Winnow(lambda: drafter).ranker(subject)(question).scores
+    room = int(subject.unit_tokens[2:].sum())
+    moved = TwoStages(lambda: drafter, room).ranker(subject)(question).scores != first
+    assert moved.tolist() == [False, False, True, True]
+    alone = TwoStages(lambda: drafter, 0).ranker(subject)(question).scores
+    np.testing.assert_array_equal(alone, first)

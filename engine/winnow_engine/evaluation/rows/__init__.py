@@ -11,6 +11,7 @@ from winnow_engine.evaluation.rows.lexical import Bm25, Symbols
 from winnow_engine.evaluation.rows.minilm import MiniLm
 from winnow_engine.evaluation.rows.product import Profile, Winnow, with_one_head
 from winnow_engine.evaluation.rows.published import Published
+from winnow_engine.evaluation.rows.stages import TwoStages
 
 
 def all_rows(drafter: Path, directory: Path | None = None) -> tuple[Row, ...]:
@@ -28,4 +29,5 @@ def all_rows(drafter: Path, directory: Path | None = None) -> tuple[Row, ...]:
         Profile("one head", cache(lambda: with_one_head(drafter))),
         Profile("profile", shipped),
         Winnow(shipped),
+        TwoStages(shipped),
     )
