@@ -45,6 +45,7 @@ step() {
       for size in 128k 32k; do
         relevance "rivals-$size" --row BM25 --row symbols --row MiniLM --row "one head" --tokens "$size"
       done ;;
+    stages) relevance stages --split development --row Winnow --row "two stages" --tokens 128k ;;
     published) relevance published --row SpecPrefill --row pflash --tokens 32k --questions 3 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" &&
       winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
