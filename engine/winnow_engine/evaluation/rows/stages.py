@@ -1,6 +1,6 @@
 """A second stage behind Winnow's: what leads is encoded once more, together, behind the question.
 
-The product has none: it costs a question as long as the target takes to read what it might save (docs/relevance.md).
+The product has none: on a CPU it takes seconds, and it is not shown to find more (docs/relevance.md, "A second stage").
 """
 
 from __future__ import annotations
