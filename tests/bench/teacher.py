@@ -39,6 +39,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.selection.budget import density
+from winnow_engine.training.asking import batches
 from winnow_engine.training.writer import Writer
 
 Scores = NDArray[np.float32]
@@ -110,25 +111,10 @@ class Teacher(Writer):
         """Batches of prompts by number, each between `opening` and `ending`, with the logits of what follows the prompt
         and each token of the ending: float32 [prompts, ending + 1, vocabulary]."""
         whole = [np.concatenate([prompt, ending]) for prompt in prompts]
-        order = sorted(range(len(whole)), key=lambda number: len(whole[number]))
-        while order:
-            size = len(whole[order[-1]]) + len(opening)
-            batch = [order.pop() for _ in range(min(len(order), max(1, _BATCH_TOKENS // size)))]
-            longest = len(whole[batch[0]])
-            pads = torch.tensor([longest - len(whole[number]) for number in batch])
-            padded = [np.pad(whole[number], (longest - len(whole[number]), 0)) for number in batch]
-            ids = torch.from_numpy(np.stack(padded).astype(np.int64)).to(self._device)
-            mask = (torch.arange(longest) >= pads[:, None]).long().to(self._device)
-            mask = torch.cat([mask.new_ones(len(batch), len(opening)), mask], 1)
-            positions = (mask.cumsum(1) - 1)[:, len(opening) :]
-            cache = self._opened(opening, len(batch))
-            out = self._model(
-                input_ids=ids,
-                attention_mask=mask,
-                position_ids=positions,
-                past_key_values=cache,
-                logits_to_keep=len(ending) + 1,
-            )
+        sizes = [len(opening) + len(one) for one in whole]
+        for batch in batches(sorted(range(len(whole)), key=sizes.__getitem__), sizes, _BATCH_TOKENS):
+            inputs = self._inputs(opening, [whole[number] for number in batch])
+            out = self._model(**inputs, logits_to_keep=len(ending) + 1)
             yield batch, out.logits.float()
 
     @torch.inference_mode()

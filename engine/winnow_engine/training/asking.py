@@ -81,7 +81,8 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
     prompts = [_prompt(data, vocabulary, paths, subject) for subject in subjects]
     by_length = sorted(range(len(subjects)), key=lambda number: len(prompts[number]))
     opening = _opening(vocabulary, recipe.kind)
-    batches = list(_batches(by_length, [len(opening) + len(prompt) for prompt in prompts]))
+    sizes = [len(opening) + len(prompt) for prompt in prompts]
+    groups = list(batches(by_length, sizes, _BATCH_TOKENS))
     context = get_context("spawn")
     names = _devices()
     devices: Queue[str] = context.Queue()
@@ -89,10 +90,10 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
         devices.put(name)
     written: dict[int, str] = {}
     with ProcessPoolExecutor(len(names), context, _take, (devices,)) as pool:
-        work = [_Work(model, number, opening, [prompts[n] for n in b], recipe) for number, b in enumerate(batches)]
-        for done, (batch, answers) in enumerate(zip(batches, pool.map(_write, work), strict=True), 1):
+        work = [_Work(model, number, opening, [prompts[n] for n in b], recipe) for number, b in enumerate(groups)]
+        for done, (batch, answers) in enumerate(zip(groups, pool.map(_write, work), strict=True), 1):
             written.update(zip(batch, answers, strict=True))
-            progress(Progress("questions", done, len(batches)))
+            progress(Progress("questions", done, len(groups)))
     texts = [(subject, text_of(recipe.kind, subject, written[n])) for n, subject in enumerate(subjects)]
     asked = [(subject, text) for subject, text in texts if text is not None]
     return added(data, Template(vocabulary), recipe.kind, asked)
@@ -176,11 +177,11 @@ def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject
     return np.concatenate([_turn(vocabulary, "user", *parts), answer, vocabulary.tokenize(subject.opening)])
 
 
-def _batches(order: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Prompts of about one length together."""
+def batches(order: Sequence[int], sizes: Sequence[int], most_tokens: int) -> Iterator[list[int]]:
+    """Prompts of about one length together: by number, in an order from short to long, `sizes` their tokens."""
     batch: list[int] = []
     for number in order:
-        if batch and (len(batch) + 1) * sizes[number] > _BATCH_TOKENS:
+        if batch and (len(batch) + 1) * sizes[number] > most_tokens:
             yield batch
             batch = []
         batch.append(number)

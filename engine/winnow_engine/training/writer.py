@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -53,21 +54,12 @@ class Writer:
         Equal arguments give equal texts, on one machine. At temperature 0 each token is the likeliest.
         """
         chance = torch.Generator(self._device).manual_seed(seed)
-        longest = max(map(len, prompts))
-        pads = np.array([longest - len(prompt) for prompt in prompts])
-        padded = np.stack([np.concatenate([np.zeros(pad, np.int32), p]) for pad, p in zip(pads, prompts, strict=True)])
-        ids = torch.from_numpy(padded.astype(np.int64)).to(self._device)
-        mask = (torch.arange(longest) >= torch.from_numpy(pads)[:, None]).long().to(self._device)
-        mask = torch.cat([mask.new_ones(len(prompts), len(opening)), mask], 1)
-        positions = (mask.cumsum(1) - 1)[:, len(opening) :]
-        cache = self._opened(opening, len(prompts))
+        inputs = self._inputs(opening, prompts)
         texts: list[list[int]] = [[] for _ in prompts]
         writing = set(range(len(prompts)))
         for _ in range(most_tokens):
-            out = self._model(
-                input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, logits_to_keep=1
-            )
-            drawn = _drawn(out.logits[:, -1].float(), temperature, chance)
+            logits = self._model(**inputs, logits_to_keep=1).logits
+            drawn = _drawn(logits[:, -1].float(), temperature, chance)
             for row, token in enumerate(drawn.tolist()):
                 if row in writing and self._is_end(token):
                     writing.discard(row)
@@ -75,9 +67,24 @@ class Writer:
                     texts[row].append(token)
             if not writing:
                 break
-            ids, positions = drawn[:, None], positions[:, -1:] + 1
-            mask = torch.cat([mask, mask.new_ones(len(prompts), 1)], 1)
+            mask = inputs["attention_mask"]
+            inputs["input_ids"], inputs["position_ids"] = drawn[:, None], inputs["position_ids"][:, -1:] + 1
+            inputs["attention_mask"] = torch.cat([mask, mask.new_ones(len(prompts), 1)], 1)
         return texts
+
+    def _inputs(self, opening: Int32, prompts: Sequence[Int32]) -> dict[str, Any]:
+        """What the model is called with to read prompts, padded in front, behind the opening."""
+        longest = max(map(len, prompts))
+        pads = np.array([longest - len(prompt) for prompt in prompts])
+        padded = np.stack([np.concatenate([np.zeros(pad, np.int32), p]) for pad, p in zip(pads, prompts, strict=True)])
+        mask = (torch.arange(longest) >= torch.from_numpy(pads)[:, None]).long().to(self._device)
+        mask = torch.cat([mask.new_ones(len(prompts), len(opening)), mask], 1)
+        return {
+            "input_ids": torch.from_numpy(padded.astype(np.int64)).to(self._device),
+            "attention_mask": mask,
+            "position_ids": (mask.cumsum(1) - 1)[:, len(opening) :],
+            "past_key_values": self._opened(opening, len(prompts)),
+        }
 
     def _opened(self, opening: Int32, count: int) -> DynamicCache:
         """Keys and values of the opening, for so many prompts."""
