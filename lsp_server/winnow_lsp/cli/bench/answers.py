@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
@@ -12,12 +12,11 @@ from typing import TextIO
 import click
 
 from winnow_engine.core import Budget
-from winnow_engine.errors import WinnowError
 from winnow_engine.evaluation.answers.readers import Alternative, Product, Reader
 from winnow_engine.evaluation.answers.run import Answer, AnswerRun
 from winnow_engine.evaluation.rows import all_rows
 from winnow_engine.evaluation.scores import scores
-from winnow_lsp.cli.bench.shared import Bench, corpus_options, opened, parse_sizes, say, show
+from winnow_lsp.cli.bench.shared import Bench, corpus_options, opened, parse_sizes, say, show, writing
 from winnow_lsp.cli.options import drafter_option, target_option
 
 _WHOLE, _PRODUCT = "full context", "Winnow"
@@ -58,24 +57,19 @@ def answers(
         show(found, run.absent, as_document, **about)
 
 
-@contextmanager
-def _opened_for_writing(path: Path | None) -> Iterator[TextIO | None]:
+def _opened_for_writing(path: Path | None) -> AbstractContextManager[TextIO | None]:
     if path is None:
-        yield None
-        return
-    try:
-        file = path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise WinnowError(f"cannot write {path}: {error.strerror}") from error
-    with file:
-        yield file
+        return nullcontext()
+    with writing(path):
+        return path.open("w", encoding="utf-8")
 
 
 def written(answers: Iterable[Answer], file: TextIO | None) -> Iterator[Answer]:
-    """The answers, each in the file, if there is one, before the next is asked for."""
+    """The answers, each in the file, if there is one, before the next is asked for. Raises WinnowError."""
     for answer in answers:
         if file is not None:
-            print(json.dumps(asdict(answer)), file=file, flush=True)
+            with writing(Path(file.name)):
+                print(json.dumps(asdict(answer)), file=file, flush=True)
         yield answer
 
 

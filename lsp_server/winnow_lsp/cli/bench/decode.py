@@ -27,7 +27,7 @@ from winnow_engine.target.base import Sampling
 from winnow_engine.target.drafts import open_draft
 from winnow_engine.target.drafts.base import Draft
 from winnow_engine.target.options import TargetOptions, draft_of
-from winnow_lsp.cli.bench.shared import say
+from winnow_lsp.cli.bench.shared import say, writing
 from winnow_lsp.cli.options import target_option
 from winnow_lsp.cli.session import cancel_on_interrupt
 
@@ -112,11 +112,9 @@ class _Run:
         if self._out is None:
             return
         unfinished = self._out.with_name(f"{self._out.name}.part")
-        try:
+        with writing(self._out):
             unfinished.write_text(f"{self.document()}\n", encoding="utf-8")
             unfinished.replace(self._out)
-        except OSError as error:
-            raise WinnowError(f"cannot write {self._out}: {error.strerror}") from error
 
 
 def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitStack) -> DecodeBench:

@@ -16,6 +16,7 @@ import click
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import WinnowError
 from winnow_engine.evaluation.corpus import Corpus, corpus_of
 from winnow_engine.evaluation.repositories import Split
 from winnow_engine.evaluation.scores import Score
@@ -77,6 +78,15 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
     ):
         yield Bench(file, corpus, store, assistant, cancellation)
         store.trim(_CACHE_BYTES)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Whatever keeps `path` from being written is a WinnowError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise WinnowError(f"cannot write {path}: {error.strerror}") from error
 
 
 def show(found: Iterable[Score], absent: dict[str, str], as_document: bool, **about: Any) -> None:
