@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
-    from winnow_cuda.ops.gpu.kernel import Kernel
+    from winnow_cuda.compiler.kernel import Kernel
 
 LEAST_CAPABILITY = (8, 0)
 _SPARE_BYTES = 1 << 20  # the driver takes up to a millisecond for an allocation; a question needs a dozen small ones
@@ -51,7 +51,7 @@ class Availability:
 def availability() -> Availability:
     """Look for numba-cuda, a driver and a device of compute capability 8.0 or later. Never raises."""
     try:
-        importlib.import_module("winnow_cuda.ops.gpu.kernel")
+        importlib.import_module("winnow_cuda.compiler.kernel")
     except ImportError as error:
         return Availability(False, f"the extra 'cuda' is not installed ({error})")
     except Exception as error:  # a NumPy or a toolkit that numba-cuda cannot work with fails in its own ways
@@ -222,7 +222,7 @@ class Device:
         return self._functions[key]
 
     def _cubin(self, kernel: Kernel) -> bytes:
-        from winnow_cuda.ops.gpu.kernel import compile_kernel
+        from winnow_cuda.compiler.kernel import compile_kernel
 
         name = binary_name(kernel, self.capability)
         if name not in self.binaries:
@@ -233,8 +233,8 @@ class Device:
 
 @cache
 def _sources() -> bytes:
-    folder = Path(__file__).parent / "ops" / "gpu"
-    return b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+    folders = [Path(__file__).parent / "compiler", Path(__file__).parent / "ops" / "gpu"]
+    return b"".join(path.read_bytes() for folder in folders for path in sorted(folder.glob("*.py")))
 
 
 def binary_name(kernel: Kernel, capability: tuple[int, int]) -> str:

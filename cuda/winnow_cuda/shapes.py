@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+Float16 = NDArray[np.float16]
 Float32 = NDArray[np.float32]
 Int8 = NDArray[np.int8]
 Int32 = NDArray[np.int32]
@@ -174,3 +175,21 @@ class Encoder(Protocol):
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """Run `batch` and read keys off its rows runs[r, 0]:runs[r, 1], int32 [R, 2] in ascending order, each inside
         one sequence. Only for weights with a readout."""
+
+
+class Scorer(Protocol):
+    """The ops of the same names over all units of a workspace. Safe to call from several threads.
+
+    An array of keys must not change between calls: a device keeps it for as long as it lives on the host.
+    """
+
+    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
+        """See `ops/maxsim.py`."""
+
+    def unit_mass(
+        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
+    ) -> tuple[Float32, Float32]:
+        """See `ops/unit_mass.py`."""
+
+    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
+        """See `ops/unit_products.py`."""

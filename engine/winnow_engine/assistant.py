@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from winnow_engine.asked import asked_of
-from winnow_engine.citations import cite
-from winnow_engine.clock import Clock
-from winnow_engine.conversation import Conversation
-from winnow_engine.core import Budget, Cancellation, Citation, Progress, ProgressSink, Question, Span, ignore_progress
+from winnow_engine.core import (
+    Budget,
+    Cancellation,
+    Citation,
+    Progress,
+    ProgressSink,
+    Question,
+    Sampling,
+    Span,
+    TextSink,
+    ignore_progress,
+)
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.fitting import continued, fitted
-from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.keys import KeyCache
-from winnow_engine.loading import Loading
-from winnow_engine.ranking import Ranked, Selection, Stats
-from winnow_engine.remembered import Remembered
-from winnow_engine.selection.auto import readable
+from winnow_engine.prompting.citations import cite
+from winnow_engine.prompting.conversation import Conversation
+from winnow_engine.prompting.fitting import continued, fitted
+from winnow_engine.prompting.history import Remembered
+from winnow_engine.runtime import Clock, Loading
+from winnow_engine.selection.asked import asked_of
+from winnow_engine.selection.auto_budget import readable
 from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.gate import read_gate
-from winnow_engine.target.base import Sampling, Target, TextSink
+from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.ranking import Ranked, Selection, Stats
+from winnow_engine.selection.weights import read_gate
+from winnow_engine.store import Store
+from winnow_engine.targets.base import Target
 
 
 @dataclass(frozen=True, slots=True)

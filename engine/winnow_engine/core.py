@@ -11,6 +11,10 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.errors import CancelledError
 
@@ -104,8 +108,8 @@ class Question:
 class Budget:
     """How many tokens of the workspace the target may see: a number, a share of it, or what the answer needs.
 
-    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto.py`); `keep_ratio`, when given, wins.
-    `earlier_tokens` bounds the turns before the question.
+    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
+    given, wins. `earlier_tokens` bounds the turns before the question.
     """
 
     keep_tokens: int | None = None
@@ -191,3 +195,37 @@ class Cancellation:
         """Raise CancelledError if cancelled."""
         if self._event.is_set():
             raise CancelledError("cancelled")
+
+
+Prompt = NDArray[np.int32]
+"""A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""
+
+TextSink = Callable[[str], None]
+Finish = Literal["eos", "stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
+
+    The answer ends before the first of the `stop` strings; none of it is shown.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 0.95
+    seed: int = 0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature must be at least 0 and finite, not {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be in (0, 1], not {self.top_p}")
+        # llama.cpp reads 2**32 - 1 as "take a random seed".
+        if not 0 <= self.seed < 2**32 - 1:
+            raise ValueError(f"seed must be in [0, 2**32 - 2], not {self.seed}")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if "" in self.stop:
+            raise ValueError("a stop string must not be empty")

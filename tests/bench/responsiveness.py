@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from client import Client, Reply, stdio_server
-from machine import median, report
-from repository import fetch, questions
+
+from winnow_research.click_sources import fetch, questions
+from winnow_research.machine import median, report
 
 _EVERY_S = 0.02
 _ALLOWED_MS, _ALLOWED_LAG_MS = 50, 20

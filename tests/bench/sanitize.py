@@ -13,16 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from winnow_cuda.benchmark.drafter import random_weights
-from winnow_cuda.blas import cublas
-from winnow_cuda.cpu import CpuEncoder
+from winnow_cuda.compiler import kernel
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import LEAST_CAPABILITY, open_device
-from winnow_cuda.gpu import GpuEncoder
-from winnow_cuda.gpu_scorer import GpuScorer
-from winnow_cuda.ops.gpu import kernel
+from winnow_cuda.gpu.blas import cublas
+from winnow_cuda.gpu.encoder import GpuEncoder
+from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.scorer import CpuScorer
 from winnow_cuda.shapes import Batch, Selection
+from winnow_research.kernels.drafter import random_weights
 
 _LENGTHS = (7, 1, 300, 129)
 

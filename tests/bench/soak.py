@@ -26,7 +26,8 @@ from typing import Any
 
 import psutil
 from client import Client, tcp_server
-from machine import report
+
+from winnow_research.machine import report
 
 MODEL = "smollm2-135m"
 SETTINGS = {

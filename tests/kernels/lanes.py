@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numba.core import types as numba_types
 
-from winnow_cuda.ops.gpu import intrinsics
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler import intrinsics
+from winnow_cuda.compiler.kernel import Kernel
 
 U32, I32, F32, U64, I64 = np.uint32, np.int32, np.float32, np.uint64, np.int64
 POISON = 0xFF  # as float16 and float32: NaN

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from lanes import launch
 
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray, OutOfDeviceMemoryError
-from winnow_cuda.ops.gpu.kernel import Kernel
 
 DTYPES = {"u8*": "u1", "i8*": "i1", "u16*": "u2", "u32*": "u4", "i32*": "i4", "f32*": "f4"}
 

@@ -3,8 +3,8 @@
 import pytest
 from simulated_device import SimulatedDevice
 
-from winnow_cuda.benchmark.kernels import Bench
-from winnow_cuda.benchmark.keys import BITS, HEAD_BITS, KeyBench
+from winnow_research.kernels.kernels import Bench
+from winnow_research.kernels.keys import BITS, HEAD_BITS, KeyBench
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winnow_cuda.blas import Cublas
 from winnow_cuda.device import Device, DeviceError, OutOfDeviceMemoryError
+from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.ops.gpu.swiglu import swiglu
 
 

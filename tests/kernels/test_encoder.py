@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from winnow_cuda.backends import SteadfastEncoder, SteadfastScorer
+from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError, availability
-from winnow_cuda.encoder import Steadfast
-from winnow_cuda.scorer import CpuScorer, SteadfastScorer
 from winnow_cuda.shapes import Batch, Encoded
 
 BATCH = Batch(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1]))
@@ -36,7 +36,7 @@ class Working:
 
 def test_a_failing_device_is_given_up_once_and_said_so() -> None:
     failing, notices = Failing(OutOfDeviceMemoryError("cuMemAlloc: no room")), []
-    encoder = Steadfast(failing, Working, notices.append)
+    encoder = SteadfastEncoder(failing, Working, notices.append)
     assert encoder.encode(BATCH) is Working.encoded
     assert encoder.encode(BATCH) is Working.encoded
     assert failing.calls == 1
@@ -45,7 +45,7 @@ def test_a_failing_device_is_given_up_once_and_said_so() -> None:
 
 
 def test_keys_too_come_from_the_cpu_then() -> None:
-    encoder = Steadfast(Failing(DeviceError("lost")), Working, lambda notice: None)
+    encoder = SteadfastEncoder(Failing(DeviceError("lost")), Working, lambda notice: None)
     assert encoder.encode_keys(BATCH, np.array([[0, 1]], np.int32)) is Working.encoded
 
 
@@ -62,7 +62,7 @@ def test_a_failing_device_scores_no_more() -> None:
 
 
 def test_other_errors_are_not_the_devices() -> None:
-    encoder = Steadfast(Failing(KeyError("cancelled")), Working, pytest.fail)
+    encoder = SteadfastEncoder(Failing(KeyError("cancelled")), Working, pytest.fail)
     with pytest.raises(KeyError):
         encoder.encode(BATCH)
 

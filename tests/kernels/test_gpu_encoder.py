@@ -7,9 +7,9 @@ import pytest
 from lanes import from_half, half
 from simulated_device import SimulatedDevice
 
-from winnow_cuda.cpu import CpuEncoder
+from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import DeviceArray, OutOfDeviceMemoryError
-from winnow_cuda.gpu import GpuEncoder
+from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.shapes import Batch, Encoded, KeyHead, LayerWeights, Readout, Selection, TransformerShape, Weights
 
 RTOL = 2e-3  # two layers of float16 products
@@ -152,7 +152,7 @@ def scarce(device: SimulatedDevice, rows: int) -> None:
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     weights, batch = weights_of(LLAMA, False, False), batch_of([4, 3, 5])
-    monkeypatch.setattr("winnow_cuda.gpu.LEAST_TOKENS", 5)
+    monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
     device = SimulatedDevice((8, 6))
     encoder = GpuEncoder(device, weights, PREFIX)
     scarce(device, 8)
@@ -180,7 +180,7 @@ def keys_agree(gpu: GpuEncoder, cpu: CpuEncoder, batch: Batch) -> None:
 
 def test_keys_of_a_batch_that_does_not_fit_come_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = replace(weights_of(LLAMA, False, False), readout=readout_of(LLAMA.width))
-    monkeypatch.setattr("winnow_cuda.gpu.LEAST_TOKENS", 5)
+    monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
     device = SimulatedDevice((8, 6))
     encoder = GpuEncoder(device, weights, PREFIX)
     scarce(device, 200)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from winnow_cuda.ops.gpu.kernel import resources
+from winnow_cuda.compiler.kernel import resources
 
 FRESH = """ptxas info    : Function properties for rms_norm
     8 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads

@@ -8,7 +8,8 @@ import pytest
 from lanes import launch
 from simulated_device import SimulatedDevice
 
-from winnow_cuda.gpu_scorer import GpuScorer
+from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.gpu import maxsim as maxsim_op
 from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
 from winnow_cuda.ops.gpu import unit_products as unit_products_op
@@ -16,7 +17,7 @@ from winnow_cuda.ops.maxsim import maxsim_numpy
 from winnow_cuda.ops.quantise_keys import pack_nibbles, quantise_keys, unpack_nibbles
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
-from winnow_cuda.scorer import CpuScorer, Scorer
+from winnow_cuda.shapes import Scorer
 
 UNIT_LENGTHS = [[1], [3, 1, 40], [0, 16, 0, 17, 9]]
 
@@ -142,7 +143,7 @@ def test_the_gpu_scores_as_the_cpu_does_and_uploads_keys_once() -> None:
 
 
 def test_keys_the_device_cannot_hold_pass_through_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow_cuda.gpu_scorer.PIECE_BYTES", 1200)
+    monkeypatch.setattr("winnow_cuda.gpu.scorer.PIECE_BYTES", 1200)
     device = SimulatedDevice((8, 6), limit=7000)
     agree(GpuScorer(device))
     assert device.launched.count("unit_mass") > 1

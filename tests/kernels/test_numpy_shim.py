@@ -16,8 +16,9 @@ with warnings.catch_warnings():
         return hide(name)
     np.__getattr__ = without
 assert not hasattr(np, "row_stack")
-from winnow_cuda.ops.gpu.kernel import compile_kernel
+from winnow_cuda.compiler.kernel import compile_kernel
 from winnow_cuda.ops.gpu.swiglu import swiglu
+assert not hasattr(np, "row_stack"), "NumPy is left as it was"
 print(compile_kernel(swiglu(), (8, 6)).registers)
 """
 

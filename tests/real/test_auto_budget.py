@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Question
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Budget, Question, Sampling
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.store import Store, default_path
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.selection import auto
-from winnow_engine.target.base import Sampling
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.reading_speed import SLOW_CPU_TOKENS_PER_S
+from winnow_engine.selection import auto_budget as auto
+from winnow_engine.store import Store, default_path
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
 
 pytestmark = pytest.mark.real_weights
 

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.calibration.fusion import fit_gate, mean_reciprocal_rank
-from winnow_engine.calibration.heads import choose_heads
-from winnow_engine.calibration.observing import observe
 from winnow_engine.core import Budget, Cancellation, Question
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.weights import shape_of
-from winnow_engine.evaluation.cases import Case, Gold, Scene
 from winnow_engine.index.files import SourceFile
-from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.keys import KeyCache
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.gate import read_gate
+from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.weights import read_gate
+from winnow_engine.store import Store
+from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
+from winnow_research.calibration.heads import choose_heads
+from winnow_research.calibration.observing import observe
+from winnow_research.evaluation.cases import Case, Gold, Scene
 
 pytestmark = pytest.mark.real_weights
 

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from repository import fetch, questions
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.evaluation.cases import Gold
 from winnow_engine.index.files import FileRules
-from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.store import Store
+from winnow_research.click_sources import fetch, questions
+from winnow_research.evaluation.cases import Gold
 
 pytestmark = pytest.mark.real_weights
 

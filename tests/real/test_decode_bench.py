@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.evaluation.decode.loads import LOADS
-from winnow_engine.evaluation.repositories import Split, repositories
+from winnow_research.decode.loads import LOADS
+from winnow_research.evaluation.repositories import Split, repositories
 
 pytestmark = pytest.mark.real_weights
 

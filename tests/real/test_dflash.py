@@ -8,13 +8,13 @@ import gguf
 import numpy as np
 import pytest
 
-from winnow_engine.target.base import Prompt, Sampling
-from winnow_engine.target.drafts.base import NoDraft
-from winnow_engine.target.drafts.dflash import open_dflash
-from winnow_engine.target.features import LayerInputs
+from winnow_engine.core import Prompt, Sampling
+from winnow_engine.llama.layer_inputs import LayerInputs
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.drafts.dflash import open_dflash
 
-from ..unit.target.drafts.pair import Pair
-from ..unit.target.drafts.test_dflash import DFlashPair, block
+from ..unit.targets.drafts.pair import Pair
+from ..unit.targets.drafts.test_dflash import DFlashPair, block
 
 pytestmark = pytest.mark.real_weights
 

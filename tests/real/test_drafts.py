@@ -7,18 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drafting import agreed
 
-from winnow_engine.core import Cancellation
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import DraftError
+from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import Tree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.target.abort import AbortFlag
-from winnow_engine.target.base import Generation, Message, Sampling
-from winnow_engine.target.drafts.model import ModelDraft
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.tree import Tree, chain
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.drafts.model import ModelDraft
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.studies.drafting import agreed
 
 pytestmark = pytest.mark.real_weights
 

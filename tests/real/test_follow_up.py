@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Answer, Assistant
-from winnow_engine.core import Budget, Question, Turn
+from winnow_engine.core import Budget, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.target.base import Sampling
-from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.store import Store
+from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 

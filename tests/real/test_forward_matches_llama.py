@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gguf.quants import dequantize
 
-from winnow_cuda.cpu import CpuEncoder
+from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch
 from winnow_engine.drafter.weights import GgufTensors, load_weights

@@ -14,11 +14,11 @@ import httpx
 import openai
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.drafter import segments, template, weights
-from winnow_engine.target.base import Message, Sampling
-from winnow_engine.target.http import HttpTarget
-from winnow_engine.target.remote.address import parse
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.remote.address import parse
+from winnow_engine.targets.remote.target import HttpTarget
 
 from .served import MODEL, post, serving
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_served_is_said_at_once(options: list[str], code: int, sa
 
 def test_the_right_code_is_kept(smollm2: Path, qwen_small: Path, tmp_path: Path) -> None:
     """What the target sees, shown by a server in its place; the default drafter scores."""
-    from ..unit.target.hostile import Hostile, start
+    from ..unit.targets.hostile import Hostile, start
 
     hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
     server = start(hostile)

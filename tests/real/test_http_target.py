@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import TargetError, TargetProtocolError, TargetRefusedError, WinnowError
-from winnow_engine.target.base import Message, Sampling
-from winnow_engine.target.http import HttpTarget
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.remote.address import KEY_VARIABLE, parse
-from winnow_engine.target.remote.client import Patience
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
+from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.remote.target import HttpTarget
 
 from .llama_server import CONTEXT, serving
 

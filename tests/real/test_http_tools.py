@@ -14,14 +14,14 @@ import httpx
 import openai
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.drafter import segments, template, weights
-from winnow_engine.target.base import Message, Sampling
-from winnow_engine.target.http import HttpTarget
-from winnow_engine.target.remote.address import parse
-from winnow_engine.target.tools import CallDelta, Tools
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import CallDelta, Tools
+from winnow_engine.targets.remote.address import parse
+from winnow_engine.targets.remote.target import HttpTarget
 
-from ..unit.target.hostile import Hostile, start
+from ..unit.targets.hostile import Hostile, start
 from .llama_server import CONTEXT
 from .llama_server import serving as llama_serving
 from .served import MODEL, post, serving

@@ -8,17 +8,17 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.evaluation.answers.readers import Alternative, Product
-from winnow_engine.evaluation.answers.run import AnswerRun
-from winnow_engine.evaluation.corpus import Corpus
-from winnow_engine.evaluation.needles import all_tests
-from winnow_engine.evaluation.needles.materials import load
-from winnow_engine.evaluation.needles.run import FULL, KEPT, WINNOW, NeedleRun
-from winnow_engine.evaluation.repositories import Split, repositories
-from winnow_engine.evaluation.rows.lexical import Bm25
-from winnow_engine.index.store import Store
-from winnow_engine.target.llama import LlamaTarget
+from winnow_engine.store import Store
+from winnow_engine.targets.local.target import LlamaTarget
 from winnow_lsp.cli.main import main
+from winnow_research.evaluation.answers.readers import Alternative, Product
+from winnow_research.evaluation.answers.run import AnswerRun
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.methods.lexical import Bm25
+from winnow_research.evaluation.needles import all_tests
+from winnow_research.evaluation.needles.materials import load
+from winnow_research.evaluation.needles.run import FULL, KEPT, WINNOW, NeedleRun
+from winnow_research.evaluation.repositories import Split, repositories
 
 pytestmark = pytest.mark.real_weights
 

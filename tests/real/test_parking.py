@@ -7,11 +7,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.config import KvType, TargetOptions
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import ModelNotFoundError
-from winnow_engine.target.base import Generation, Message, Sampling
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import KvType, TargetOptions
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 

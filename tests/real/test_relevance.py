@@ -11,21 +11,21 @@ import pytest
 
 from winnow_engine.core import Cancellation, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.evaluation.corpus import Corpus
-from winnow_engine.evaluation.families import all_families
-from winnow_engine.evaluation.families.real import load, problems
-from winnow_engine.evaluation.figures import BUDGETS, Figure, figures
-from winnow_engine.evaluation.parallel import Plan, run
-from winnow_engine.evaluation.repositories import Split, repositories
-from winnow_engine.evaluation.rows.base import Subject
-from winnow_engine.evaluation.rows.lexical import Bm25
-from winnow_engine.evaluation.rows.minilm import MiniLm
-from winnow_engine.evaluation.rows.product import Winnow
-from winnow_engine.evaluation.rows.published import LOOK_AHEAD, FullDrafter, Published
-from winnow_engine.evaluation.rows.stages import TwoStages
-from winnow_engine.evaluation.run import Evaluation
-from winnow_engine.index.store import Store
 from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.store import Store
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.figures import BUDGETS, Figure, figures
+from winnow_research.evaluation.methods.base import Subject
+from winnow_research.evaluation.methods.lexical import Bm25
+from winnow_research.evaluation.methods.minilm import MiniLm
+from winnow_research.evaluation.methods.product import Winnow
+from winnow_research.evaluation.methods.published import LOOK_AHEAD, FullDrafter, Published
+from winnow_research.evaluation.methods.stages import TwoStages
+from winnow_research.evaluation.parallel import Plan, run
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.run import Evaluation
+from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks.real import load, problems
 
 pytestmark = pytest.mark.real_weights
 

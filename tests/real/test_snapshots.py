@@ -15,15 +15,16 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Answer, Assistant
-from winnow_engine.core import Budget, Cancellation, Question, Turn
+from winnow_engine.config import KvType, TargetOptions
+from winnow_engine.core import Budget, Cancellation, Prompt, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.store import Store, default_path
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.target import keeping
-from winnow_engine.target.base import Generation, Message, Prompt, Sampling
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import KvType, TargetOptions
-from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder
+from winnow_engine.prompting.messages import Message
+from winnow_engine.store import Store, default_path
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 
 pytestmark = pytest.mark.real_weights
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Progress
+from winnow_engine.config import KvType, TargetOptions
+from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
 from winnow_engine.errors import BudgetError, ModelDamagedError
-from winnow_engine.target.base import Generation, Message, Prompt, Sampling
-from winnow_engine.target.llama import LlamaTarget
-from winnow_engine.target.options import KvType, TargetOptions
-from winnow_engine.target.selfcheck import check_build
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.selfcheck import check_build
+from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 

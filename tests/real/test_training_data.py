@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.drafter.template import Template
-from winnow_engine.evaluation.archives import Archive
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.training import prepare as preparing
-from winnow_engine.training.heldout import SeenLines
-from winnow_engine.training.projects import Project
+from winnow_research.evaluation.archives import Archive
+from winnow_research.training import prepare as preparing
+from winnow_research.training.heldout import SeenLines
+from winnow_research.training.projects import Project
 
 pytestmark = pytest.mark.real_weights
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..unit.target.hostile import DONE, GOOD, Hostile, Talk, start
+from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, start
 from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]

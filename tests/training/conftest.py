@@ -1,4 +1,4 @@
-"""Tests of what PyTorch runs. They are collected where the extra `train` is installed, and only there."""
+"""Tests of what PyTorch runs. They are collected where PyTorch is installed, and only there."""
 
 import importlib.util
 from pathlib import Path
@@ -7,15 +7,15 @@ import gguf
 import numpy as np
 import pytest
 
-from winnow_engine.evaluation.archives import Archive
-from winnow_engine.evaluation.haystack import Haystack, indexed
-from winnow_engine.evaluation.repositories import Repository, Split
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import Model as Llama
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.training.collecting import Collector, joined
-from winnow_engine.training.dataset import Dataset
-from winnow_engine.training.examples.base import Example, Tree
+from winnow_research.evaluation.archives import Archive
+from winnow_research.evaluation.haystack import Haystack, indexed
+from winnow_research.evaluation.repositories import Repository, Split
+from winnow_research.training.collecting import Collector, joined
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.examples.base import Example, Tree
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob = ["test_*.py"]

@@ -12,10 +12,10 @@ from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
-from winnow_engine.training.dataset import Dataset
-from winnow_engine.training.writer import Writer
-from winnow_lsp.cli.train import ask as command
+from winnow_research.cli.train import ask as command
+from winnow_research.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.writer import Writer
 
 CPU = torch.device("cpu")
 TOKENS = 12

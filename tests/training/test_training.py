@@ -16,13 +16,13 @@ from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.drafter import Drafter, FileText
 from winnow_engine.drafter.profile import concatenate
 from winnow_engine.errors import TrainingError
-from winnow_engine.training.batches import Mixture
-from winnow_engine.training.dataset import Dataset
-from winnow_engine.training.examples.base import Tree
-from winnow_engine.training.recall import evidence, recall_of
-from winnow_engine.training.scoring import MaxSim, Segments, loss_of
-from winnow_engine.training.trainer import Recipe, Step, Trainer, new_model, train
-from winnow_lsp.cli.train import train as command
+from winnow_research.cli.train import train as command
+from winnow_research.training.batches import Mixture
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.examples.base import Tree
+from winnow_research.training.recall import evidence, recall_of
+from winnow_research.training.scoring import MaxSim, Segments, loss_of
+from winnow_research.training.trainer import Recipe, Step, Trainer, new_model, train
 
 CPU = torch.device("cpu")
 MIXTURE = Mixture(tokens=300, chunk_tokens=300, questions=10)
@@ -31,9 +31,9 @@ MIXTURE = Mixture(tokens=300, chunk_tokens=300, questions=10)
 _SHARED = """
 import sys
 from pathlib import Path
-from winnow_engine.training.dataset import Dataset
-from winnow_engine.training.trainer import Recipe, train
-from winnow_engine.training.batches import Mixture
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.trainer import Recipe, train
+from winnow_research.training.batches import Mixture
 drafter, data, out = map(Path, sys.argv[1:])
 train(drafter, Dataset.load(data), {recipe}, out, lambda step: print(step.step))
 """
@@ -173,7 +173,7 @@ def test_what_is_kept_of_every_question_is_counted(drafter: Path, data: Dataset,
 def test_the_command_trains_and_writes_the_adapter_with_its_losses(
     drafter: Path, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.training.trainer.Recipe", lambda **changes: recipe(**changes))
+    monkeypatch.setattr("winnow_research.training.trainer.Recipe", lambda **changes: recipe(**changes))
     data.save(tmp_path / "data.npz")
     out = tmp_path / "adapter.safetensors"
     arguments = ["run", str(tmp_path / "data.npz"), str(out), "--drafter", str(drafter), "--steps", "2"]

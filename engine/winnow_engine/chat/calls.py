@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from winnow_engine.chat.forms import decoded, frame, opens, terminator
-from winnow_engine.target.base import TextSink
-from winnow_engine.target.tools import Tools
+from winnow_engine.core import TextSink
+from winnow_engine.prompting.tools import Tools
 
 _FIRST = re.compile(r"[<`{]")  # what any form of a call may begin with
 

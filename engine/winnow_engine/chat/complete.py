@@ -11,12 +11,13 @@ from winnow_engine.chat.calls import CallReader
 from winnow_engine.chat.compress import Compressor
 from winnow_engine.chat.passages import compressible
 from winnow_engine.chat.turn import PieceSink, Turn
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
-from winnow_engine.keys import KeyCache
-from winnow_engine.loading import Loading
-from winnow_engine.target.base import Generation, Message, Sampling, Target
-from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.runtime import Loading
+from winnow_engine.selection.keys import KeyCache
+from winnow_engine.targets.base import Generation, Target
 
 DEFAULT_BUDGET = 6000
 """Tokens of a conversation that stay, beside what is protected."""

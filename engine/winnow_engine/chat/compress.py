@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from winnow_engine.asked import asked_of
 from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
 from winnow_engine.core import Cancellation, Question, Turn, ignore_progress
-from winnow_engine.index.store import content_key
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
-from winnow_engine.keys import KeyCache
+from winnow_engine.prompting.messages import Message
+from winnow_engine.selection.asked import asked_of
 from winnow_engine.selection.budget import Focus, Piece, choose
 from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.gate import read_gate
+from winnow_engine.selection.keys import KeyCache
 from winnow_engine.selection.source import WorkspaceSource
-from winnow_engine.target.base import Message
+from winnow_engine.selection.weights import read_gate
+from winnow_engine.store import content_key
 
 # What is asked stands at one end of a message, whatever is pasted beside it.
 _END_CHARACTERS = 1000

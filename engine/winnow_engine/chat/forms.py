@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from winnow_engine.target.tools import Tools
+from winnow_engine.prompting.tools import Tools
 
 _FENCES = ("", "```", "```json", "```xml")
 _TAGS = ("", "<tool_call>", "<tools>", "<function_call>")

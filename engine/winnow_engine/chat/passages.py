@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from winnow_engine.index.languages import all_languages, for_path
 from winnow_engine.index.lines import Lines
-from winnow_engine.target.base import Message, Role
+from winnow_engine.prompting.messages import Message, Role
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _PATH = re.compile(r"[\w./-]*[\w-]\.\w{1,8}")

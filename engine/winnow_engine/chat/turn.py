@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
 
-from winnow_engine.target.tools import CallDelta, ToolCall
+from winnow_engine.prompting.tools import CallDelta, ToolCall
 
 Piece = str | CallDelta
 PieceSink = Callable[[Piece], None]

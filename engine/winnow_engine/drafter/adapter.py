@@ -18,8 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from winnow_cuda.ops.standardise import standardise
-from winnow_cuda.scorer import Scorer
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, KeyHead, Readout
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, KeyHead, Readout, Scorer
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError

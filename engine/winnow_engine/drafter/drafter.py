@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from winnow_cuda.encoder import open_encoder
-from winnow_cuda.scorer import open_scorer
+from winnow_cuda.backends import open_encoder, open_scorer
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
 from winnow_engine.core import Cancellation
-from winnow_engine.cores import physical_cores
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, joined
 from winnow_engine.drafter.profiles import fusion_for, profile_for
@@ -27,6 +25,7 @@ from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.runtime import physical_cores
 
 _NULL_QUESTIONS = ("this", "something", "it does what it says")
 _NULL_CODE = ("pass\n", "def f(x):\n    return x\n")

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.readout import rows_of
-from winnow_cuda.scorer import Scorer
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError

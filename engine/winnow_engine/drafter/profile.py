@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.scorer import Scorer
-from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64, Readout
+from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64, Readout, Scorer
 from winnow_engine.drafter.weights import Merge
 
 Arrays = Mapping[str, NDArray[Any]]

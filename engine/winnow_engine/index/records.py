@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Unit, UnitKind
-from winnow_engine.index.store import Record
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols
+from winnow_engine.store import Record
 
 _KINDS = tuple(UnitKind)
 _NO_PARENT = -1

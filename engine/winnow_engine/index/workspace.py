@@ -19,11 +19,11 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import FileRules, SourceFile, scan
 from winnow_engine.index.lexical import LexicalIndex, Words
 from winnow_engine.index.lines import Lines
-from winnow_engine.index.naming import SymbolTable
+from winnow_engine.index.names import SymbolTable
 from winnow_engine.index.records import analysis_of, record_of
-from winnow_engine.index.store import Record, Store, content_key
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
+from winnow_engine.store import Record, Store, content_key
 
 _NAMESPACE = "units-2"  # count up whenever the units or symbols of an unchanged file would change
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.selection.clues import clues_in, clues_of
-from winnow_engine.selection.evidence import Asked, Scores, gather
-from winnow_engine.selection.gate import Gate
+from winnow_engine.selection.answerability import clues_in, clues_of
+from winnow_engine.selection.features import Asked, Scores, gather
 from winnow_engine.selection.traits import traits_of
+from winnow_engine.selection.weights import Gate
 
 _SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
 _WORDS_SHARE = 0.2  # of the chance that the voices have found no answer

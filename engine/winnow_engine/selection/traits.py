@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from winnow_engine.selection.evidence import Asked
+from winnow_engine.selection.features import Asked
 
 _USES = re.compile(
     r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Answer
-from winnow_engine.target.base import Sampling
+from winnow_engine.core import Sampling
 from winnow_lsp.cli.options import (
     budget_of,
     drafter_option,

@@ -15,18 +15,18 @@ import llama_cpp
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
-from winnow_engine.core import Cancellation
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import ModelError, WinnowError
-from winnow_engine.index.store import default_path
 from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
-from winnow_engine.residency import decide, measure
-from winnow_engine.target.base import Message, Sampling
-from winnow_engine.target.http import HttpTarget
-from winnow_engine.target.options import TargetOptions
-from winnow_engine.target.remote.address import KEY_VARIABLE, parse
-from winnow_engine.target.selfcheck import check_build
-from winnow_engine.target.snapshots import default_folder, used_bytes
+from winnow_engine.prompting.messages import Message
+from winnow_engine.store import default_path
+from winnow_engine.targets.local.selfcheck import check_build
+from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
+from winnow_engine.targets.remote.target import HttpTarget
+from winnow_engine.targets.residency import decide, measure
+from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]

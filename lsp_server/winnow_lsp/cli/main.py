@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Sequence
+from types import ModuleType
 
 import click
 
@@ -43,6 +45,19 @@ _COMMANDS = {
 }
 
 
+_RESEARCH = ("bench", "train", "calibrate")
+"""Commands of a package of its own, which those who only ask do not install."""
+
+
+def _research(command: str) -> ModuleType:
+    if importlib.util.find_spec("winnow_research") is None:
+        raise click.ClickException(
+            f"`winnow {command}` is part of the package winnow-research, which is not installed: "
+            "in a checkout of Winnow, run `pip install -e ./engine/winnow_research`"
+        )
+    return importlib.import_module(f"winnow_research.cli.{command}")
+
+
 class _LazyGroup(click.Group):
     """Imports a subcommand's module only when it is called: `winnow --help` need not wait for NumPy."""
 
@@ -52,7 +67,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"winnow_lsp.cli.{cmd_name}")
+        module = _research(cmd_name) if cmd_name in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command
 

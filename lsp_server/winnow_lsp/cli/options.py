@@ -10,13 +10,12 @@ from typing import Any, get_args
 
 import click
 
+from winnow_engine.config import SNAPSHOT_MEGABYTES, KvType, TargetOptions, Wanted
 from winnow_engine.core import Budget, Cursor, Question
 from winnow_engine.errors import PositionError
 from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.residency import Wanted
-from winnow_engine.target.options import SNAPSHOT_MEGABYTES, KvType, TargetOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")

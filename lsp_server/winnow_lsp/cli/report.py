@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from winnow_engine.core import Citation, Span
-from winnow_engine.ranking import Stats
+from winnow_engine.selection.ranking import Stats
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:

@@ -14,12 +14,12 @@ import click
 from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
-from winnow_engine.index.store import Store, default_path
+from winnow_engine.config import Models
 from winnow_engine.models.cache import locate
+from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.options import drafter_option, target_options
 from winnow_lsp.cli.session import target_opener
-from winnow_lsp.server.settings import Models
-from winnow_lsp.server.transport import serve_stdio, serve_tcp
+from winnow_lsp.server.wire.transport import serve_stdio, serve_tcp
 
 _Address = tuple[str, int]
 _LEVELS = ["error", "warning", "info", "debug"]

@@ -11,14 +11,14 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Assistant
+from winnow_engine.config import TargetOptions, draft_of
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.store import CACHE_BYTES, Store, default_path
 from winnow_engine.models.cache import locate
-from winnow_engine.target.base import Target
-from winnow_engine.target.opening import opener, placed
-from winnow_engine.target.options import TargetOptions, draft_of
-from winnow_engine.target.remote.address import sent_to
+from winnow_engine.store import CACHE_BYTES, Store, default_path
+from winnow_engine.targets.base import Target
+from winnow_engine.targets.opening import opener, placed
+from winnow_engine.targets.remote.address import sent_to
 
 
 @contextmanager

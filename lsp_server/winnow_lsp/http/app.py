@@ -17,10 +17,10 @@ from starlette.routing import Route
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import Piece, PieceSink
 from winnow_engine.errors import WinnowError
+from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.replies import ApiError, Reply, api_error, failed, models
 from winnow_lsp.http.requests import ChatRequest, read_request
-from winnow_lsp.server.engines import ModelState
 
 _BODY_TIMEOUT_S = 60
 _LEFT = 499  # nobody reads it; as nginx logs it

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from winnow_engine.target.base import Message, Role
-from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.prompting.messages import Message, Role
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_lsp.http.fields import json_object, typed
 from winnow_lsp.http.replies import ApiError
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from winnow_engine.target.remote.address import is_loopback
+from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.http.replies import ApiError
 
 TOKEN_VARIABLE = "WINNOW_HTTP_TOKEN"

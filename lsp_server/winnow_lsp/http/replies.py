@@ -20,7 +20,7 @@ from winnow_engine.errors import (
     UnsupportedModelError,
     WinnowError,
 )
-from winnow_engine.target.tools import ToolCall
+from winnow_engine.prompting.tools import ToolCall
 
 _FINISHES = {"eos": "stop", "stop": "stop", "length": "length"}
 _REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, TargetProtocolError)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, Asked
-from winnow_engine.target.base import Sampling
+from winnow_engine.core import Sampling
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.fields import typed
 from winnow_lsp.http.replies import ApiError

@@ -11,15 +11,15 @@ import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete
 from winnow_engine.chat.turn import PieceSink
+from winnow_engine.config import Models
 from winnow_engine.core import Cancellation
-from winnow_engine.index.store import Store
-from winnow_engine.target.remote.address import is_url, parse
+from winnow_engine.store import Store
+from winnow_engine.targets.remote.address import is_url, parse
+from winnow_lsp.host.engines import Engine, ModelState
+from winnow_lsp.host.queue import Work
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.requests import ChatRequest
-from winnow_lsp.server.engines import Engine, ModelState
-from winnow_lsp.server.queue import Work
-from winnow_lsp.server.settings import Models
 
 _MOST_CONNECTIONS = 64
 _LEAVE_S = 5  # for answers under way when the server is told to end

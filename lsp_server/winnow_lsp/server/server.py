@@ -15,14 +15,14 @@ from pygls.workspace import TextDocument
 
 from winnow_engine.core import Turn
 from winnow_engine.index.workspace import Sources
-from winnow_lsp.server.engines import Engine, Engines
-from winnow_lsp.server.folders import Folders
-from winnow_lsp.server.indexing import Indexer
-from winnow_lsp.server.protocol import Protocol, converter
-from winnow_lsp.server.settings import Settings
-from winnow_lsp.server.showing import Pages
-from winnow_lsp.server.status import Status
-from winnow_lsp.server.watching import Watcher
+from winnow_lsp.host.engines import Engine, Engines
+from winnow_lsp.server.render.showing import Pages
+from winnow_lsp.server.render.status import Status
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.indexing import Indexer
+from winnow_lsp.server.session.settings import Settings
+from winnow_lsp.server.session.watching import Watcher
+from winnow_lsp.server.wire.protocol import Protocol, converter
 
 _log = logging.getLogger(__name__)
 

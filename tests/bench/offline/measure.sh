@@ -32,7 +32,7 @@ step() {
   case $1 in
     speed) winnow bench kernels --json >"$results/kernels.json" && winnow bench drafter --json >"$results/drafter.json" ;;
     checkers) for tool in memcheck racecheck; do compute-sanitizer --tool "$tool" python3 tests/bench/sanitize.py; done ;;
-    agreement) (cd tests/bench && python3 agreement.py) && cp tests/bench/results/agreement.json "$results" ;;
+    agreement) python3 -m winnow_research.studies.agreement && cp results/agreement.json "$results" ;;
     calibrate) winnow calibrate --thorough --jobs "$jobs" --out "$results/profile.json" ;;
     judge) relevance development --split development --row profile --row Winnow --tokens 128k &&
       relevance calibration --split calibration --family real --row profile --row Winnow --tokens 128k &&
@@ -54,8 +54,8 @@ step() {
       winnow train run --turns asked=5 --turns reported=2 --turns changed=3 "$results/reported.npz" "$results/two.safetensors" &&
       winnow train mean "$results/adapter.safetensors" "$results/one.safetensors" "$results/two.safetensors" ;;
     variants)
-      (cd tests/bench && python3 variants.py "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024) &&
-        cp tests/bench/results/variants.json "$results" ;;
+      python3 -m winnow_research.studies.variants "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024 &&
+        cp results/variants.json "$results" ;;
     needles)
       needles needles "8k 16k 32k 64k 128k" "$(printf '*: %s\n' {code,prose}' in '{code,prose})" --trials 14 ;;
     ruler)
@@ -63,7 +63,7 @@ step() {
         --trials 4 --budget 2600 --target "$target" ;;
     answers) answers ;;
     decode) winnow bench decode --target "$target" --draft auto --draft lookup --draft "$draft" --out "$results/decode.json" ;;
-    verification) (cd tests/bench && python3 verification.py "$target") && cp tests/bench/results/verification.json "$results" ;;
+    verification) python3 -m winnow_research.studies.verification "$target" && cp results/verification.json "$results" ;;
     *) echo "no step $1" >&2 && return 2 ;;
   esac
 }

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from winnow_engine.evaluation.archives import Archive, unpacked
-from winnow_engine.evaluation.decode.loads import HUMAN_EVAL
-from winnow_engine.evaluation.needles.materials import ESSAYS, WORDS
-from winnow_engine.evaluation.repositories import Repository, Split, repositories
-from winnow_engine.evaluation.rows.minilm import MINILM
 from winnow_engine.index.files import FileRules, scan
 from winnow_engine.models import cache
+from winnow_research.decode.loads import HUMAN_EVAL
+from winnow_research.evaluation.archives import Archive, unpacked
+from winnow_research.evaluation.methods.minilm import MINILM
+from winnow_research.evaluation.needles.materials import ESSAYS, WORDS
+from winnow_research.evaluation.repositories import Repository, Split, repositories
 
 _DRAFTER = "qwen2.5-coder-0.5b"
 _LARGE = {"llama-cpp-python", "llvmlite", "numba", "numpy"}

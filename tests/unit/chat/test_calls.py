@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.chat.calls import CallReader
-from winnow_engine.target.tools import Tools
+from winnow_engine.prompting.tools import Tools
 
 
 def function(name: str, **types: str) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import pytest
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, Asked, complete
 from winnow_engine.chat.compress import question_of
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
-from winnow_engine.target.base import Generation, Message, Sampling
-from winnow_engine.target.tools import NO_TOOLS, Tools
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.targets.base import Generation
 
 
 class WordTarget:

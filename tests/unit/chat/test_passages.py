@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from winnow_engine.chat.passages import compressible, passages, rebuilt
 from winnow_engine.index.lines import Lines
-from winnow_engine.target.base import Message
+from winnow_engine.prompting.messages import Message
 
 BLOCK = "Look:\n```python src/area.py\ndef area(r):\n    return r * r\n```\nDone."
 

@@ -9,10 +9,11 @@ import pytest
 from winnow_engine.chat.complete import Asked, Completion, complete
 from winnow_engine.chat.passages import compressible, passages, rebuilt
 from winnow_engine.chat.turn import Piece
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
-from winnow_engine.target.base import Generation, Message, Sampling
-from winnow_engine.target.tools import NO_TOOLS, CallDelta, ToolCall, Tools
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
+from winnow_engine.targets.base import Generation
 
 LOOK = {"type": "function", "function": {"name": "look"}}
 LOOKS = Tools((LOOK,))

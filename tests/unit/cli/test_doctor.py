@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.target.snapshots import Snapshot, Snapshots, default_folder
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli.doctor import _snapshots
 
 

@@ -1,3 +1,4 @@
+import importlib.util
 import subprocess
 import sys
 
@@ -57,3 +58,13 @@ def test_help_lists_every_command_without_loading_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in ("ask", "spans", "index", "models", "doctor"))
+
+
+@pytest.mark.parametrize("command", ["bench", "train", "calibrate"])
+def test_without_the_research_its_commands_say_what_to_install(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "winnow_research" else real(name))
+    assert main([command]) == 1
+    assert "pip install -e ./engine/winnow_research" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 import pytest
 
 from winnow_engine.core import Citation, Progress, Span, UnitKind
-from winnow_engine.ranking import Stats
+from winnow_engine.selection.ranking import Stats
 from winnow_lsp.cli.progress import ProgressView, describe
 from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_json, stats_line
 

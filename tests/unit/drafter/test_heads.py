@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from winnow_cuda.scorer import CpuScorer
+from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.shapes import Batch, Encoded
 from winnow_engine.drafter.heads import HeadsProfile, KeyType, ScoringHead, heads_of
 from winnow_engine.drafter.profile import QuestionStates

@@ -12,12 +12,13 @@ import uvicorn
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import Piece, PieceSink
-from winnow_engine.target.base import Finish, Generation
-from winnow_engine.target.tools import ToolCall
+from winnow_engine.core import Finish
+from winnow_engine.prompting.tools import ToolCall
+from winnow_engine.targets.base import Generation
+from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.requests import ChatRequest
-from winnow_lsp.server.engines import ModelState
 
 CHAT = "/v1/chat/completions"
 HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}

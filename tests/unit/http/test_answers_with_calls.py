@@ -2,8 +2,8 @@
 
 import pytest
 
-from winnow_engine.target.base import Finish
-from winnow_engine.target.tools import CallDelta, ToolCall
+from winnow_engine.core import Finish
+from winnow_engine.prompting.tools import CallDelta, ToolCall
 
 from .fake import CHAT, HELLO, Fake, events, serving
 

@@ -17,8 +17,8 @@ from winnow_engine.errors import (
     UnsupportedModelError,
     WinnowError,
 )
+from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.guard import MOST_BYTES, Guard
-from winnow_lsp.server.engines import ModelState
 
 from .fake import CHAT, HELLO, READY, Fake, events, serving
 

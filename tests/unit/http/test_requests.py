@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.target.base import Message
-from winnow_engine.target.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_lsp.http.replies import ApiError
 from winnow_lsp.http.requests import read_request
 

@@ -7,9 +7,9 @@ import pytest
 from winnow_engine.core import Question
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.evidence import Asked, gather, zscore
+from winnow_engine.selection.features import Asked, gather, zscore
 from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.gate import Gate, read_gate
+from winnow_engine.selection.weights import Gate, read_gate
 
 GATE = Gate({"drafter": {"one": 1.0}, "names": {"one": 0.5, "named": 4.0}}, {"one": 1.5, "named": -1.0})
 

@@ -8,8 +8,8 @@ import pytest
 
 from winnow_engine.core import Cancellation, Cursor, Question
 from winnow_lsp.server.features import asking
-from winnow_lsp.server.messages import AskParams
-from winnow_lsp.server.settings import Settings
+from winnow_lsp.server.session.settings import Settings
+from winnow_lsp.server.wire.messages import AskParams
 
 PATIENCE_S = 30
 DOCUMENT = {"textDocument": {"uri": "file:///a.py"}}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_lsp.server import deltas as module
-from winnow_lsp.server.deltas import Deltas
+from winnow_lsp.server.render import deltas as module
+from winnow_lsp.server.render.deltas import Deltas
 
 
 class Wire:

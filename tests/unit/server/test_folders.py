@@ -11,7 +11,7 @@ from lsprotocol import types
 from winnow_engine.core import Citation, Cursor
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import FileRules
-from winnow_lsp.server.folders import Folders, file_path
+from winnow_lsp.server.session.folders import Folders, file_path
 
 ODD = "a b#c?d%41ü"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_lsp.server import framing
-from winnow_lsp.server.framing import FramingError, Outbox, read_body
+from winnow_lsp.server.wire import framing
+from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 
 
 def framed(body: bytes) -> bytes:

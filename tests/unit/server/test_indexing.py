@@ -11,9 +11,9 @@ from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
-from winnow_lsp.server import indexing
-from winnow_lsp.server.indexing import Indexer
-from winnow_lsp.server.queue import Queue
+from winnow_lsp.host.queue import Queue
+from winnow_lsp.server.session import indexing
+from winnow_lsp.server.session.indexing import Indexer
 
 PATIENCE_S = 30
 

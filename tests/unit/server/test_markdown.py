@@ -4,7 +4,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_lsp.server.markdown import answer_page, spans_page
+from winnow_lsp.server.render.markdown import answer_page, spans_page
 
 
 def location(uri: str, first: int, last: int) -> types.Location:

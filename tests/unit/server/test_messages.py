@@ -6,8 +6,8 @@ import pytest
 from lsprotocol import types
 
 from winnow_engine.core import Turn
-from winnow_engine.questions import Topic
-from winnow_lsp.server.messages import AskParams
+from winnow_lsp.server.topics import Topic
+from winnow_lsp.server.wire.messages import AskParams
 
 AT = {"line": 3, "character": 4}
 RANGE = {"start": {"line": 1, "character": 0}, "end": AT}

@@ -9,9 +9,9 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import Workspace
-from winnow_lsp.server.queue import Queue
+from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.settings import Settings
+from winnow_lsp.server.session.settings import Settings
 
 PATIENCE_S = 30
 

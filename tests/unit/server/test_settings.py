@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_engine.core import Budget
+from winnow_engine.config import Models, TargetOptions
+from winnow_engine.core import Budget, Sampling
 from winnow_engine.index.files import FileRules
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.target.base import Sampling
-from winnow_engine.target.options import TargetOptions
-from winnow_lsp.server.settings import SETTINGS, Models, Settings
+from winnow_lsp.server.session.settings import SETTINGS, Settings
 
 DEFAULTS, _ = Settings.read()
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol import types
 
-from winnow_lsp.server.folders import Folders
-from winnow_lsp.server.watching import Watcher
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.watching import Watcher
 
 PATIENCE_S = 30
 

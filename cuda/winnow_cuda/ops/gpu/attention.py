@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     cp_async_16,
     cp_async_commit,
     cp_async_wait_0,
@@ -32,7 +32,7 @@ from winnow_cuda.ops.gpu.intrinsics import (
     shared_address,
     store_if,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.shapes import Int32, Int64
 
 ROWS = 128  # query rows a block of threads

@@ -11,9 +11,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
-from winnow_cuda.ops.gpu.attention import NEVER, PARAMETERS, ROWS, key_copier, key_walk, softmax
-from winnow_cuda.ops.gpu.gemm_hopper import K_MAJOR, aligned, descriptor
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     cp_async_commit,
     cp_async_wait_0,
     cp_async_wait_1,
@@ -27,7 +25,9 @@ from winnow_cuda.ops.gpu.intrinsics import (
     wgmma_commit,
     wgmma_fence,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.gpu.attention import NEVER, PARAMETERS, ROWS, key_copier, key_walk, softmax
+from winnow_cuda.ops.gpu.gemm_hopper import K_MAJOR, aligned, descriptor
 
 _ROW, _ATOM = 128, 1024
 _THREADS = 256

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import cuda, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import bits_of, global_address, high_half, load_4, low_half, store_4_if
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.intrinsics import bits_of, global_address, high_half, load_4, low_half, store_4_if
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.shapes import Float32, Int32
 
 ROWS = 8  # a block

@@ -7,8 +7,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
-from winnow_cuda.ops.gpu.attention import ROWS, key_copier
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     cp_async_commit,
     cp_async_wait_0,
     exp2,
@@ -23,7 +22,8 @@ from winnow_cuda.ops.gpu.intrinsics import (
     shared_address,
     store_if,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.gpu.attention import ROWS, key_copier
 
 BLOCK = 128
 SCORE_WARPS = 4  # each takes 16 key blocks at a time

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     CP_ASYNC_WAIT,
     bits_of,
     cp_async_16,
@@ -35,7 +35,7 @@ from winnow_cuda.ops.gpu.intrinsics import (
     store_2_if,
     store_if,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.ops.gpu.swiglu import silu_times
 from winnow_cuda.ops.swiglu import swiglu_numpy
 from winnow_cuda.shapes import Float32

@@ -12,8 +12,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
-from winnow_cuda.ops.gpu.gemm import DEPTH, PARAMETERS, Epilogue, copy_rows, epilogue_of, stepper
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     CP_ASYNC_WAIT,
     cp_async_commit,
     fence_async_shared,
@@ -24,7 +23,8 @@ from winnow_cuda.ops.gpu.intrinsics import (
     wgmma_commit,
     wgmma_fence,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.gpu.gemm import DEPTH, PARAMETERS, Epilogue, copy_rows, epilogue_of, stepper
 
 _ROW = 128
 _ATOM = 1024  # the swizzle repeats every 8 rows of 128 bytes; tiles start at multiples of it

@@ -17,8 +17,17 @@ import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 from numpy.typing import NDArray
 
-from winnow_cuda.ops.gpu.intrinsics import global_address, load_2, load_4, load_if, low_half, mma_s8, store_if, warp_sum
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.intrinsics import (
+    global_address,
+    load_2,
+    load_4,
+    load_if,
+    low_half,
+    mma_s8,
+    store_if,
+    warp_sum,
+)
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.shapes import Float32
 
 COLUMNS = 64

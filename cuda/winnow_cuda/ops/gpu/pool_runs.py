@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     bits_of,
     exp2,
     float_of,
@@ -18,7 +18,7 @@ from winnow_cuda.ops.gpu.intrinsics import (
     store_4_if,
     warp_sum,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
 
 COLUMNS = 256
 MOST_ROWS = 128  # a run; longer ones go in parts, or a warp would work on alone

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     float_of,
     global_address,
     load_4,
@@ -16,7 +16,7 @@ from winnow_cuda.ops.gpu.intrinsics import (
     store_if,
     warp_sum,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
 
 COLUMNS = 64
 ROWS = 16  # a block

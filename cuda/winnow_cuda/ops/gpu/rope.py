@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
+from winnow_cuda.compiler.intrinsics import (
     bits_of,
     global_address,
     high_half,
@@ -23,7 +23,7 @@ from winnow_cuda.ops.gpu.intrinsics import (
     store_4_if,
     warp_sum,
 )
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.kernel import Kernel
 
 THREADS = 256
 

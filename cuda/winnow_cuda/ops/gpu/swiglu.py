@@ -7,8 +7,8 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import exp2, global_address, high_half, load_4, low_half, pack_half, store_4_if
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.intrinsics import exp2, global_address, high_half, load_4, low_half, pack_half, store_4_if
+from winnow_cuda.compiler.kernel import Kernel
 
 THREADS = 256
 _LOG2E = 1.4426950408889634

@@ -14,17 +14,8 @@ import numpy as np
 from numba import cuda, float32, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
-from winnow_cuda.ops.gpu.intrinsics import (
-    exp2,
-    global_address,
-    load_4,
-    log2,
-    low_half,
-    mma_half,
-    mma_s8,
-    store_if,
-)
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.intrinsics import exp2, global_address, load_4, log2, low_half, mma_half, mma_s8, store_if
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.ops.gpu.maxsim import int8_halves
 from winnow_cuda.shapes import Float32
 

@@ -7,16 +7,8 @@ from typing import Any
 
 from numba import cuda, float32, int32, int64, uint32, uint64
 
-from winnow_cuda.ops.gpu.intrinsics import (
-    float_of,
-    global_address,
-    high_half,
-    load_4,
-    low_half,
-    store_if,
-    warp_sum,
-)
-from winnow_cuda.ops.gpu.kernel import Kernel
+from winnow_cuda.compiler.intrinsics import float_of, global_address, high_half, load_4, low_half, store_if, warp_sum
+from winnow_cuda.compiler.kernel import Kernel
 
 UNITS = 8  # a block
 

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from winnow_engine.assistant import Answer
 from winnow_engine.core import Budget, Cancellation, Question, Turn
-from winnow_engine.questions import ask_about
-from winnow_engine.ranking import Selection
-from winnow_lsp.server.deltas import Deltas
-from winnow_lsp.server.errors import parsing, protocol_errors, superseded
-from winnow_lsp.server.messages import ASK, SPANS, AskParams
-from winnow_lsp.server.queue import Work
-from winnow_lsp.server.results import answer_json, selection_json
-from winnow_lsp.server.settings import AUTO
-from winnow_lsp.server.symbols import symbol_at
-from winnow_lsp.server.work_done import WorkDone, work_done
+from winnow_engine.selection.ranking import Selection
+from winnow_lsp.host.queue import Work
+from winnow_lsp.server.render.deltas import Deltas
+from winnow_lsp.server.render.results import answer_json, selection_json
+from winnow_lsp.server.render.work_done import WorkDone, work_done
+from winnow_lsp.server.session.settings import AUTO
+from winnow_lsp.server.session.symbols import symbol_at
+from winnow_lsp.server.topics import ask_about
+from winnow_lsp.server.wire.errors import parsing, protocol_errors, superseded
+from winnow_lsp.server.wire.messages import ASK, SPANS, AskParams
 
 if TYPE_CHECKING:
-    from winnow_lsp.server.engines import Engine
+    from winnow_lsp.host.engines import Engine
     from winnow_lsp.server.server import WinnowServer
 
 

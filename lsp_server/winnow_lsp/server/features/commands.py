@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from lsprotocol import types
 
-from winnow_lsp.server.errors import parsing, protocol_errors
 from winnow_lsp.server.features.asking import answer, select
-from winnow_lsp.server.markdown import answer_page, spans_page
-from winnow_lsp.server.messages import AskParams
-from winnow_lsp.server.work_done import new_token, work_done
+from winnow_lsp.server.render.markdown import answer_page, spans_page
+from winnow_lsp.server.render.work_done import new_token, work_done
+from winnow_lsp.server.wire.errors import parsing, protocol_errors
+from winnow_lsp.server.wire.messages import AskParams
 
 if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from winnow_engine.core import UnitKind
-from winnow_engine.questions import Topic
 from winnow_lsp.server.features.commands import EXPLAIN
-from winnow_lsp.server.symbols import units_of
+from winnow_lsp.server.session.symbols import units_of
+from winnow_lsp.server.topics import Topic
 
 if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer

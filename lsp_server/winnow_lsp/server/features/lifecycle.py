@@ -11,8 +11,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from winnow_engine.errors import PositionError
-from winnow_lsp.server.settings import SECTION, Settings
-from winnow_lsp.server.showing import SCHEME
+from winnow_lsp.server.render.showing import SCHEME
+from winnow_lsp.server.session.settings import SECTION, Settings
 
 if TYPE_CHECKING:
     from winnow_lsp.server.server import WinnowServer

@@ -1,0 +1,123 @@
+"""Which encoder and scorer run here: the GPU's where a device can, the CPU's otherwise and after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Generic, TypeVar
+
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_cuda.shapes import Batch, Encoded, Encoder, Float16, Float32, Int8, Int32, Int64, Keys, Scorer, Weights
+
+B = TypeVar("B")
+T = TypeVar("T")
+Notify = Callable[[str], None]
+
+
+def open_encoder(
+    weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify
+) -> Encoder:
+    """The encoder for `weights` behind `prefix` on this machine.
+
+    `binaries` keeps compiled GPU kernels between processes; without them the first use takes some ten seconds longer,
+    of which `on_compile` tells: it gets the name of each kernel that is about to be compiled. `notify` gets one
+    sentence if the GPU is given up for the CPU, now or later.
+    """
+    if not availability().usable:
+        return CpuEncoder(weights, prefix)
+    from winnow_cuda.gpu.blas import cublas
+    from winnow_cuda.gpu.encoder import GpuEncoder, supports
+
+    refusal = supports(weights.shape)
+    if refusal is not None:
+        notify(f"the drafter runs on the CPU, because it has {refusal}")
+        return CpuEncoder(weights, prefix)
+
+    def on_cpu() -> Encoder:
+        return CpuEncoder(weights, prefix)
+
+    device = open_device()
+    device.binaries, device.on_compile = binaries, on_compile
+    try:
+        return SteadfastEncoder(GpuEncoder(device, weights, prefix, cublas(device)), on_cpu, notify)
+    except DeviceError as error:
+        notify(given_up(error))
+        return on_cpu()
+
+
+def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify) -> Scorer:
+    """The scorer of this machine; arguments as for `open_encoder`."""
+    if not availability().usable:
+        return CpuScorer()
+    from winnow_cuda.gpu.scorer import GpuScorer
+
+    device = open_device()
+    device.binaries, device.on_compile = binaries, on_compile
+    return SteadfastScorer(GpuScorer(device), CpuScorer, notify)
+
+
+class Fallback(Generic[B]):
+    """Holds the backend in use; `second` makes the other one, `notify` gets one sentence when it takes over."""
+
+    def __init__(self, first: B, second: Callable[[], B], notify: Notify) -> None:
+        self._backend, self._second, self._notify = first, second, notify
+        self._failed = False
+
+    def run(self, work: Callable[[B], T]) -> T:
+        """`work` on the backend in use; again on the second if the first's device fails at it."""
+        try:
+            return work(self._backend)
+        except DeviceError as error:
+            if not self._failed:
+                self._failed = True
+                self._backend = self._second()
+                self._notify(given_up(error))
+        return work(self._backend)
+
+
+def given_up(error: DeviceError) -> str:
+    """What the user is told."""
+    return f"the drafter goes on on the CPU, because the GPU failed ({error})"
+
+
+class SteadfastEncoder:
+    """An encoder that, once the first fails for its device's sake, goes over to the second for good."""
+
+    def __init__(self, first: Encoder, second: Callable[[], Encoder], notify: Notify) -> None:
+        self._fallback = Fallback(first, second, notify)
+        self.batch_tokens, self.parallel = first.batch_tokens, first.parallel
+
+    def encode(
+        self,
+        batch: Batch,
+        taps: frozenset[int] = frozenset(),
+        between_layers: Callable[[], None] | None = None,
+    ) -> Encoded:
+        """As `Encoder.encode`."""
+        return self._fallback.run(lambda encoder: encoder.encode(batch, taps, between_layers))
+
+    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
+        """As `Encoder.encode_keys`."""
+        return self._fallback.run(lambda encoder: encoder.encode_keys(batch, runs, between_layers))
+
+
+class SteadfastScorer:
+    """A scorer that, once the first fails for its device's sake, goes over to the second for good."""
+
+    def __init__(self, first: Scorer, second: Callable[[], Scorer], notify: Notify) -> None:
+        self._fallback = Fallback(first, second, notify)
+
+    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
+        """As `Scorer.maxsim`."""
+        return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, offsets, queries, weights))
+
+    def unit_mass(
+        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
+    ) -> tuple[Float32, Float32]:
+        """As `Scorer.unit_mass`."""
+        return self._fallback.run(lambda scorer: scorer.unit_mass(keys, scales, offsets, queries))
+
+    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
+        """As `Scorer.unit_products`."""
+        return self._fallback.run(lambda scorer: scorer.unit_products(vectors, query))

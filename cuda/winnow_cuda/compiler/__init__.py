@@ -1,0 +1,25 @@
+"""From a kernel's Python source to machine code, and the PTX instructions that Numba has no name for.
+
+Importing these modules needs numba-cuda (the extra `cuda`) but no device.
+"""
+
+import importlib
+
+import numpy as np
+
+
+def _load_numba_cuda() -> None:
+    """Import numba-cuda, which in version 0.30 asks NumPy for a name that NumPy 2.5 no longer has.
+
+    NumPy has that name for as long as the import takes; afterwards it is as it was.
+    """
+    if hasattr(np, "row_stack"):
+        return
+    np.row_stack = np.vstack
+    try:
+        importlib.import_module("numba.cuda.np.arrayobj")
+    finally:
+        del np.row_stack
+
+
+_load_numba_cuda()

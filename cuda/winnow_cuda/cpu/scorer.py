@@ -1,0 +1,13 @@
+"""Scores of units from a workspace's cached keys, on the CPU."""
+
+from winnow_cuda.ops.maxsim import maxsim
+from winnow_cuda.ops.unit_mass import unit_mass
+from winnow_cuda.ops.unit_products import unit_products
+
+
+class CpuScorer:
+    """The ops as they are."""
+
+    maxsim = staticmethod(maxsim)
+    unit_mass = staticmethod(unit_mass)
+    unit_products = staticmethod(unit_products)

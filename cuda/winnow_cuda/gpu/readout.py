@@ -1,0 +1,88 @@
+"""A readout on the device: standardise, one product a head, then codes by token and sums by run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from winnow_cuda.device import Device, DeviceArray
+from winnow_cuda.gpu.products import Products
+from winnow_cuda.ops.gpu import pool_runs as pool_op
+from winnow_cuda.ops.gpu import quantise_keys as quantise_op
+from winnow_cuda.ops.gpu import standardise as standardise_op
+from winnow_cuda.readout import rows_of
+from winnow_cuda.shapes import Int32, KeyHead, Keys, Readout
+
+_COLUMNS = 16  # products come in multiples of this many columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A `KeyHead` on the device, its matrix float16 with rows of zeros up to a multiple of _COLUMNS."""
+
+    matrix: DeviceArray
+    mean: DeviceArray
+    inverse: DeviceArray  # 1 / deviation
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """Keys still on the device: codes int8 [T, 64] and scales float32 [T] of every row, sums float32 [parts, 256]."""
+
+    codes: DeviceArray
+    scales: DeviceArray
+    sums: DeviceArray
+
+
+class DeviceReadout:
+    """A readout's weights on the device."""
+
+    def __init__(self, device: Device, products: Products, readout: Readout) -> None:
+        """OutOfDeviceMemoryError."""
+        self._device, self._products = device, products
+        self._token, self._unit = (_upload(device, head) for head in (readout.token, readout.unit))
+
+    def keys(self, x: DeviceArray, normed: DeviceArray, runs: Int32) -> Keys:
+        """Keys off x, float32 [T, width]; `normed` is float16 of the same shape, for scratch."""
+        parts, first_parts = _split(runs)
+        read = self.read(x, normed, parts)
+        rows, download = rows_of(runs), self._device.download
+        sums = np.add.reduceat(download(read.sums), first_parts, axis=0) if len(runs) else download(read.sums)
+        return Keys(download(read.codes)[rows], download(read.scales)[rows], sums)
+
+    def read(self, x: DeviceArray, normed: DeviceArray, parts: Int32) -> ReadRows:
+        """As `keys`, left on the device, for runs of at most `pool_runs.MOST_ROWS` rows, without waiting."""
+        device, tokens = self._device, x.shape[0]
+        codes, scales = device.empty((tokens, quantise_op.COLUMNS), np.int8), device.empty((tokens,), np.float32)
+        sums = device.empty((len(parts), pool_op.COLUMNS), np.float32)
+        keys = self._through(self._token, x, normed)
+        kernel = quantise_op.quantise_keys(keys.shape[1])
+        device.launch(kernel, (-(-tokens // quantise_op.ROWS), 1), keys, codes, scales, tokens)
+        shares = self._through(self._unit, x, normed)
+        device.launch(pool_op.pool_runs(shares.shape[1]), (len(parts), 1), shares, device.upload(parts), sums)
+        return ReadRows(codes, scales, sums)
+
+    def _through(self, head: _Head, x: DeviceArray, normed: DeviceArray) -> DeviceArray:
+        tokens, width = x.shape
+        grid = -(-tokens // standardise_op.ROWS), 1
+        self._device.launch(standardise_op.standardise(width), grid, x, head.mean, head.inverse, normed, tokens)
+        found = self._device.empty((tokens, head.matrix.shape[0]), np.float32)
+        self._products.wide(normed, head.matrix, found)
+        return found
+
+
+def _upload(device: Device, head: KeyHead) -> _Head:
+    padded = np.pad(head.matrix, ((0, -len(head.matrix) % _COLUMNS), (0, 0)))
+    inverse = np.asarray(1 / head.deviation, np.float32)
+    return _Head(device.upload(padded.astype(np.float16)), device.upload(head.mean), device.upload(inverse))
+
+
+def _split(runs: Int32) -> tuple[Int32, Int32]:
+    """Runs cut into parts of at most MOST_ROWS rows, int32 [parts, 2], and the number of each run's first part."""
+    counts = np.maximum(-(-(runs[:, 1] - runs[:, 0]) // pool_op.MOST_ROWS), 1)
+    first = np.cumsum([0, *counts])
+    run = np.repeat(np.arange(len(runs)), counts)
+    start = runs[run, 0] + (np.arange(first[-1]) - first[run]) * pool_op.MOST_ROWS
+    parts = np.stack([start, np.minimum(start + pool_op.MOST_ROWS, runs[run, 1])], 1)
+    return parts.astype(np.int32), first[:-1].astype(np.int32)

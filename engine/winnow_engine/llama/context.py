@@ -1,0 +1,220 @@
+"""A model's KV memory and the evaluation of tokens into it. Nothing here is thread-safe."""
+
+from __future__ import annotations
+
+import ctypes
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.errors import TargetError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.batches import row_batch, tree_batch
+from winnow_engine.llama.log import last_errors, silence
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import ROOT, Tree
+
+_KV_TYPES = {
+    "f16": llama_cpp.GGML_TYPE_F16,
+    "q8_0": llama_cpp.GGML_TYPE_Q8_0,
+    "q4_0": llama_cpp.GGML_TYPE_Q4_0,
+}
+_SEQUENCE = 0
+_ABORTED = 2
+
+PAST_STATES = 8
+"""Tokens that recurrent memory can forget again. Each costs as much memory as all states together."""
+_SPOILT = -1
+
+
+class Context:
+    """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
+
+    def __init__(self, model: Model, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
+        """Make room for `n_ctx` tokens, and to evaluate trees of `branches` nodes where that is over 1.
+
+        Raise TargetError if there is no memory for them.
+        """
+        silence()
+        self.n_ctx = n_ctx
+        self._states = model.keeps_states
+        self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
+        self.n_batch = options.n_ubatch
+        self.handle = llama_cpp.llama_init_from_model(model.handle, self._params(model, options, branches))
+        if not self.handle:
+            raise TargetError(
+                f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
+                f"{last_errors()}. Lower the budget, or choose a smaller KV type"
+            )
+        self._memory = llama_cpp.llama_get_memory(self.handle)
+        past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
+        # A tree is evaluated in one batch, with the token before it.
+        self.branches = min(branches, past, self.n_batch - 1)
+        self._through: list[list[int]] = []
+        self._tokens = np.empty(0, np.int32)
+        self._branched, self._undoable = 0, 0
+        self.abort_with(AbortFlag())
+        self._watcher = model.watcher
+        self._open_to_watcher()
+
+    def _params(self, model: Model, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+        params = context_params(self.n_ctx, options, branches)
+        if self._states and branches > 1:
+            params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
+            params.n_rs_seq = PAST_STATES
+        return params
+
+    def _open_to_watcher(self) -> None:
+        if self._watcher is None:
+            return
+        try:
+            self._watcher.opened(self.handle, self.n_ctx)
+        except TargetError:
+            llama_cpp.llama_free(self.handle)
+            raise
+
+    def abort_with(self, flag: AbortFlag) -> None:
+        """Obey `flag` from here on."""
+        self._abort = flag
+        flag.attach(self.handle)
+
+    def decode(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
+        """Evaluate 1 to `n_batch` tokens behind those in memory, keeping the last one's logits if wanted.
+
+        False if aborted. After that, or after TargetError, memory may hold some of `tokens`.
+        """
+        assert 1 <= len(tokens) <= self.n_batch
+        tokens = np.ascontiguousarray(tokens, np.int32)
+        outputs = np.zeros(len(tokens), np.int8)
+        outputs[-1] = want_logits
+        done = self._evaluate(row_batch(tokens, outputs), tokens)
+        if done and self._watcher is not None:
+            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
+        return done
+
+    def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
+        """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
+
+        Keeps the logits of all: row 0 is the token's, row n + 1 node n's. False if aborted. Whatever happens,
+        `keep_branch` or `truncate` must follow.
+        """
+        assert 1 <= len(tree) <= self.branches
+        through = self._through = tree.branches()
+        self._branched = 1 + max(branch for node in through for branch in node)
+        for branch in range(1, self._branched):
+            llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
+        tokens = self._tokens = np.array([token, *tree.tokens], np.int32)
+        positions = position + np.array([0, *tree.depths()], np.int32)
+        return self._evaluate(*tree_batch(tokens, positions, [list(range(self._branched)), *through]))
+
+    def keep_branch(self, node: int, start: int, length: int) -> bool:
+        """Forget all branches of the last tree but one that leads through `node` (or ROOT), and all behind that node.
+
+        All branches share the first `start` tokens; `length` are kept. False if this memory cannot forget only a part.
+        """
+        branch = 0 if node == ROOT else self._through[node][0]
+        if branch != _SEQUENCE:
+            llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
+            llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)
+        done = self.truncate(length)
+        if done and self._watcher is not None:
+            path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
+            rows = np.array([0, *(node + 1 for node in path)])
+            self._watcher.held(start - 1, rows, self._tokens[rows])
+        return done
+
+    def logits(self, row: int = -1) -> NDArray[np.float32]:
+        """A row of logits of the last evaluation, which must have asked for it, until the next one.
+
+        Shape (vocabulary,); by default those of the last token evaluated.
+        """
+        return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.handle, row), (self._n_vocab,))
+
+    def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
+        if self._abort.is_set():
+            return False
+        self._undoable = _SPOILT
+        status = llama_cpp.llama_decode(self.handle, batch)
+        if status not in (0, _ABORTED):
+            raise TargetError(f"llama.cpp failed to evaluate (status {status}): {last_errors()}")
+        if status == 0:
+            self._undoable = batch.n_tokens - 1
+        return bool(status == 0)
+
+    def truncate(self, length: int) -> bool:
+        """Forget all but the first `length` tokens; False if this memory cannot forget only a part."""
+        for branch in range(1, self._branched):
+            llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
+        self._branched = 0
+        if self._watcher is not None:
+            self._watcher.forgot(length)
+        if self._states and not self._undo(length):
+            return False
+        return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
+
+    def state_bytes(self) -> int:
+        """How long `state` is."""
+        return int(llama_cpp.llama_state_seq_get_size(self.handle, _SEQUENCE))
+
+    def state(self) -> NDArray[np.uint8]:
+        """All that is in memory, for `restore` in a context of the same model and KV type, whatever its size."""
+        state = np.empty(self.state_bytes(), np.uint8)
+        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        written = llama_cpp.llama_state_seq_get_data(self.handle, pointer, len(state), _SEQUENCE)
+        return state[:written]
+
+    def restore(self, state: NDArray[np.uint8]) -> bool:
+        """Hold what `state` was made of and nothing else; False, and nothing held, if llama.cpp refuses it."""
+        self.clear()
+        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        done = llama_cpp.llama_state_seq_set_data(self.handle, pointer, len(state), _SEQUENCE) == len(state)
+        if not done:
+            self.clear()
+        return bool(done)
+
+    def _undo(self, length: int) -> bool:
+        """Whether the states of `length` tokens ago are there: llama.cpp does not ask what the last evaluation left.
+
+        An evaluation leaves the states behind each of its last tokens, once; one that failed leaves none.
+        """
+        back = max(0, self._length() - length)
+        if back > self._undoable:
+            return False
+        self._undoable = self._undoable if back == 0 else 0
+        return True
+
+    def _length(self) -> int:
+        return int(llama_cpp.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) + 1
+
+    def clear(self) -> None:
+        """Forget all tokens."""
+        if self._watcher is not None:
+            self._watcher.forgot(0)
+        self._undoable = 0
+        llama_cpp.llama_memory_clear(self._memory, False)
+
+    def close(self) -> None:
+        """Free the context."""
+        if self._watcher is not None:
+            self._watcher.closing()
+        llama_cpp.llama_free(self.handle)
+
+
+def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+    """What a context of `n_ctx` tokens is asked for; `branches` as of `Context`."""
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = n_ctx
+    params.n_batch = params.n_ubatch = options.n_ubatch
+    params.n_threads = params.n_threads_batch = options.threads
+    params.type_k = params.type_v = _KV_TYPES[options.kv_type]
+    # One row of logits a batch instead of n_ubatch rows: SmolLM2 needs 16 MB of compute buffers, not 103.
+    params.n_outputs_max = 1
+    if branches > 1:
+        params.n_outputs_max = branches + 1
+        params.n_seq_max, params.kv_unified = branches, True  # one memory, shared by all branches
+    if options.kv_type != "f16":
+        # llama.cpp reads quantised values only in its flash attention.
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    return params

@@ -1,0 +1,93 @@
+"""What is in the KV memory, token by token, so that the next prompt evaluates only what differs.
+
+Reuse changes the shapes of batches and so, by rounding, llama.cpp's logits: by up to 0.8 where activations are
+quantised (Q4 weights on a CPU). Answers differ from a fresh context's only where two tokens are that close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Prompt
+from winnow_engine.errors import TargetError
+from winnow_engine.llama.context import Context
+from winnow_engine.llama.tree import ROOT, Tree
+
+
+class KvCache:
+    """The KV memory of a context. Invariant: it holds exactly `tokens`, whatever was aborted or failed."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.tokens = np.empty(0, np.int32)
+
+    def reuse(self, prompt: Prompt) -> int:
+        """Forget all that is not a prefix of `prompt`; how many of its tokens need no evaluation.
+
+        At least the last token is left to evaluate: its logits choose the first token of the answer.
+        """
+        self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
+        return len(self.tokens)
+
+    def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
+        """Hold `tokens` alone, of which `Context.state` made `state`; False, and nothing held, if that fails."""
+        done = len(tokens) < self.context.n_ctx and self.context.restore(state)
+        self.tokens = tokens if done else tokens[:0]
+        return done
+
+    def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
+        """Evaluate at most `context.n_batch` tokens behind those held; False if aborted.
+
+        After an abort, or TargetError, the cache is as it was, or empty if its memory cannot forget a part.
+        """
+        return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits))
+
+    def verify(self, token: int, tree: Tree) -> bool:
+        """Evaluate `token` behind those held, and all of `tree` behind it; False if aborted.
+
+        The logits are those of `Context.decode_tree`. As after `extend`; but if True, `keep` must come next.
+        """
+        one = np.array([token], np.int32)
+        if not len(tree):
+            return self.extend(one, want_logits=True)
+        return self._extend(one, lambda: self.context.decode_tree(token, tree, len(self.tokens)))
+
+    def keep(self, tree: Tree, path: Sequence[int]) -> None:
+        """Of the tree just verified, hold the nodes of `path`, which begins at the root, and free the others."""
+        if not len(tree):
+            return
+        start, length = len(self.tokens), len(self.tokens) + len(path)
+        if not self.context.keep_branch(path[-1] if path else ROOT, start, length):
+            self.rewind(0)
+            raise TargetError("the target's memory cannot roll back what was drafted: choose --draft off")
+        self.tokens = np.concatenate([self.tokens, np.array([tree.tokens[node] for node in path], np.int32)])
+
+    def _extend(self, tokens: NDArray[np.int32], evaluate: Callable[[], bool]) -> bool:
+        done = False
+        try:
+            done = evaluate()
+        finally:
+            if not done:
+                self.rewind(len(self.tokens))
+        if done:
+            self.tokens = np.concatenate([self.tokens, tokens])
+        return done
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first `length` tokens, or all if memory cannot forget a part."""
+        if self.context.truncate(length):
+            self.tokens = self.tokens[:length]
+        else:
+            # Recurrent memory keeps one state, not one per token: only a fresh start is right.
+            self.context.clear()
+            self.tokens = self.tokens[:0]
+
+
+def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
+    """How many leading elements are equal."""
+    length = min(len(left), len(right))
+    differs = np.flatnonzero(left[:length] != right[:length])
+    return int(differs[0]) if len(differs) else length

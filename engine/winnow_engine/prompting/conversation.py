@@ -1,0 +1,100 @@
+"""The last prompt with its answer, which a follow-up question continues: the target then reads only what is new.
+
+The target's memory holds one conversation, the last one; others may be on disk (`prompting/history.py`,
+`targets/snapshots/policy.py`). A follow-up repeats the messages word for word and adds the code that was not shown yet.
+Where any shown line has changed since, the next prompt starts afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from winnow_engine.core import Question, Span, Turn
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.messages import Message
+
+LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
+_SHARE = 4
+_MOST_BUDGETS, _SMALL_BUDGET = 2, 1500
+
+
+class Shown(Protocol):
+    """Spans of a workspace."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """What they are taken from."""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Which they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Turns that were had, the last prompt's messages with the answer, and the spans these show."""
+
+    turns: tuple[Turn, ...]
+    messages: tuple[Message, ...]
+    spans: tuple[Span, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, question: Question, answer: str, messages: Sequence[Message], shown: Shown) -> Conversation:
+        """The conversation once `messages`, which show the spans of `shown`, were answered."""
+        turns = (*question.earlier, Turn(question.text, answer))
+        said = (*messages, Message("assistant", answer))
+        return cls(turns, said, shown.spans, _texts(shown.spans, shown.workspace))
+
+    def goes_on(self, question: Question, workspace: Workspace) -> bool:
+        """Whether `question` follows these turns, and all code shown in them is still as it was."""
+        return question.earlier == self.turns and self.texts == _texts(self.spans, workspace)
+
+    def unseen(self, spans: Sequence[Span]) -> list[Span]:
+        """Those of `spans` with lines that are not shown yet."""
+        return [span for span in spans if not _lines(span) <= self._shown(span.path)]
+
+    def with_spans(self, new: Sequence[Span]) -> tuple[Span, ...]:
+        """All that is shown once `new` is shown too, in path and line order, each line once."""
+        kept = [span for span in self.spans if not any(_covers(other, span) for other in new)]
+        return tuple(sorted([*kept, *new], key=lambda span: (span.path, span.start_line)))
+
+    def _shown(self, path: str) -> set[int]:
+        return {line for span in self.spans if span.path == path for line in _lines(span)}
+
+
+def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
+    """How much a follow-up may add where a first question could keep `tokens`.
+
+    Most of a budget is filled with ever less likely code, which the first question brought already. Code at the cursor
+    has to fit whole.
+    """
+    return tokens if at_cursor or tokens < LEAST_BUDGET else max(tokens // _SHARE, LEAST_BUDGET)
+
+
+def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
+    """Whether follow-ups have piled up more code than a fresh prompt should make the target read on with.
+
+    A small budget, or none where nothing new answers, does not end a conversation.
+    """
+    return sum(span.tokens for span in spans) > _MOST_BUDGETS * max(budget_tokens, _SMALL_BUDGET)
+
+
+def _lines(span: Span) -> set[int]:
+    return set(range(span.start_line, span.end_line + 1))
+
+
+def _covers(span: Span, other: Span) -> bool:
+    return span.path == other.path and _lines(other) <= _lines(span)
+
+
+def _texts(spans: Sequence[Span], workspace: Workspace) -> tuple[str, ...]:
+    """The spans' lines as they are now; "" where there is no such file or line any more."""
+    files = {file.path: file for file in workspace.files}
+    found = [(files.get(span.path), span) for span in spans]
+    return tuple(
+        file.text_of_lines(span.start_line, span.end_line) if file and span.end_line <= file.lines.count else ""
+        for file, span in found
+    )

@@ -1,0 +1,64 @@
+"""Conversations that a question may go on with: the last one, and on disk those before, also of earlier processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from winnow_engine.core import Span, Turn, UnitKind
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.prompting.conversation import Conversation
+from winnow_engine.prompting.messages import Message
+from winnow_engine.store import Store
+
+_NAMESPACE = "conversation-1"
+_log = logging.getLogger(__name__)
+
+
+class Remembered:
+    """Conversations by their turns; without a store, the last one alone."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+        self._last: Conversation | None = None
+
+    def with_turns(self, turns: Sequence[Turn]) -> Conversation | None:
+        """The conversation that had exactly these turns, as far as it is remembered."""
+        if self._last and self._last.turns == tuple(turns):
+            return self._last
+        if self._store is None or not turns:
+            return None
+        record = self._store.get(_NAMESPACE, [_key(turns)]).get(_key(turns))
+        return None if record is None else _read(json.loads(record["json"].tobytes()))
+
+    def add(self, conversation: Conversation) -> None:
+        """Remember a conversation. Where the disk refuses that is logged, and costs time alone."""
+        self._last = conversation
+        if self._store is None:
+            return
+        document = json.dumps(asdict(conversation)).encode()
+        try:
+            self._store.put(_NAMESPACE, _key(conversation.turns), {"json": np.frombuffer(document, np.uint8)})
+        except WorkspaceError as error:
+            _log.warning("a conversation will not outlive this process: %s", error)
+
+
+def _key(turns: Sequence[Turn]) -> str:
+    document = json.dumps([[turn.question, turn.answer] for turn in turns])
+    return hashlib.blake2b(document.encode(), digest_size=20).hexdigest()
+
+
+def _read(document: dict[str, Any]) -> Conversation:
+    """What `asdict` made of a conversation, turned back."""
+    return Conversation(
+        turns=tuple(Turn(**turn) for turn in document["turns"]),
+        messages=tuple(Message(message["role"], message["content"]) for message in document["messages"]),
+        spans=tuple(Span(**{**span, "kind": UnitKind(span["kind"])}) for span in document["spans"]),
+        texts=tuple(document["texts"]),
+    )

@@ -1,0 +1,50 @@
+"""The turns of a conversation as a target reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+
+P_co = TypeVar("P_co", bound=Sized, covariant=True)
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation. `content` is plain text: special-token text in it stays text.
+
+    The assistant's may have `calls`; a tool's is the result of the one that `call_id` names.
+    """
+
+    role: Role
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+
+
+class PromptReader(Protocol[P_co]):
+    """What a prompt is fitted to: how much the model takes, how fast, and what messages become for it.
+
+    All that others know of a prompt is its length in tokens.
+    """
+
+    @property
+    def context_limit(self) -> int:
+        """Tokens of prompt and answer together that the model takes."""
+
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """How fast it reads prompts, as seen or feared; None where nobody need wait long, as on servers."""
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes as the content of a message."""
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> P_co:
+        """The conversation as the model expects it, up to where its answer starts.
+
+        A call that must be made is begun in it already. Raises UnsupportedModelError if the model's chat template does
+        not take these messages, or tools.
+        """

@@ -1,0 +1,111 @@
+"""A question about a workspace with a score for each unit, and the spans that a budget keeps of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from winnow_engine.core import Budget, Question, Span
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.auto_budget import MOST_TOKENS, enough
+from winnow_engine.selection.budget import Focus, choose, density
+from winnow_engine.selection.fusion import Fused
+from winnow_engine.selection.keys import WorkspaceKeys
+from winnow_engine.selection.source import WorkspaceSource
+from winnow_engine.selection.subquestions import parts
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a question cost. `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`.
+
+    `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
+    `prompt_tokens` are the target's, all in; `reused_tokens` of them it had read before, `restored_tokens` of these it
+    took from disk. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
+    gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
+    `reading_tokens_per_s` is how fast the target was thought to read, None if that was no concern.
+    `places` says where drafter and target live, `target_host` where the prompt was sent to if it left this machine.
+    """
+
+    workspace_tokens: int
+    kept_tokens: int
+    stages: dict[str, float] = field(default_factory=dict)
+    ttft_s: float | None = None
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    decode_tokens: int = 0
+    decode_tokens_per_s: float = 0.0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
+    draft: str = "off"
+    budget_tokens: int = 0
+    answer_probability: float = 1.0
+    places: dict[str, str] = field(default_factory=dict)
+    target_host: str | None = None
+    restored_tokens: int = 0
+    reading_tokens_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the target would see for a question, and the workspace it was taken from. Show `notices` to the user."""
+
+    workspace: Workspace
+    spans: tuple[Span, ...]
+    stats: Stats
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A question about a workspace, with a score for each unit."""
+
+    question: Question
+    workspace: Workspace
+    keys: WorkspaceKeys
+    scores: Fused
+    drafter: Drafter
+
+    @property
+    def workspace_tokens(self) -> int:
+        """The drafter's tokens of all units."""
+        return int(self.keys.unit_tokens.sum())
+
+    def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
+        """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code.
+
+        `most` bounds only the latter, as `enough` says.
+        """
+        wanted = budget.tokens(self.workspace_tokens)
+        if wanted is not None:
+            return wanted
+        focus, tokens = self._focus, self.keys.unit_tokens.copy()
+        given = [*focus.units, *focus.companions] if focus else []
+        at_cursor, tokens[given] = int(tokens[given].sum()), 0
+        return at_cursor + enough(self.scores.total, tokens, len(parts(self.question.text)), most)
+
+    def select(self, budget_tokens: int) -> Selection:
+        """The spans that fit a budget."""
+        pieces = choose(self._source, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
+        spans = self._source.spans(pieces, self.scores)
+        probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
+        kept = sum(span.tokens for span in spans)
+        stats = Stats(
+            self.workspace_tokens, kept, budget_tokens=budget_tokens, answer_probability=round(probability, 3)
+        )
+        notices = [self.drafter.notice] if self.drafter.notice else []
+        if not spans:
+            notices.append(
+                f"nothing in the workspace seems to answer this ({probability:.0%} likely): no code was kept"
+            )
+        return Selection(self.workspace, spans, stats, tuple(notices))
+
+    @property
+    def _source(self) -> WorkspaceSource:
+        return WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
+
+    @property
+    def _focus(self) -> Focus | None:
+        return self._source.focus(self.question.cursor) if self.question.cursor else None

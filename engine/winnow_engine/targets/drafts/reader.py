@@ -1,0 +1,111 @@
+"""The llama.cpp context of a draft that reads the target's hidden states."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import Any
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.errors import TargetError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import context_params
+from winnow_engine.llama.log import last_errors
+from winnow_engine.llama.model import Model
+
+_ABORTED = 2
+_MROPE_AXES = 4
+
+
+class Reader:
+    """Evaluates tokens, hidden states, or pairs of both, each at positions that the caller names."""
+
+    def __init__(self, model: Model, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
+        """Make room for `n_ctx` positions and `outputs` rows of logits; `model` may lend the target's embeddings.
+
+        Raise TargetError if there is no memory for them.
+        """
+        self.n_batch = options.n_ubatch
+        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
+        self.width = model.width
+        mrope = llama_cpp.llama_model_rope_type(model.handle) == llama_cpp.LLAMA_ROPE_TYPE_MROPE
+        self._axes = _MROPE_AXES if mrope else 1
+        params = context_params(n_ctx, replace(options, kv_type="f16"), 1)
+        params.n_outputs_max, params.ctx_other = outputs, target
+        self.handle = llama_cpp.llama_init_from_model(model.handle, params)
+        if not self.handle:
+            raise TargetError(f"cannot make a context of {n_ctx} tokens for the draft: {last_errors()}")
+        self._memory = llama_cpp.llama_get_memory(self.handle)
+
+    def decode(
+        self,
+        start: int,
+        abort: AbortFlag,
+        *,
+        tokens: NDArray[np.int32] | None = None,
+        states: NDArray[np.float32] | None = None,
+        logits: bool = False,
+    ) -> bool:
+        """Evaluate into memory, from position `start` on, with all logits or none; False if aborted.
+
+        Raises TargetError if llama.cpp fails. What of the batch is in memory then, or after an abort, is open.
+        """
+        return self._run(llama_cpp.llama_decode, start, abort, tokens, states, logits)
+
+    def encode(self, start: int, states: NDArray[np.float32], abort: AbortFlag) -> bool:
+        """Evaluate without memory; otherwise as `decode`."""
+        return self._run(llama_cpp.llama_encode, start, abort, None, states, True)
+
+    def logits(self, rows: int) -> NDArray[np.float32]:
+        """The first rows of logits of the last evaluation, until the next one: shape (rows, vocabulary)."""
+        shape = (rows, self.n_vocab)
+        logits: NDArray[np.float32] = np.ctypeslib.as_array(llama_cpp.llama_get_logits(self.handle), shape)
+        return logits
+
+    def forget(self, start: int) -> None:
+        """Forget all from position `start` on."""
+        llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1)
+
+    def clear(self) -> None:
+        """Forget all."""
+        llama_cpp.llama_memory_clear(self._memory, False)
+
+    def close(self) -> None:
+        """Free the context."""
+        llama_cpp.llama_free(self.handle)
+
+    def _run(
+        self,
+        evaluate: Any,
+        start: int,
+        abort: AbortFlag,
+        tokens: NDArray[np.int32] | None,
+        states: NDArray[np.float32] | None,
+        logits: bool,
+    ) -> bool:
+        rows = tokens if states is None else states
+        assert rows is not None
+        outputs = np.full(len(rows), logits, np.int8)
+        positions = np.tile(
+            np.arange(start, start + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
+        )
+        positions[3:] = 0  # the axis that text does not use
+        batch = llama_cpp.llama_batch(n_tokens=len(rows), pos=_pointer(positions, ctypes.c_int32))
+        batch.logits = _pointer(outputs, ctypes.c_int8)
+        if tokens is not None:
+            batch.token = _pointer(tokens, ctypes.c_int32)
+        if states is not None:
+            batch.embd = _pointer(states, ctypes.c_float)
+        abort.attach(self.handle)
+        status = evaluate(self.handle, batch)
+        if status not in (0, _ABORTED):
+            raise TargetError(f"llama.cpp failed to evaluate the draft (status {status}): {last_errors()}")
+        return bool(status == 0)
+
+
+def _pointer(array: NDArray[Any], kind: Any) -> Any:
+    return array.ctypes.data_as(ctypes.POINTER(kind))

@@ -1,0 +1,80 @@
+"""Drafts that read what some of the target's layers read, for each token that the target holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Prompt
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.layer_inputs import LayerInputs
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import NOTHING, Tree
+from winnow_engine.targets.drafts.rows import RowMemory
+
+M = TypeVar("M", bound=RowMemory)
+
+
+class ReadingDraft(ABC, Generic[M]):
+    """A draft and a `Watcher`: its memory follows the target's, in each context that the target gets."""
+
+    def __init__(self, model: Model, target: Model, layers: Sequence[int]) -> None:
+        """Draft with `model`, which this closes, for `target`, whose contexts this watches from now on."""
+        self._model, self._layers, self._width = model, layers, target.width
+        self._inputs: LayerInputs | None = None
+        self._memory: M | None = None
+        self._abort, self._last = AbortFlag(), 0
+        target.watcher = self
+
+    def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
+        """Nothing to read: the target's memory of `prompt` has been watched."""
+        self._abort = abort
+
+    def propose(self, limit: int, least: float = 0.0) -> Tree:
+        """The best tree of what the model guesses behind the last token."""
+        if not limit or self._memory is None or self._abort.is_set():
+            return NOTHING
+        return self._guess(self._memory, limit, least)
+
+    def accept(self, tokens: Sequence[int]) -> None:
+        """The last of these tokens is what is drafted behind."""
+        self._last = tokens[-1]
+
+    def opened(self, context: int, n_ctx: int) -> None:
+        """Read along in a new context of the target."""
+        self._inputs = LayerInputs(context, self._layers, self._width)
+        self._memory = self._open(context, n_ctx)
+
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
+        """Remember what the layers read of tokens that the target holds from now on."""
+        assert self._inputs is not None
+        assert self._memory is not None
+        self._memory.add(start, self._inputs.rows(rows), tokens)
+
+    def forgot(self, length: int) -> None:
+        """Forget them with the target."""
+        if self._memory is not None:
+            self._memory.truncate(length)
+
+    def closing(self) -> None:
+        """Free the memory, which points to the target's context."""
+        if self._memory is not None:
+            self._memory.close()
+        self._inputs = self._memory = None
+
+    def close(self) -> None:
+        """Free the model."""
+        self.closing()
+        self._model.close()
+
+    @abstractmethod
+    def _open(self, context: int, n_ctx: int) -> M:
+        """An empty memory for `n_ctx` tokens, beside the target's context. Raises TargetError if there is no room."""
+
+    @abstractmethod
+    def _guess(self, memory: M, limit: int, least: float) -> Tree:
+        """What may follow the last token, in at most `limit` nodes worth `least` or more."""

@@ -1,0 +1,158 @@
+"""A conversation → token ids, by the model's own chat template; message contents cannot pose as its turns.
+
+The template is rendered with a mark in place of each content. Template text is tokenised with its control
+tokens, contents without, so that `<|im_end|>` in a source file stays ten characters of text. The same goes for what is
+in tools and their calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NoReturn
+
+import jinja2
+import numpy as np
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from winnow_engine.core import Prompt
+from winnow_engine.errors import UnsupportedModelError
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.targets.local.marks import Marks, shown, to_json
+
+CHATML = (
+    "{% for message in messages %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""The format most chat models descend from; used for a model that brings no template."""
+
+# How a template that knows tools has calls begin, by what in its source tells: Qwen3-Coder, Hermes and Qwen, Llama.
+_OPENINGS = {
+    "<function=": ("<tool_call>\n<function=", "{name}>"),
+    "<tool_call>": ('<tool_call>\n{{"name": "', '{name}", "arguments":'),
+    '"parameters": ': ('{{"name": "', '{name}", "parameters":'),
+}
+
+
+class ChatTemplate:
+    """One model's chat template, sandboxed, with the helpers that Hugging Face templates rely on."""
+
+    def __init__(self, source: str, special_texts: Mapping[str, str], model: str = "the target") -> None:
+        """`special_texts` are the template's `bos_token` and `eos_token`, `model` is for errors.
+
+        Raises UnsupportedModelError on a syntax error.
+        """
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.filters["tojson"] = to_json
+        environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, **special_texts}
+        try:
+            self._template = environment.from_string(source)
+            knows_tools = "tools" in find_undeclared_variables(environment.parse(source))
+        except jinja2.TemplateError as error:
+            raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
+        openings = (opening for evidence, opening in _OPENINGS.items() if knows_tools and evidence in source)
+        self._opening = next(openings, None)
+        self._model = model
+
+    def render(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> str:
+        """The conversation as one string that ends where the answer starts.
+
+        Raises UnsupportedModelError if the template refuses the messages, or knows no tools and there are some.
+        """
+        return self._rendered(messages, tools, lambda text: text, lambda value: value)
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins; "" if it need not be one."""
+        if not tools.required or self._opening is None:
+            return ""
+        call, function = self._opening
+        return (call + function if tools.wanted else call).format(name=tools.wanted)
+
+    def tokenize(self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS) -> Prompt:
+        """Token ids of the rendered conversation, with the model's BOS if it wants one.
+
+        Raises UnsupportedModelError if the template refuses or drops a message.
+        """
+        marks, contents = Marks(), list[str]()
+
+        def put(text: str) -> str:
+            contents.append(marks.put(text))
+            return contents[-1]
+
+        rendered = self._rendered(messages, tools, put, marks.guard)
+        _check_complete(messages, contents, shown(rendered))
+        ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
+        begun = vocabulary.tokenize(self.begun(tools), special=True)
+        return _with_bos(np.concatenate([*ids, begun]), vocabulary.bos)
+
+    def _rendered(
+        self, messages: Sequence[Message], tools: Tools, content: Callable[[str], str], inner: Callable[[Any], Any]
+    ) -> str:
+        """What the template makes of the messages, with `content` of their texts and `inner` of tools and calls."""
+        self._check_tools(messages, tools)
+        names = {call.id: call.name for message in messages for call in message.calls}
+        try:
+            turns = [_turn(message, content(message.content), inner, names) for message in messages]
+            definitions = inner(list(tools.definitions)) or None
+            return self._template.render(messages=turns, tools=definitions, add_generation_prompt=True)
+        except (jinja2.TemplateError, TypeError, RecursionError) as error:
+            raise UnsupportedModelError(
+                f"the target's chat template refuses the messages ({error}): choose another target"
+            ) from error
+
+    def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
+        if (tools or uses_tools(messages)) and self._opening is None:
+            raise UnsupportedModelError(
+                f"the chat template of {self._model} has no tools, or has calls in a form that is not read here: leave "
+                "out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"
+            )
+
+
+def uses_tools(messages: Sequence[Message]) -> bool:
+    """Whether there are calls or results in a conversation."""
+    return any(message.calls or message.role == "tool" for message in messages)
+
+
+def _turn(message: Message, content: str, inner: Callable[[Any], Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A message as templates of Hugging Face want it: a call's arguments are an object, not its text."""
+    turn: dict[str, Any] = {"role": message.role, "content": content}
+    if message.calls:
+        turn |= {"content": content if message.content else "", "tool_calls": [inner(_call(c)) for c in message.calls]}
+    if message.role == "tool":
+        turn |= inner({"tool_call_id": message.call_id, "name": names.get(message.call_id, "")})
+    return turn
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
+
+
+def _check_complete(messages: Sequence[Message], contents: Sequence[str], used: set[str]) -> None:
+    pairs = zip(messages, contents, strict=True)
+    dropped = [m.role for m, content in pairs if content not in used and (m.content or not m.calls)]
+    if dropped:
+        raise UnsupportedModelError(
+            f"the target's chat template drops {' and '.join(dropped)} messages: choose another target"
+        )
+
+
+def _with_bos(ids: Prompt, bos: int | None) -> Prompt:
+    if bos is None or ids[:1].tolist() == [bos]:
+        return ids
+    return np.concatenate([np.array([bos], np.int32), ids])
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise jinja2.TemplateError(reason)
+
+
+def _now(pattern: str) -> str:
+    return datetime.now().strftime(pattern)

@@ -1,0 +1,127 @@
+"""The decode loop: propose, verify, show, until something ends the answer.
+
+Every token of an answer is chosen from the target's own logits behind all tokens before it, drafted or not. A drafted
+node is kept where it is that choice: greedily the likeliest token, else one drawn at random. For a draft that names
+its tokens without chance this is speculative rejection sampling (arXiv 2211.17192): a token of probability p is kept
+with probability p, and else replaced by a draw from the rest. As many random numbers are drawn as without a draft.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from winnow_engine.core import Finish, Sampling, TextSink
+from winnow_engine.llama.context import Context
+from winnow_engine.llama.kv_cache import KvCache
+from winnow_engine.llama.tree import ROOT, Tree
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.targets.drafts.base import Draft
+from winnow_engine.targets.local.sampler import Sampler
+from winnow_engine.targets.local.text_stream import TextStream
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer as it grows.
+
+    `tokens` are all that count: the one that ends the answer too. `first_token_at` is a `time.perf_counter` reading,
+    None as long as there is no token. `rounds` counts evaluations after the prompt's, `drafted` the tokens proposed for
+    them and `accepted` those that the target agreed to.
+    """
+
+    on_text: TextSink
+    finish: Finish = "cancelled"
+    tokens: list[int] = field(default_factory=list)
+    first_token_at: float | None = None
+    rounds: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    _shown: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All that was shown so far."""
+        return "".join(self._shown)
+
+    def add(self, token: int) -> None:
+        """Note that a token was chosen now."""
+        self.first_token_at = self.first_token_at or time.perf_counter()
+        self.tokens.append(token)
+
+    def count_round(self, tree: Tree, path: Sequence[int]) -> None:
+        """Note what came of a draft."""
+        self.rounds += 1
+        self.drafted += len(tree)
+        self.accepted += len(path)
+
+    def show(self, text: str) -> None:
+        """Pass `text` on, unless there is nothing to show."""
+        if text:
+            self._shown.append(text)
+            self.on_text(text)
+
+
+def decode(answer: Answer, cache: KvCache, vocabulary: Vocabulary, sampling: Sampling, draft: Draft) -> None:
+    """Fill `answer` from the prompt in `cache`, whose last evaluation asked for logits; `draft` has begun it.
+
+    All tokens but the last are in `cache` afterwards, and of a drafted run that a stop string ends perhaps some more.
+    """
+    writer = _Writer(answer, vocabulary, sampling)
+    with closing(Sampler(sampling)) as sampler:
+        tokens = [sampler.sample(cache.context)]
+        while writer.write(tokens):
+            draft.accept(tokens)
+            tree = draft.propose(_room(answer, cache, sampling))
+            if not cache.verify(tokens[-1], tree):
+                break
+            path, tokens = _agreed(tree, cache.context, sampler, vocabulary)
+            cache.keep(tree, path)
+            answer.count_round(tree, path)
+    writer.end()
+
+
+def _room(answer: Answer, cache: KvCache, sampling: Sampling) -> int:
+    """How many drafted tokens answer, memory and context have room for beside the one that comes anyway."""
+    remaining = sampling.max_tokens - len(answer.tokens) - 1
+    return max(0, min(remaining, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
+
+
+def _agreed(tree: Tree, context: Context, sampler: Sampler, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
+    """The nodes of `tree` that are the target's own choice, from the root down, and the tokens chosen: one more."""
+    path: list[int] = []
+    tokens = [sampler.sample(context, 0)]
+    node = tree.child(ROOT, tokens[0])
+    while node is not None and not vocabulary.is_end(tokens[-1]):
+        path.append(node)
+        tokens.append(sampler.sample(context, node + 1))
+        node = tree.child(node, tokens[-1])
+    return path, tokens
+
+
+class _Writer:
+    """Turns tokens into text, until one of them ends the answer."""
+
+    def __init__(self, answer: Answer, vocabulary: Vocabulary, sampling: Sampling) -> None:
+        self._answer, self._vocabulary, self._sampling = answer, vocabulary, sampling
+        self._stream = TextStream(sampling.stop)
+
+    def write(self, tokens: Sequence[int]) -> bool:
+        """Show the tokens up to the one that ends the answer; whether it goes on."""
+        return all(self._goes_on(token) for token in tokens)
+
+    def end(self) -> None:
+        """Show what was held back."""
+        self._answer.show(self._stream.flush())
+
+    def _goes_on(self, token: int) -> bool:
+        self._answer.add(token)
+        ended = self._vocabulary.is_end(token)
+        if not ended:
+            self._answer.show(self._stream.feed(self._vocabulary.piece(token)))
+        full = len(self._answer.tokens) == self._sampling.max_tokens
+        finish: Finish | None = "eos" if ended else "stop" if self._stream.stopped else "length" if full else None
+        self._answer.finish = finish or self._answer.finish
+        return finish is None

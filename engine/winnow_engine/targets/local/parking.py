@@ -1,0 +1,49 @@
+"""A session that can be parked: its memory given back, and the model loaded again when it is next needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.targets.local.session import Session
+from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.throughput import ReadingSpeed
+
+
+class Parking:
+    """Holds a target's session, which only the owner thread may touch. Loading again reads the page cache."""
+
+    def __init__(self, path: Path, options: TargetOptions) -> None:
+        """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
+        self._path, self._options = path, options
+        self._saving, self.speed = Saving(), ReadingSpeed()
+        self._session: Session | None = Session(path, options, self._saving, self.speed)
+        self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
+        self.settle()
+
+    @property
+    def parked(self) -> bool:
+        """Whether the model is not in memory."""
+        return self._session is None
+
+    def session(self) -> Session:
+        """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
+        if self._session is None:
+            self._session = Session(self._path, self._options, self._saving, self.speed)
+        return self._session
+
+    def settle(self) -> None:
+        """A question has been answered: park a model that is there on demand."""
+        if self._options.place == "on-demand":
+            self.park()
+
+    def park(self) -> None:
+        """Free the context and the model; what was read may still be on its way to disk."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            session.close()
+
+    def close(self) -> None:
+        """Park for good: what is to be kept is on disk."""
+        self.park()
+        self._saving.finish()

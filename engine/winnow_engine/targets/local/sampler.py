@@ -1,0 +1,44 @@
+"""How the next token is chosen: the likeliest, or one drawn by llama.cpp's own samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import llama_cpp
+
+from winnow_engine.core import Sampling
+from winnow_engine.llama.context import Context
+
+
+class Sampler:
+    """A chain of llama.cpp samplers with its random state; the same seed gives the same choices.
+
+    At temperature 0 there is no chain: llama.cpp's would write a candidate for each token of the vocabulary first.
+    """
+
+    def __init__(self, sampling: Sampling) -> None:
+        self._chain = _chain(sampling) if sampling.temperature else None
+
+    def sample(self, context: Context, row: int = -1) -> int:
+        """A token from a row of the logits of the context's last evaluation, which must have asked for them."""
+        if self._chain is None:
+            return int(context.logits(row).argmax())  # of several, as llama.cpp, the first
+        return int(llama_cpp.llama_sampler_sample(self._chain, context.handle, row))
+
+    def close(self) -> None:
+        """Free the chain and its links."""
+        if self._chain is not None:
+            llama_cpp.llama_sampler_free(self._chain)
+
+
+def _chain(sampling: Sampling) -> llama_cpp.llama_sampler_p:
+    chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+    for link in _links(sampling):
+        llama_cpp.llama_sampler_chain_add(chain, link)
+    return chain
+
+
+def _links(sampling: Sampling) -> Iterator[int]:
+    yield llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1)
+    yield llama_cpp.llama_sampler_init_temp(sampling.temperature)
+    yield llama_cpp.llama_sampler_init_dist(sampling.seed)

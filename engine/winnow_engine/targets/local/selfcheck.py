@@ -1,0 +1,72 @@
+"""Does llama.cpp, as built here, survive evaluating a model? Tried in a child process, which may crash.
+
+`python -m winnow_engine.targets.local.selfcheck MODEL` is that child. Why: GCC 12 with `GGML_NATIVE=ON`, on a CPU
+with AMX, builds a library that dies by SIGSEGV in its first matrix product.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.errors import WinnowError
+from winnow_engine.prompting.messages import Message
+
+_TIMEOUT_S = 120
+# Longer than the 32 rows from which llama.cpp changes to its matrix-matrix kernels.
+_QUESTION = "one two three four five six seven eight nine ten " * 8
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCheck:
+    """Whether a decode worked, and in words what happened."""
+
+    ok: bool
+    detail: str
+
+
+def check_build(model: Path) -> BuildCheck:
+    """Evaluate a prompt and one token of `model` (the smallest one at hand) in a child process."""
+    command = [sys.executable, "-m", "winnow_engine.targets.local.selfcheck", str(model)]
+    try:
+        child = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return BuildCheck(False, f"llama.cpp did not finish one decode of {model.name} in {_TIMEOUT_S} s")
+    return describe_exit(child.returncode, child.stdout + child.stderr)
+
+
+def describe_exit(code: int, output: str) -> BuildCheck:
+    """What the child's exit code (negative: the signal that killed it) and output say about the build."""
+    if code == 0:
+        return BuildCheck(True, output.strip())
+    if code > 0:
+        return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
+    return BuildCheck(
+        False,
+        f"llama.cpp crashed with {signal.Signals(-code).name}: this build does not suit this CPU. "
+        "Rebuild llama-cpp-python with the flags in .ci/install",
+    )
+
+
+def main(model: Path) -> int:
+    """Be the child: 0 and one line on stdout if a decode worked."""
+    # The parent must not load a library that may crash it.
+    from winnow_engine.targets.local.target import LlamaTarget
+
+    try:
+        target = LlamaTarget.open(model)
+        prompt = target.chat_prompt([Message("user", _QUESTION)])
+        answer = target.generate(prompt, Sampling(max_tokens=2), Cancellation(), lambda _: None)
+    except WinnowError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"decoded {model.name}: {answer.prompt_tokens} tokens in {answer.prefill_s:.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,182 @@
+"""A loaded model and its current context: everything that only the owner thread may touch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Progress, ProgressSink, Prompt, Sampling, TextSink
+from winnow_engine.errors import BudgetError, ModelError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import Context
+from winnow_engine.llama.kv_cache import KvCache
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import Tools
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.drafts import open_draft
+from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
+from winnow_engine.targets.local.decoding import Answer, decode
+from winnow_engine.targets.snapshots.policy import open_keeper
+from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.throughput import ReadingSpeed
+
+# Coarse, so that a longer conversation seldom costs a new context and more memory.
+_CONTEXT_STEP = 4096
+# Room beyond the need, so that a slightly longer next prompt has it too.
+_HEADROOM = 1024
+
+
+class Session:
+    """A loaded model and its current context: everything that only the owner thread may touch."""
+
+    def __init__(self, path: Path, options: TargetOptions, saving: Saving, speed: ReadingSpeed) -> None:
+        """Load `path`; `saving` writes what is to be kept, `speed` learns.
+
+        Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+        """
+        started = time.perf_counter()
+        self._options, self._name, self._speed = options, path.stem, speed
+        self._model = Model(path, n_gpu_layers=options.gpu_layers)
+        self._cache: KvCache | None = None
+        self._draft = _opened(options, self._model)
+        self._vocabulary = Vocabulary(self._model)
+        self._keeper = open_keeper(path, options, self._model, saving, speed)
+        self.context_limit = self._model.context_limit
+        self.load_s = time.perf_counter() - started
+
+    @cached_property
+    def _template(self) -> ChatTemplate:
+        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
+
+    @cached_property
+    def _tool_template(self) -> ChatTemplate:
+        source = self._model.tool_template
+        return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes as the content of a message."""
+        return len(self._vocabulary.tokenize(text, special=False))
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
+        """The conversation as token ids, up to where the answer starts."""
+        template = self._tool_template if tools or uses_tools(messages) else self._template
+        return template.tokenize(messages, self._vocabulary, tools)
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins; "" if it need not be one."""
+        return self._tool_template.begun(tools)
+
+    def generate(
+        self,
+        prompt: Prompt,
+        sampling: Sampling,
+        abort: AbortFlag,
+        on_text: TextSink,
+        progress: ProgressSink | None,
+        started: float,
+    ) -> Generation:
+        """Answer `prompt`; `started` is the `time.perf_counter` reading when the user asked."""
+        cache = self._cache_for(len(prompt), sampling.max_tokens)
+        cache.context.abort_with(abort)
+        restored = self._keeper.exchange(cache, prompt) if self._keeper else 0
+        reused = cache.reuse(prompt)
+        prefill_started = time.perf_counter()
+        answer = Answer(on_text)
+        prefilled = prefill(cache, prompt, progress)
+        prefill_s = time.perf_counter() - prefill_started
+        if prefilled:
+            self._speed.learn(len(prompt) - reused, prefill_s)
+            self._draft.begin(prompt, abort)
+            decode(answer, cache, self._vocabulary, sampling, self._draft)
+        first_at = answer.first_token_at
+        return Generation(
+            text=answer.text,
+            finish=answer.finish,
+            prompt_tokens=len(prompt),
+            reused_tokens=reused,
+            restored_tokens=restored,
+            prefill_s=prefill_s,
+            first_token_s=None if first_at is None else first_at - started,
+            decode_tokens=len(answer.tokens),
+            decode_s=0.0 if first_at is None else time.perf_counter() - first_at,
+            rounds=answer.rounds,
+            drafted_tokens=answer.drafted,
+            accepted_tokens=answer.accepted,
+            draft=self._draft_name,
+        )
+
+    def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
+        """The current cache, moved to a larger context if it has no room for prompt and answer."""
+        need = prompt_tokens + max_tokens
+        if need > self.context_limit:
+            raise BudgetError(
+                f"the prompt's {prompt_tokens} tokens and up to {max_tokens} of the answer exceed the "
+                f"target's context of {self.context_limit}: lower the budget or the answer's length, or "
+                "choose a target with a longer context"
+            )
+        if self._cache is None or self._cache.context.n_ctx < need:
+            self._cache = self._moved(self._context_size(need))
+        return self._cache
+
+    def _moved(self, n_ctx: int) -> KvCache:
+        """A cache with room for `n_ctx` tokens that holds what the current one does, which is freed first."""
+        held = (self._cache.tokens, self._cache.context.state()) if self._cache else None
+        self._drop_context()
+        branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
+        cache = KvCache(Context(self._model, n_ctx, self._options, branches))
+        if held:
+            cache.restore(*held)
+        return cache
+
+    def _context_size(self, need: int) -> int:
+        steps = -(-(need + _HEADROOM) // _CONTEXT_STEP)
+        return min(steps * _CONTEXT_STEP, self.context_limit)
+
+    def _drop_context(self) -> None:
+        if self._cache is not None:
+            self._cache.context.close()
+            self._cache = None
+
+    def close(self) -> None:
+        """Free the context and the model, and keep what was read if that is wanted."""
+        if self._keeper and self._cache:
+            self._keeper.put_away(self._cache, len(self._cache.tokens))
+        self._drop_context()
+        self._draft.close()
+        self._model.close()
+
+    @property
+    def _draft_name(self) -> str:
+        """What drafts, or why nothing does."""
+        wanted = self._options.draft
+        if wanted != "off" and not self._model.rolls_back:
+            return "off: the target's recurrent memory cannot roll back"
+        return wanted if isinstance(wanted, str) else wanted.name
+
+
+def _opened(options: TargetOptions, model: Model) -> Draft:
+    try:
+        return open_draft(options, model)
+    except ModelError:
+        model.close()
+        raise
+
+
+def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
+    """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
+    started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
+    step = cache.context.n_batch
+    for start in range(first, total, step):
+        end = min(start + step, total)
+        if not cache.extend(prompt[start:end], want_logits=end == total):
+            return False
+        if progress is not None:
+            elapsed_s = time.perf_counter() - started
+            progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
+    return True

@@ -1,0 +1,134 @@
+"""The target that runs in this process, on llama.cpp."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import llama_cpp
+
+from winnow_engine.config import Place, TargetOptions
+from winnow_engine.core import Cancellation, ProgressSink, Prompt, Sampling, TextSink
+from winnow_engine.errors import TargetError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.parking import Parking
+from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_POLL_S = 0.02
+
+
+class LlamaTarget:
+    """A `Target` on a GGUF file. llama.cpp contexts are not thread-safe: one owner thread makes all calls."""
+
+    host: str | None = None
+
+    def __init__(self, owner: ThreadPoolExecutor, parking: Parking, place: Place, *, on_gpu: bool) -> None:
+        self._owner = owner
+        self._parking = parking
+        self.place, self._on_gpu = place, on_gpu
+        self.context_limit = parking.context_limit
+        self.load_s = parking.load_s
+        self._release = weakref.finalize(self, _release, owner, parking)
+
+    @classmethod
+    def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
+        """Load a GGUF file; `load_s` tells how long it took, `place` where it lives.
+
+        Raises ModelNotFoundError, ModelDamagedError, or UnsupportedModelError if llama.cpp cannot run it.
+        """
+        options = options or TargetOptions()
+        owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-target")
+        try:
+            parking = owner.submit(Parking, path, options).result()
+        except BaseException:
+            owner.shutdown()
+            raise
+        on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
+        place = "cpu" if options.place == "resident" and not on_gpu else options.place
+        return cls(owner, parking, place, on_gpu=on_gpu)
+
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """As it has read so far, on a CPU also in a process before; one that has not is taken for a slow one."""
+        speed = self._parking.speed
+        token_s = speed.seen if self._on_gpu else speed.token_s
+        if token_s is None:
+            return None if self._on_gpu else SLOW_CPU_TOKENS_PER_S
+        return 1 / token_s
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes as the content of a message."""
+        return self._submit(lambda: self._parking.session().count(text)).result()
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Prompt:
+        """The conversation as the model's own chat template puts it, up to where the answer starts or goes on."""
+        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
+
+    def begun(self, tools: Tools) -> str:
+        """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
+        return self._submit(lambda: self._parking.session().begun(tools)).result() if tools.required else ""
+
+    def generate(
+        self,
+        prompt: Prompt,
+        sampling: Sampling,
+        cancellation: Cancellation,
+        on_text: TextSink,
+        progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
+    ) -> Generation:
+        """Answer `prompt`, as `Target.generate` says. A start shared with the last request is reused."""
+        assert len(prompt) > 0
+        abort = AbortFlag()
+        started = time.perf_counter()
+        answer = self._submit(self._generate, prompt, sampling, abort, on_text, progress, started)
+        try:
+            while not answer.done():
+                if cancellation.cancelled:
+                    abort.set()
+                wait((answer,), timeout=_POLL_S)
+        except BaseException:
+            # Ctrl-C in this thread: end the answer, because the process joins the owner when it exits.
+            abort.set()
+            wait((answer,))
+            raise
+        return answer.result()
+
+    def park(self) -> None:
+        """Give the model's memory back, after a running request; the next one loads it again from the page cache."""
+        self._submit(self._parking.park).result()
+
+    @property
+    def parked(self) -> bool:
+        """Whether the model is not in memory just now."""
+        return self._parking.parked
+
+    def close(self) -> None:
+        """Free the model, after a running request. Also happens when the target is collected and at exit."""
+        self._release()
+
+    def _generate(self, *request: Any) -> Generation:
+        try:
+            return self._parking.session().generate(*request)
+        finally:
+            self._parking.settle()
+
+    def _submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        if not self._release.alive:
+            raise TargetError("the target is closed: open it again")
+        return self._owner.submit(call, *args, **kwargs)
+
+
+def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:
+    owner.shutdown()
+    parking.close()

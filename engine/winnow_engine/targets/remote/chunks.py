@@ -1,0 +1,108 @@
+"""One event of a streamed chat completion, checked: what a server may get wrong is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from winnow_engine.core import Finish
+from winnow_engine.errors import TargetProtocolError
+from winnow_engine.prompting.tools import CallDelta, Tools
+from winnow_engine.targets.remote.address import Address
+from winnow_engine.targets.remote.failures import failure
+
+DONE = b"[DONE]"
+_FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length", "tool_calls": "eos"}
+_STOPPED_BY = ("stop_reason", "matched_stop")  # vLLM's and SGLang's: the stop string, or else a token or null
+_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the server counted them."""
+
+    prompt: int
+    answer: int
+    reused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one event adds. `grew` is also true for tokens that are not shown, such as a model's reasoning."""
+
+    text: str = ""
+    grew: bool = False
+    finish: Finish | None = None
+    usage: Usage | None = None
+    calls: tuple[CallDelta, ...] = ()
+
+
+def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
+    """The chunk in an event's data, for an answer that ends before any of `stops` and may call `tools`.
+
+    Raises TargetProtocolError, or the named error that the server sent.
+    """
+    try:
+        document = json.loads(data)
+        if isinstance(document, dict) and document.get("error"):
+            raise failure(address, _SERVER_ERROR, data)
+        return _chunk(document, stops, tools)
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise TargetProtocolError(f"{address.host} streams what is no chunk of an answer ({error})") from error
+
+
+def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chunk:
+    usage = _usage(document.get("usage"))
+    choices = document["choices"]
+    if not choices:
+        return Chunk(usage=usage)
+    delta = choices[0].get("delta") or {}
+    text, calls = _text(delta.get("content")), tuple(_calls(delta.get("tool_calls") or []))
+    grew = bool(text or calls or delta.get("reasoning_content") or delta.get("reasoning"))
+    finish = _finish(choices[0], stops)
+    if (calls or choices[0].get("finish_reason") == "tool_calls") and not tools:
+        raise ValueError("it has tool_calls, which were not asked for")
+    return Chunk(text, grew, finish, usage, calls)
+
+
+def _calls(entries: list[Any]) -> Iterator[CallDelta]:
+    """Pieces of calls; where a server does not number them, their place tells."""
+    for place, entry in enumerate(entries):
+        function = entry.get("function") or {}
+        arguments = function.get("arguments")
+        text = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+        index = entry.get("index")
+        number = place if index is None else int(index)
+        yield CallDelta(number, _text(entry.get("id")), _text(function.get("name")), text)
+
+
+def _text(content: object) -> str:
+    if content is None:
+        return ""
+    if not isinstance(content, str):
+        raise TypeError("its content is no text")
+    return content.encode("utf-8", "replace").decode()  # JSON can spell half a surrogate pair, UTF-8 cannot
+
+
+def _finish(choice: Mapping[str, Any], stops: Sequence[str]) -> Finish | None:
+    reason = choice.get("finish_reason")
+    if reason is None:
+        return None
+    if not isinstance(reason, str) or reason not in _FINISHES:
+        raise ValueError(f"it finished for {reason!r}, which was not asked for")
+    return "stop" if reason == "stop" and stops and _may_be_stopped(choice) else _FINISHES[reason]
+
+
+def _may_be_stopped(choice: Mapping[str, Any]) -> bool:
+    """Whether a stop string ended the answer, or the server does not say."""
+    said = [choice[name] for name in _STOPPED_BY if name in choice]
+    return not said or any(isinstance(one, str) for one in said)
+
+
+def _usage(document: dict[str, Any] | None) -> Usage | None:
+    if document is None:
+        return None
+    details = document.get("prompt_tokens_details") or {}
+    return Usage(document["prompt_tokens"], document["completion_tokens"], details.get("cached_tokens") or 0)

@@ -1,0 +1,194 @@
+"""HTTP to one server: a key only it sees, deadlines, retries, and named errors for all that goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from winnow_engine.errors import (
+    BudgetError,
+    TargetProtocolError,
+    TargetRefusedError,
+    TargetTimeoutError,
+    TargetUnreachableError,
+    WinnowError,
+)
+from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
+from winnow_engine.targets.remote.failures import failure
+from winnow_engine.targets.remote.sse import events
+
+_MOST_BYTES = 4 << 20  # of an answer that is read whole
+_MOST_ERROR_BYTES = 64 << 10
+_RETRIED = (429, 500, 502, 503, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds to wait for a server: to connect, for a short answer, for the first token, from one to the next.
+
+    `after_last_s` is for what may follow the end of an answer: its cost. `retries` are the pauses before each new
+    attempt, `retry_after_s` the longest one that a server may ask for.
+    """
+
+    connect_s: float = 5.0
+    short_s: float = 10.0
+    first_token_s: float = 600.0
+    between_tokens_s: float = 60.0
+    after_last_s: float = 2.0
+    retries: tuple[float, ...] = (0.25, 1.0)
+    retry_after_s: float = 10.0
+
+    def next_s(self, tools: bool) -> float:
+        """Seconds to wait for more of an answer; with tools a server may hold a call back until it is whole."""
+        return self.first_token_s if tools else self.between_tokens_s
+
+
+class Client:
+    """Connections to one server. One event loop, within `async with`."""
+
+    def __init__(self, address: Address, key: str | None, patience: Patience, tls: ssl.SSLContext) -> None:
+        self.address, self.patience = address, patience
+        self._key = key
+        self._http = httpx.AsyncClient(
+            headers=_headers(key),
+            verify=tls,
+            timeout=httpx.Timeout(None, connect=patience.connect_s),
+            trust_env=not address.loopback,  # a proxy must not get what is for this machine
+        )
+
+    async def __aenter__(self) -> Client:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._http.__aexit__(*raised)
+
+    async def get(self, url: str) -> Any:
+        """The JSON at `url`; the named errors of this module."""
+        return await self._whole(self._http.build_request("GET", url))
+
+    async def post(self, url: str, document: Mapping[str, Any]) -> Any:
+        """The JSON that answers `document`; the named errors of this module."""
+        return await self._whole(self._http.build_request("POST", url, json=document))
+
+    @asynccontextmanager
+    async def stream(self, url: str, document: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The events that answer `document`. Leaving early closes the connection, which tells the server to stop."""
+        response = await self._sent(self._http.build_request("POST", url, json=document))
+        try:
+            self._check_type(response, "text/event-stream")
+            with self._whole_or_named():
+                yield events(response.aiter_bytes())
+        finally:
+            await response.aclose()
+
+    async def _whole(self, request: httpx.Request) -> Any:
+        try:
+            async with asyncio.timeout(self.patience.short_s):
+                response = await self._sent(request)
+                try:
+                    self._check_type(response, "application/json")
+                    body = await self._body(response, _MOST_BYTES)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise TargetTimeoutError(
+                f"{self.address.host} does not answer {request.url.path} within {self.patience.short_s:g} s"
+            ) from None
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise TargetProtocolError(f"{self.address.host} sends what is not JSON at {request.url.path}") from error
+
+    async def _sent(self, request: httpx.Request) -> httpx.Response:
+        """The response, its body unread, after as many attempts as there is patience for."""
+        for pause in (*self.patience.retries, None):
+            try:
+                response = await self._http.send(request, stream=True)
+            except httpx.TransportError as raised:
+                why = str(raised) or type(raised).__name__
+                error: WinnowError = TargetUnreachableError(
+                    f"cannot reach the target at {self.address.host}: {why}; is its server running?"
+                )
+                asked: float | None = 0.0
+            else:
+                if response.status_code == httpx.codes.OK:
+                    return response
+                error = await self._refusal(response)
+                asked = self._worth_waiting(response, error)
+            if pause is None or asked is None:
+                raise error
+            await asyncio.sleep(max(pause, asked))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _refusal(self, response: httpx.Response) -> WinnowError:
+        """What a response that is no answer means."""
+        try:
+            async with asyncio.timeout(self.patience.short_s):
+                body = await self._body(response, _MOST_ERROR_BYTES)
+        except (TimeoutError, TargetProtocolError):
+            body = b""  # the status says enough
+        finally:
+            await response.aclose()
+        location = response.headers.get("location", "")
+        return failure(self.address, response.status_code, self._without_key(body), location)
+
+    def _worth_waiting(self, response: httpx.Response, error: WinnowError) -> float | None:
+        """Seconds that the server wants us to wait before another attempt; None where that would not help."""
+        if response.status_code not in _RETRIED or isinstance(error, BudgetError):
+            return None
+        asked = _seconds(response.headers.get("retry-after", ""))
+        return asked if asked <= self.patience.retry_after_s else None
+
+    async def _body(self, response: httpx.Response, most: int) -> bytes:
+        body = b""
+        with self._whole_or_named():
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > most:
+                    raise TargetProtocolError(f"{self.address.host} sends over {most:,} bytes")
+        return body
+
+    def _check_type(self, response: httpx.Response, wanted: str) -> None:
+        found = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if found != wanted:
+            raise TargetProtocolError(
+                f"{self.address.host} sends {found or 'no content type'} instead of {wanted}: "
+                f"is there an OpenAI API at {self.address.base}?"
+            )
+
+    @contextmanager
+    def _whole_or_named(self) -> Iterator[None]:
+        """Gives a connection that breaks while its body is read its name."""
+        try:
+            yield
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise TargetProtocolError(
+                f"{self.address.host} broke off in the middle of its answer ({type(error).__name__})"
+            ) from error
+
+    def _without_key(self, body: bytes) -> bytes:
+        """Some servers repeat the key they refuse."""
+        return body.replace(self._key.encode(), "…".encode()) if self._key else body
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    if key is None:
+        return {}
+    if not (key.isascii() and key.isprintable()):
+        raise TargetRefusedError(f"{KEY_VARIABLE} holds characters that a header cannot carry: set it again")
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _seconds(retry_after: str) -> float:
+    """A Retry-After header in seconds; 0 where it is missing, infinite where it is a date."""
+    if not retry_after:
+        return 0.0
+    return float(retry_after) if retry_after.strip().isdecimal() else float("inf")

@@ -1,0 +1,68 @@
+"""What a server's refusal means: status and body → a named error that says what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from winnow_engine.errors import (
+    BudgetError,
+    ModelNotFoundError,
+    TargetError,
+    TargetProtocolError,
+    TargetRefusedError,
+    WinnowError,
+)
+from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
+
+MOST_SHOWN = 300
+_TOO_LONG = re.compile(
+    r"context[_ ](?:length|size|window)|maximum context|exceeds? the (?:available )?context|n_ctx", re.IGNORECASE
+)
+
+
+def failure(address: Address, status: int, body: bytes, location: str = "") -> WinnowError:
+    """The error behind a status that is not 200."""
+    said = reason(body)
+    if _TOO_LONG.search(said):
+        return BudgetError(f"prompt and answer do not fit the target's context: {address.host} says: {said}")
+    if status in (401, 403):
+        return TargetRefusedError(
+            f"{address.host} does not let us in ({status}: {said}): put a valid key into {KEY_VARIABLE}"
+        )
+    if status == 404:
+        return ModelNotFoundError(
+            f"{address.host} has no such model or API at {address.base} ({said}): check the target's URL and model"
+        )
+    if 300 <= status < 400:
+        return TargetProtocolError(
+            f"{address.host} redirects to {_short(location) or 'nowhere'}, which is not followed: name the final URL"
+        )
+    if status == 429:
+        return TargetError(f"{address.host} is busy ({status}: {said}): try again later")
+    return TargetError(f"{address.host} failed ({status}: {said}): see its log")
+
+
+def reason(body: bytes) -> str:
+    """What an error's body says, in one short line. Servers differ: `error.message`, `error`, `message`, `detail`."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return _short(body.decode("utf-8", "replace")) or "no reason given"
+    return _short(_message(document)) or "no reason given"
+
+
+def _message(document: Any) -> str:
+    if not isinstance(document, dict):
+        return str(document)
+    inner = document.get("error", document)
+    if not isinstance(inner, dict):
+        return str(inner)
+    parts = [inner.get("code"), inner.get("message") or inner.get("detail")]
+    return ": ".join(str(part) for part in parts if isinstance(part, str) and part) or json.dumps(document)
+
+
+def _short(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}…"

@@ -1,0 +1,192 @@
+"""The target that runs on a server: any OpenAI-compatible one (vLLM, SGLang, llama-server, Ollama, another Winnow)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import httpx
+
+from winnow_engine.core import Cancellation, ProgressSink, Sampling, TextSink
+from winnow_engine.errors import BudgetError, TargetError, TargetProtocolError, TargetTimeoutError
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
+from winnow_engine.targets.remote.chunks import DONE, read_chunk
+from winnow_engine.targets.remote.client import Client, Patience
+from winnow_engine.targets.remote.counting import Route, estimate, find_route
+from winnow_engine.targets.remote.reply import Reply
+from winnow_engine.targets.remote.request import request
+from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
+
+T = TypeVar("T")
+
+_POLL_S = 0.02
+# What a chat template adds: at most this many tokens a conversation and a message, in the templates of 2026.
+_TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
+# And for a call, and once for what tools are and how to call them: 20 and 110 with Qwen2.5, 350 with Qwen3-Coder.
+_CALL_TOKENS, _TOOLS_TOKENS = 32, 400
+# A server that does not stop by itself is stopped at so many characters for each token that it may send.
+_MOST_CHARACTERS_A_TOKEN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A prompt for a server, which applies the chat template itself; its length is counted or estimated."""
+
+    messages: tuple[Message, ...]
+    tools: Tools
+    tokens: int
+
+    def __len__(self) -> int:
+        return self.tokens
+
+
+class HttpTarget:
+    """A `Target` on a server. Every call has a connection of its own, so there is nothing to keep or to close."""
+
+    def __init__(self, address: Address, key: str | None, patience: Patience) -> None:
+        """Use `open`, which also asks the server about its model."""
+        self._address, self._key, self._patience = address, key, patience
+        self.place = "server"
+        self.host = None if address.loopback else address.host
+        self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
+        self.context_known = False
+        self._route: Route | None = None
+        self._closed = False
+
+    @classmethod
+    def open(cls, address: Address, context_limit: int | None = None, patience: Patience | None = None) -> HttpTarget:
+        """Find the model and its context, or take `context_limit` for it. The key comes from the environment.
+
+        Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError.
+        """
+        key = os.environ.get(KEY_VARIABLE, "").strip() or None
+        target = cls(address, key, patience or Patience())
+        target._run(lambda client: target._inquire(client, context_limit))
+        return target
+
+    @property
+    def reading_tokens_per_s(self) -> float | None:
+        """Unknown: a server may have read a prompt before, or others' prompts first."""
+        return None
+
+    @property
+    def counts(self) -> str:
+        """How tokens are counted, in words."""
+        return f"by {self._route.name} {self._route.path}" if self._route else "estimated from bytes"
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` takes: as the server says, or an estimate that is rather too high."""
+        route = self._route
+        if route is None:
+            return estimate(text)
+        try:
+            return self._run(lambda client: route.count(client, self.model, text))
+        except ValueError as error:
+            raise TargetProtocolError(f"{self._address.host}: {error}") from error
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Conversation:
+        """The conversation, for the server's own chat template."""
+        texts = [message.content for message in messages]
+        calls = [call for message in messages for call in message.calls]
+        functions = [json.dumps(one) for one in tools.definitions]
+        said = self.count("\n".join([*texts, *(f"{call.name} {call.arguments}" for call in calls), *functions]))
+        template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + _CALL_TOKENS * len(calls)
+        return Conversation(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
+
+    def begun(self, tools: Tools) -> str:
+        """Nothing: whether a call comes is the server's to see to."""
+        return ""
+
+    def generate(
+        self,
+        prompt: Conversation,
+        sampling: Sampling,
+        cancellation: Cancellation,
+        on_text: TextSink,
+        progress: ProgressSink | None = None,
+        on_call: CallSink | None = None,
+    ) -> Generation:
+        """Answer `prompt`, as `Target.generate` says.
+
+        Most servers do not tell a stop string from the model's own end: with stop strings it is "stop" unless they do.
+        Cancelling closes the connection. Failed attempts are repeated before the first token, never after.
+        """
+        need = len(prompt) + sampling.max_tokens
+        if need > self.context_limit:
+            raise BudgetError(
+                f"the prompt's {len(prompt)} tokens and up to {sampling.max_tokens} of the answer exceed the context "
+                f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
+            )
+        most = sampling.max_tokens * _MOST_CHARACTERS_A_TOKEN
+        reply = Reply(on_text, len(prompt), most, progress, on_call)
+        self._run(lambda client: _unless_cancelled(self._stream(client, prompt, sampling, reply), cancellation))
+        return reply.generation()
+
+    def close(self) -> None:
+        """Refuse further calls."""
+        self._closed = True
+
+    async def _inquire(self, client: Client, context_limit: int | None) -> None:
+        self.model, served = await find_model(client, self._address.model)
+        self.context_known = bool(context_limit or served)
+        self.context_limit = context_limit or served or UNKNOWN_CONTEXT
+        self._route = await find_route(client, self.model)
+
+    async def _stream(self, client: Client, prompt: Conversation, sampling: Sampling, reply: Reply) -> None:
+        loop, patience = asyncio.get_running_loop(), self._patience
+        url = f"{self._address.base}/chat/completions"
+        document = request(self.model, prompt.messages, prompt.tools, sampling)
+        try:
+            async with asyncio.timeout(patience.first_token_s) as limit, client.stream(url, document) as events:
+                async for data in events:
+                    if data == DONE:
+                        break
+                    chunk = read_chunk(data, self._address, sampling.stop, prompt.tools)
+                    reply.add(chunk)
+                    if chunk.finish or chunk.grew:
+                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(prompt.tools))
+                        limit.reschedule(loop.time() + wait)
+        except TimeoutError:
+            if not reply.finish:
+                raise TargetTimeoutError(
+                    f"{self._address.host} sent {reply.late(patience, bool(prompt.tools))}"
+                ) from None
+        if not reply.finish:
+            raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
+
+    def _run(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Do `work` with a client of its own, on an event loop of its own: callers are on threads that have none."""
+        if self._closed:
+            raise TargetError("the target is closed: open it again")
+
+        async def run() -> T:
+            async with Client(self._address, self._key, self._patience, self._tls) as client:
+                return await work(client)
+
+        return asyncio.run(run())
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """Verifies certificates; reading all authorities takes some 20 ms, so it is kept."""
+        return httpx.create_ssl_context()
+
+
+async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -> None:
+    """Do `work`, or leave it within 20 ms of being cancelled."""
+    task = asyncio.ensure_future(work)
+    while not task.done() and not cancellation.cancelled:
+        await asyncio.wait((task,), timeout=_POLL_S)
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+    if not task.cancelled():
+        task.result()

@@ -1,0 +1,144 @@
+"""Where drafter and target live: on the GPU for good, there while they work, or on the CPU.
+
+`decide` is the policy, from numbers alone; `measure` finds the numbers of this machine and these models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import llama_cpp
+
+from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_engine.config import KvType, Place, TargetOptions
+from winnow_engine.llama.context import PAST_STATES
+from winnow_engine.llama.model import KEEPS_PAST_STATES
+from winnow_engine.models.gguf_header import GgufHeader, read_header
+
+# What is left to the desktop and to what these estimates miss.
+_RESERVE_BYTES = 512 << 20
+# Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
+_DRAFTER_WORK_BYTES = 1 << 30
+_TARGET_WORK_BYTES = 512 << 20
+# Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
+_CONTEXT_TOKENS = 12_288
+# Blocks of 32 values: 32 bytes and a scale of two, 16 bytes and a scale of two.
+_BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the GPU has and the models need, in bytes. `free` is None without a GPU, for the reason in `why`.
+
+    `drafter` is its weights, `drafter_work` what it takes besides while it works. `offload` says whether this build
+    of llama.cpp can use a GPU.
+    """
+
+    free: int | None
+    why: str
+    drafter: int
+    drafter_work: int
+    target: int
+    offload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """Where each model lives, and why in words."""
+
+    drafter: Place
+    target: Place
+    reason: str
+
+    def __str__(self) -> str:
+        return f"drafter {self.drafter}, target {self.target}: {self.reason}"
+
+
+def decide(memory: Memory) -> Residency:
+    """The fastest arrangement that fits. The drafter goes first: without it every question waits for minutes.
+
+    A target on demand gives its memory back after each answer, so that the drafter has room to work. A drafter whose
+    weights do not fit goes over to the CPU by itself.
+    """
+    if memory.free is None:
+        return Residency("cpu", "cpu", memory.why)
+    free, has = memory.free - _RESERVE_BYTES, f"{memory.free / 1e9:.1f} GB free"
+    if memory.drafter > free:
+        target: Place = "resident" if memory.offload and memory.target <= free else "cpu"
+        return Residency("cpu", target, f"{has}, not enough for the drafter")
+    if not memory.offload:
+        return Residency("resident", "cpu", f"{has}, but this build of llama.cpp has no GPU support")
+    if memory.drafter + memory.drafter_work + memory.target <= free:
+        return Residency("resident", "resident", f"{has}, enough for both")
+    if memory.drafter + memory.target <= free:
+        return Residency("resident", "on-demand", f"{has}, enough for both but not while the drafter works")
+    return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
+
+
+def measure(drafter: Path, target: Path, options: TargetOptions) -> Memory:
+    """This machine and these models, the target with `options`.
+
+    Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+    """
+    (free, why), header = _free_bytes(), read_header(target)
+    return Memory(
+        free=free,
+        why=why,
+        drafter=drafter.stat().st_size,
+        drafter_work=_DRAFTER_WORK_BYTES,
+        target=target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES,
+        offload=bool(llama_cpp.llama_supports_gpu_offload()),
+    )
+
+
+def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
+    """What a context at the usual budget holds: keys and values, recurrent states, and past ones to go back to."""
+    past = PAST_STATES if options.draft != "off" and header.architecture in KEEPS_PAST_STATES else 0
+    return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
+
+
+def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS) -> int:
+    """Keys and values of so many tokens. Metadata that is missing counts as 0: a recurrent model keeps none."""
+    heads = _metadata(header, "attention.head_count")
+    width = _metadata(header, "attention.key_length") or (
+        _metadata(header, "embedding_length") // heads if heads else 0
+    )
+    layers = header.block_count - sum(f"{layer}.attn_output.weight" not in header.tensors for layer in _states(header))
+    values = 2 * layers * _metadata(header, "attention.head_count_kv", heads) * width * tokens
+    return int(values * _BYTES_A_VALUE[kv_type])
+
+
+def state_bytes(header: GgufHeader) -> int:
+    """The states of all recurrent layers behind one token: of convolution and scan, float32.
+
+    Shapes as in llama.cpp's `llama_hparams::n_embd_r` and `n_embd_s`; kinds without a convolution (RWKV) count as 0.
+    """
+    inner, state = _metadata(header, "ssm.inner_size"), _metadata(header, "ssm.state_size")
+    channels = inner + 2 * _metadata(header, "ssm.group_count") * state
+    convolution = max(0, _metadata(header, "ssm.conv_kernel") - 1) * channels
+    return 4 * len(_states(header)) * (convolution + inner * state)
+
+
+def _states(header: GgufHeader) -> list[str]:
+    """The layers that have a state; of these, some models' attend too."""
+    layers = [f"blk.{number}" for number in range(header.block_count)]
+    return [layer for layer in layers if f"{layer}.ssm_conv1d.weight" in header.tensors]
+
+
+def _metadata(header: GgufHeader, name: str, default: int = 0) -> int:
+    value = header.values.get(f"{header.architecture}.{name}", default)
+    return value if isinstance(value, int) else default
+
+
+def _free_bytes() -> tuple[int | None, str]:
+    found = availability()
+    if not found.usable:
+        return None, found.reason
+    try:
+        device = open_device()
+        with device.lock:  # the drafter opens on a thread of its own
+            device.activate()
+            return device.free_memory(), found.reason
+    except DeviceError as error:
+        return None, str(error)

@@ -1,0 +1,244 @@
+"""What a target has read, on disk: snapshots of its KV memory, found again by the tokens they share with a prompt.
+
+A snapshot is one safetensors file: token ids, what llama.cpp made of them, and a checksum over both. Its name says by
+which model it was made and of which tokens. Files are renamed into place whole, and any process may delete any of them
+at any time, so that no lock is needed. They hold the user's code in another form: only the user may read them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from winnow_engine.core import Prompt
+from winnow_engine.errors import SnapshotError
+from winnow_engine.llama.kv_cache import common_prefix
+from winnow_engine.store import default_path
+
+_SUFFIX = ".safetensors"
+_LEFT_FREE = 1 << 30  # bytes of disk that are the user's, whatever may be kept
+_ABANDONED_S = 3600  # no write takes this long
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The memory of a context behind `tokens`, as llama.cpp wrote it; each took `token_s` seconds to read."""
+
+    tokens: Prompt
+    state: NDArray[np.uint8]
+    token_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A snapshot of `size` bytes on disk, `shared` of whose `tokens` begin the prompt it was looked up for.
+
+    One that is not on disk yet is `unsaved`, and there are no bytes to read.
+    """
+
+    path: Path
+    tokens: Prompt
+    shared: int
+    token_s: float
+    size: int
+    unsaved: Snapshot | None = None
+
+
+class Snapshots:
+    """One model's snapshots, in a folder that those of all models share. Safe beside other processes."""
+
+    def __init__(self, folder: Path, max_bytes: int, made_by: str) -> None:
+        """`made_by` tells apart what cannot read each other's snapshots; it must suit a file name."""
+        self.max_bytes, self.made_by = max_bytes, made_by
+        self._folder = folder
+        self._headers: dict[str, Found] = {}
+        self._trim()
+
+    def find(
+        self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[Found] = ()
+    ) -> Found | None:
+        """The snapshot that shares most with the beginning of `prompt`, on disk or among those `unsaved`.
+
+        With `whole`, only one that is a beginning of it; with `room`, only one of at most so many tokens.
+        """
+        fitting = (found for found in (*unsaved, *self._mine()) if room is None or len(found.tokens) <= room)
+        shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
+        usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
+        return max(usable, key=lambda found: found.shared, default=None)
+
+    def load(self, found: Found) -> Snapshot:
+        """The whole of it, deleted last from now on. Raises SnapshotError, and deletes it, if it is not sound."""
+        try:
+            with _open(found.path) as file:
+                state = file.get_tensor("state")
+                snapshot, checksum = Snapshot(found.tokens, state, found.token_s), file.metadata()["checksum"]
+            os.utime(found.path)
+        except (OSError, SafetensorError, KeyError, TypeError) as error:
+            delete(found.path)
+            raise SnapshotError(f"the snapshot {found.path} cannot be read: {error}") from error
+        if checksum != self._checksum(snapshot):
+            delete(found.path)
+            raise SnapshotError(f"the snapshot {found.path} is damaged: its checksum is wrong")
+        return snapshot
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, in place of those of its beginnings and of what was used longest ago.
+
+        Raises SnapshotError if it cannot be written.
+        """
+        metadata = {"token_s": repr(snapshot.token_s), "checksum": self._checksum(snapshot)}
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if shutil.disk_usage(self._folder).free < snapshot.state.nbytes + _LEFT_FREE:
+                raise OSError("the disk is almost full")
+            with _temporary(self._folder) as path:
+                save_file({"tokens": snapshot.tokens, "state": snapshot.state}, path, metadata)
+                path.chmod(0o600)
+                path.replace(self._path(snapshot.tokens))
+        except (OSError, SafetensorError) as error:
+            raise SnapshotError(f"no snapshot can be kept in {self._folder}: {error}") from error
+        for found in list(self._mine()):
+            if len(found.tokens) < len(snapshot.tokens) and _begins(found.tokens, snapshot.tokens):
+                delete(found.path)
+        self._trim()
+
+    def newest_token_s(self) -> float | None:
+        """How long a token of the one used last took to read; None if there is none."""
+        used = {path: at for path, at, _ in _files(self._folder)}
+        newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
+        return newest.token_s if newest else None
+
+    def unsaved(self, snapshot: Snapshot) -> Found:
+        """A snapshot that is not on disk yet, as if it were found there."""
+        path, tokens = self._path(snapshot.tokens), snapshot.tokens
+        return Found(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
+
+    def _mine(self) -> Iterator[Found]:
+        """This model's snapshots, each sharing all of its tokens with itself."""
+        for path in self._folder.glob(f"{self.made_by}-*{_SUFFIX}"):
+            header = self._headers.get(path.name) or self._header(path)
+            if header is not None:
+                self._headers[path.name] = header
+                yield header
+
+    def _header(self, path: Path) -> Found | None:
+        """All of a snapshot but its state; None, and the file deleted, if that is not sound."""
+        try:
+            with _open(path) as file:
+                tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
+            if path.name != self._name(tokens):
+                raise ValueError("its tokens are not those of its name")
+            if not 0 < token_s < float("inf"):
+                raise ValueError(f"no token takes {token_s} seconds to read")
+            return Found(path, tokens, len(tokens), token_s, path.stat().st_size)
+        except FileNotFoundError:  # another process has deleted it
+            return None
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            refuse(path, str(error))
+            return None
+
+    def _trim(self) -> None:
+        """Delete what was used longest ago beyond `max_bytes`, and what killed processes left behind."""
+        total = 0
+        for path, used, size in sorted(_files(self._folder), key=lambda file: -file[1]):
+            if path.suffix == _SUFFIX:
+                total += size
+            if total > self.max_bytes or (path.suffix != _SUFFIX and used < time.time() - _ABANDONED_S):
+                delete(path)
+
+    def _path(self, tokens: Prompt) -> Path:
+        return self._folder / self._name(tokens)
+
+    def _name(self, tokens: NDArray[Any]) -> str:
+        return f"{self.made_by}-{hashlib.sha256(tokens.tobytes()).hexdigest()[:32]}{_SUFFIX}"
+
+    def _checksum(self, snapshot: Snapshot) -> str:
+        described = json.dumps([self.made_by, snapshot.token_s, snapshot.tokens.tolist()])
+        digest = hashlib.sha256(described.encode())
+        digest.update(snapshot.state.data)
+        return digest.hexdigest()
+
+
+def made_by(model: Path, kv_type: str, engine: str) -> str:
+    """What stands for a model's file, how it stores keys and values, and the engine's version in snapshots' names.
+
+    Of the file, its size and time and 64 KiB at 64 places: other weights differ everywhere.
+    """
+    stat = model.stat()
+    digest = hashlib.sha256(json.dumps([stat.st_size, stat.st_mtime_ns, kv_type, engine]).encode())
+    with model.open("rb") as file:
+        for place in range(64):
+            file.seek(place * stat.st_size // 64)
+            digest.update(file.read(1 << 16))
+    return digest.hexdigest()[:16]
+
+
+def default_folder() -> Path:
+    """`snapshots` beside the index."""
+    return default_path().parent / "snapshots"
+
+
+def used_bytes(folder: Path) -> tuple[int, int]:
+    """How many snapshots there are, and their bytes."""
+    sizes = [size for path, _, size in _files(folder) if path.suffix == _SUFFIX]
+    return len(sizes), sum(sizes)
+
+
+def refuse(path: Path, reason: str) -> None:
+    """Delete a snapshot that cannot be used, and say why."""
+    _log.warning("the snapshot %s is not sound and is deleted: %s", path, reason)
+    delete(path)
+
+
+def delete(path: Path) -> None:
+    """Delete a file that another process may have deleted; where the system does not let us, say so."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("the snapshot %s cannot be deleted: %s", path, error)
+
+
+def _open(path: Path) -> Any:
+    return safe_open(path, "np")
+
+
+def _begins(start: Prompt, tokens: Prompt) -> bool:
+    return common_prefix(start, tokens) == len(start)
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
+    """The folder's files, with when they were used last and their bytes."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield path, stat.st_mtime, stat.st_size
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A file of its own name, which only the user may read and which is gone afterwards."""
+    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    os.close(handle)
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""When a session's memory goes to disk and when it comes back: as often as that saves more time than it takes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+import llama_cpp
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Prompt
+from winnow_engine.errors import SnapshotError
+from winnow_engine.llama.kv_cache import KvCache, common_prefix
+from winnow_engine.llama.model import Model
+from winnow_engine.targets.snapshots.files import Found, Snapshot, Snapshots, default_folder, made_by, refuse
+from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.throughput import ReadingSpeed
+
+# Reading again what takes less than this is not worth megabytes of writing.
+_LEAST_S = 1.0
+# Until one was loaded here; a disk of the last decade, with the checksum.
+_GUESSED_BYTES_PER_S = 300e6
+_log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Keeps what a session has read. Belongs to the owner thread; what fails is logged and costs speed alone."""
+
+    def __init__(self, snapshots: Snapshots, saving: Saving, speed: ReadingSpeed, *, keeps_states: bool) -> None:
+        """`keeps_states`: the model's memory cannot forget a part, so that only whole snapshots are of use."""
+        self._snapshots, self._saving, self._whole = snapshots, saving, keeps_states
+        self._speed = speed
+        speed.recall(snapshots.newest_token_s())
+        self._bytes_per_s = _GUESSED_BYTES_PER_S
+
+    def exchange(self, cache: KvCache, prompt: Prompt) -> int:
+        """Before `prompt` is read: put away what the cache will forget for it, bring back what of it is on disk.
+
+        How many more of its tokens the cache holds for that.
+        """
+        held = common_prefix(cache.tokens, prompt)
+        found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
+        snapshot = self._loaded(found) if found else None
+        self.put_away(cache, len(cache.tokens) - held)
+        if found is None or snapshot is None:
+            return 0
+        if not cache.restore(snapshot.tokens, snapshot.state):
+            refuse(found.path, "llama.cpp does not take it")
+            return 0
+        return found.shared - held
+
+    def put_away(self, cache: KvCache, forgotten: int) -> None:
+        """Have a cache written before its last `forgotten` tokens go, if these take long to read and are not there."""
+        token_s = self._speed.token_s
+        if not forgotten or token_s is None:
+            return
+        kept = self._find(cache.tokens)
+        new = len(cache.tokens) - (kept.shared if kept else 0)
+        if min(new, forgotten) * token_s < _LEAST_S or cache.context.state_bytes() > self._snapshots.max_bytes:
+            return
+        self._saving.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
+
+    def _worth_loading(self, prompt: Prompt, held: int, room: int) -> Found | None:
+        """The snapshot of at most `room` tokens that saves most reading, if that takes longer than loading it."""
+        found = self._find(prompt, room)
+        if found is None:
+            return None
+        token_s = self._speed.token_s or found.token_s
+        worth = (found.shared - held) * token_s > found.size / self._bytes_per_s
+        return found if worth else None
+
+    def _find(self, tokens: Prompt, room: int | None = None) -> Found | None:
+        unsaved = self._saving.unsaved(self._snapshots)  # first: what leaves it is on disk by then
+        return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved)
+
+    def _loaded(self, found: Found) -> Snapshot | None:
+        if found.unsaved is not None:
+            return found.unsaved
+        started = time.perf_counter()
+        try:
+            snapshot = self._snapshots.load(found)
+        except SnapshotError as error:
+            _log.warning("%s", error)
+            return None
+        self._bytes_per_s = found.size / (time.perf_counter() - started)
+        return snapshot
+
+
+def open_keeper(path: Path, options: TargetOptions, model: Model, saving: Saving, speed: ReadingSpeed) -> Keeper | None:
+    """The keeper of the model at `path`; None where the disk is to be left alone."""
+    if options.snapshot_bytes is None:
+        return None
+    name = made_by(path, options.kv_type, llama_cpp.__version__)
+    return Keeper(
+        Snapshots(default_folder(), options.snapshot_bytes, name), saving, speed, keeps_states=model.keeps_states
+    )

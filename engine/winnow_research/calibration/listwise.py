@@ -1,0 +1,58 @@
+"""Fitting the fusion's weights: for every question, each gold against all units that are none.
+
+The loss of a question is the mean over its golds g of −ln(e^s(g) / (e^s(g) + Σ_n e^s(n))), n the other units (the
+listwise cross-entropy of Cao et al. 2007 for one gold; for several, none competes with another), with s linear in
+the weights. So the whole is convex, and its minimum does not depend on where the search starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_research.calibration.descent import Vector, minimise
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question: traits [T], evidence of its golds [G, K] and of all other units [N, K], and what it counts."""
+
+    traits: NDArray[np.float64]
+    golds: Matrix
+    others: Matrix
+    weight: float = 1.0
+
+
+def fit_weights(examples: Sequence[Example], penalty: float) -> NDArray[np.float64]:
+    """The weights, float64 [K, T], with the least mean loss + penalty / questions · ½ Σ A²."""
+    shape = examples[0].golds.shape[1], len(examples[0].traits)
+    total = sum(example.weight for example in examples)
+
+    def objective(flat: Vector) -> tuple[float, Vector]:
+        weights = flat.reshape(shape)
+        loss = penalty / len(examples) * float(flat @ flat) / 2
+        gradient = penalty / len(examples) * weights
+        for example in examples:
+            value, by_kind = _loss(example, weights @ example.traits)
+            loss += example.weight / total * value
+            gradient = gradient + example.weight / total * np.outer(by_kind, example.traits)
+        return loss, gradient.ravel()
+
+    return minimise(objective, np.zeros(shape[0] * shape[1])).reshape(shape)
+
+
+def _loss(example: Example, by_kind: Vector) -> tuple[float, Vector]:
+    """A question's loss, and its gradient by the weights of the kinds, float64 [K]."""
+    weights = by_kind.astype(np.float32)
+    others, golds = example.others @ weights, example.golds @ weights
+    highest = others.max()
+    powers = np.exp(others - highest)
+    behind = highest + np.log(powers.sum()) - golds
+    share = 1 / (1 + np.exp(-behind))
+    gradient = share.sum() * (powers / powers.sum() @ example.others) - share @ example.golds
+    return float(np.logaddexp(0, behind).mean()), np.asarray(gradient, np.float64) / len(golds)

@@ -1,0 +1,78 @@
+"""What the product sees of questions whose answers are known: evidence, traits and golds, to fit weights to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Cursor, ProgressSink
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.answerability import clues_of
+from winnow_engine.selection.asked import asked_of
+from winnow_engine.selection.features import Scores, gather
+from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.traits import traits_of
+from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.haystack import indexed
+from winnow_research.evaluation.parallel import Task
+from winnow_research.evaluation.tasks import all_families
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One question. `clues` are those of the question and its evidence; that is by kind, float32 [U].
+
+    `golds` are units, and `given` those at the cursor.
+    """
+
+    family: str
+    traits: dict[str, float]
+    clues: dict[str, float]
+    evidence: dict[str, Scores]
+    golds: NDArray[np.int64]
+    given: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Asks a drafter what the evaluation asks."""
+
+    corpus: Corpus
+    cache: KeyCache
+    progress: ProgressSink
+    cancellation: Cancellation
+
+    def all_of(self, task: Task) -> list[Observation]:
+        """Every question of a task."""
+        corpus = replace(self.corpus, asked=task.repository)
+        scenes = all_families()[task.family].scenes(corpus, task.tokens)
+        return [one for scene in scenes for one in observe(scene, self.cache, self.progress, self.cancellation)]
+
+
+def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation: Cancellation) -> Iterator[Observation]:
+    """Each of a scene's questions."""
+    workspace = Workspace(indexed(scene.files))
+    keys = cache.of(workspace, progress, cancellation)
+    for case in scene.cases:
+        asked = asked_of(workspace, keys, cache.drafter, case.question, cancellation)
+        given = _units(workspace, case.question.cursor)
+        golds = np.setdiff1d(_golds(workspace, case), given)
+        traits, evidence = traits_of(asked), gather(asked)
+        yield Observation(case.family, traits, clues_of(asked, traits, evidence), evidence, golds, given)
+
+
+def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:
+    found = [_units(workspace, gold) for gold in case.golds]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _units(workspace: Workspace, lines: Gold | Cursor | None) -> NDArray[np.int64]:
+    """The units that hold some lines."""
+    if lines is None:
+        return np.empty(0, np.int64)
+    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
+    return np.arange(first, last + 1)

@@ -1,0 +1,1 @@
+"""`winnow bench`, `winnow train` and `winnow calibrate`, which `winnow` loads when they are called."""

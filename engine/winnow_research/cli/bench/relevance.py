@@ -1,0 +1,79 @@
+"""`winnow bench relevance`: how often the code a question needs is kept."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from winnow_engine.errors import EvaluationError
+from winnow_engine.models.cache import locate
+from winnow_engine.store import Store, default_path
+from winnow_lsp.cli.options import drafter_option
+from winnow_lsp.cli.session import cancel_on_interrupt
+from winnow_research.cli.bench.shared import corpus_options, parse_sizes, say
+from winnow_research.cli.bench.tables import tables
+from winnow_research.evaluation.figures import as_json, figures
+from winnow_research.evaluation.methods import all_rows
+from winnow_research.evaluation.parallel import Plan, run
+from winnow_research.evaluation.repositories import Split
+from winnow_research.evaluation.tasks import all_families
+
+_CACHE_BYTES = 16 << 30
+
+
+@click.command()
+@click.option("--family", "names", multiple=True, type=click.Choice(sorted(all_families())), help="Only this [all].")
+@click.option("--row", "chosen", multiple=True, metavar="ROW", help="Only this row of the tables [all].")
+@click.option("--tokens", "sizes", default="32k,128k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
+@click.option("--questions", type=click.IntRange(1), default=32, show_default=True, help="At most, a workspace.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes to share the work.")
+@corpus_options
+@drafter_option
+def relevance(
+    names: tuple[str, ...],
+    chosen: tuple[str, ...],
+    sizes: list[int],
+    split: str,
+    questions: int,
+    seed: int,
+    jobs: int,
+    as_document: bool,
+    drafter: str,
+) -> None:
+    """How often the code that a question needs is kept, against other ways to choose it.
+
+    Fetches pinned sources of some forty projects on first use. docs/relevance.md explains every figure.
+    """
+    file = locate(drafter)
+    cache = default_path().with_name("evaluation.sqlite")
+    plan = Plan(file, _rows(file, chosen), Split(split), questions, seed, cache)
+    with cancel_on_interrupt() as cancellation:
+        results = run(plan, plan.tasks(names or sorted(all_families()), sizes), jobs, say, cancellation)
+    with closing(Store(cache)) as store:
+        store.trim(_CACHE_BYTES)
+    found = figures(results.outcomes)
+    say("")
+    if as_document:
+        document = {"split": split, "seed": seed, "drafter": file.name, "absent": results.absent}
+        click.echo(json.dumps(document | {"figures": [as_json(figure) for figure in found]}, indent=2))
+    else:
+        click.echo("\n".join([*tables(found), *(f"{row}: {why}" for row, why in results.absent.items())]))
+    for why in dict.fromkeys(results.failed.values()):
+        tasks = [task for task, reason in results.failed.items() if reason == why]
+        say(f"\n{', '.join(f'{task.family} {task.tokens:,} {task.repository}' for task in tasks)}: {why}")
+    if results.failed:
+        raise EvaluationError(f"{len(results.failed)} workspaces failed: the figures are of the others")
+
+
+def _rows(drafter: Path, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """The rows asked for, in the order of the tables."""
+    names = [row.name for row in all_rows(drafter)]
+    unknown = set(chosen) - set(names)
+    if unknown:
+        raise click.BadParameter(
+            f"no row {', '.join(sorted(unknown))}; there are {', '.join(names)}", param_hint="--row"
+        )
+    return tuple(name for name in names if name in (chosen or names))

@@ -1,0 +1,116 @@
+"""What several benchmarks share: sizes, the corpus, the models, and how their scores are printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import WinnowError
+from winnow_engine.models.cache import locate
+from winnow_engine.store import Store, default_path
+from winnow_engine.targets.opening import opener
+from winnow_lsp.cli.options import shared
+from winnow_lsp.cli.session import cancel_on_interrupt
+from winnow_research.evaluation.corpus import Corpus, corpus_of
+from winnow_research.evaluation.repositories import Split
+from winnow_research.evaluation.scores import Score
+
+_CACHE_BYTES = 16 << 30
+_BATCH = 2048  # tokens evaluated at once: a benchmark need not stop within 200 ms
+
+_seed_option = click.option("--seed", default=0, show_default=True)
+_split_option = click.option(
+    "--split", type=click.Choice([one.value for one in Split]), default=Split.TEST.value, show_default=True
+)
+_json_option = click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
+corpus_options = shared(_split_option, _seed_option, _json_option)
+
+
+def parse_sizes(_context: click.Context, _option: click.Parameter, value: str) -> list[int]:
+    """`32k,128k` as numbers of tokens."""
+    parts = [re.fullmatch(r"([1-9]\d*)(k?)", part, re.IGNORECASE) for part in value.split(",")]
+    if not all(parts):
+        raise click.BadParameter(f"{value!r} is not a list of sizes such as 32k,128k")
+    return [int(part[1]) * (1000 if part[2] else 1) for part in parts if part]
+
+
+def say(text: str) -> None:
+    """A line that the next one replaces on a terminal."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+    else:
+        click.echo(text, err=True)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a benchmark runs on."""
+
+    drafter: Path
+    corpus: Corpus
+    store: Store
+    assistant: Assistant
+    cancellation: Cancellation
+
+
+@contextmanager
+def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[Bench]:
+    """The corpus of a split with its store, and an assistant, which has a target if one is named."""
+    file = locate(drafter)
+    open_target = opener(target, TargetOptions(n_ubatch=_BATCH)) if target else None
+    corpus = corpus_of(Split(split), file, questions, seed)
+    with (
+        closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
+        closing(Assistant(store, lambda: Drafter(file), open_target)) as assistant,
+        cancel_on_interrupt() as cancellation,
+    ):
+        yield Bench(file, corpus, store, assistant, cancellation)
+        store.trim(_CACHE_BYTES)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Whatever keeps `path` from being written is a WinnowError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise WinnowError(f"cannot write {path}: {error.strerror}") from error
+
+
+def show(found: Iterable[Score], absent: dict[str, str], as_document: bool, **about: Any) -> None:
+    """Print scores, as tables or as one JSON object that begins with what they are `about`."""
+    say("")
+    if as_document:
+        document = about | {"absent": absent, "scores": [score.as_json() for score in found]}
+        click.echo(json.dumps(document, indent=2))
+    else:
+        click.echo("\n".join([*score_table(found), *(f"{row}: {why}" for row, why in absent.items())]))
+
+
+def score_table(found: Iterable[Score]) -> list[str]:
+    """Percent with its 95% interval, a line a test and row, a column a size."""
+    cells = {(one.test, one.row, one.tokens): one for one in found}
+    columns = sorted({tokens for _, _, tokens in cells})
+    lines = [f"{'':44}" + "".join(f"{f'{tokens:,} tokens':>22}" for tokens in columns)]
+    for test, row in dict.fromkeys((test, row) for test, row, _ in cells):
+        lines.append(f"{f'{test}, {row}':44}" + "".join(_cell(cells.get((test, row, tokens))) for tokens in columns))
+    return lines
+
+
+def _cell(score: Score | None) -> str:
+    if score is None:
+        return f"{'–':>22}"
+    one = score.estimate
+    return f"{f'{100 * one.value:.0f} [{100 * one.low:.0f}–{100 * one.high:.0f}] of {score.cases}':>22}"

@@ -1,0 +1,158 @@
+"""`winnow train`: the data set and the training of the drafter's adapter. docs/training.md has the recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+
+from winnow_engine.core import Progress
+from winnow_engine.errors import TrainingError
+from winnow_engine.models.cache import locate
+from winnow_lsp.cli.options import drafter_option
+from winnow_research.training.batches import Mixture
+from winnow_research.training.dataset import Dataset
+
+_DATA = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def train() -> None:
+    """Train the adapter that makes a language model a drafter (needs PyTorch)."""
+
+
+@train.command()
+@click.argument("out", type=_DATA)
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--development", is_flag=True, help="Instead, the development split's questions: for `recall`.")
+@drafter_option
+def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str) -> None:
+    """Fetch the pinned projects and write the data set OUT (about 45 MB; ten minutes on two cores)."""
+    from winnow_research.training import development as judged
+    from winnow_research.training import prepare as building
+    from winnow_research.training.projects import load
+
+    file = locate(drafter)
+    if development:
+        data = judged.development(file, 128_000, _say)
+    else:
+        data = building.prepare(load(), file, building.Recipe(seed=seed), _say, workers)
+    data.save(out)
+    tokens, questions = len(data.units.values), len(data.questions)
+    click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("out", type=_DATA)
+@click.option(
+    "--model",
+    default="qwen2.5-coder-1.5b",
+    show_default=True,
+    help="A name or a GGUF: a Qwen2.5 that follows instructions.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(("asked", "reported", "changed")),
+    default="asked",
+    show_default=True,
+    help="Questions, what users report, or what a change log says.",
+)
+@click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
+    """Let a language model write questions about DATA's code, and write DATA with them to OUT (minutes, on a GPU)."""
+    _require("torch", "transformers")
+    from winnow_research.training import asking
+
+    recipe = asking.Recipe(kind, seed=seed) if questions is None else asking.Recipe(kind, questions, seed=seed)
+    before = Dataset.load(data)
+    after = asking.ask(before, locate(model), recipe, _say)
+    after.save(out)
+    more = len(after.questions) - len(before.questions)
+    click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("out", type=_DATA)
+@click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
+@click.option("--checkpoint", type=_DATA, help="Written as training goes on; where it exists, training resumes there.")
+@drafter_option
+def run(
+    data: Path, out: Path, steps: int | None, seed: int, turns: tuple[str, ...], checkpoint: Path | None, drafter: str
+) -> None:
+    """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
+    _require("torch")
+    from winnow_research.training import trainer
+
+    file, dataset = locate(drafter), Dataset.load(data)
+    recipe = trainer.Recipe(seed=seed) if steps is None else trainer.Recipe(seed=seed, steps=steps)
+    recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
+    losses = []
+
+    def report(step: trainer.Step) -> None:
+        losses.append(asdict(step))
+        if step.step % 20 == 0 or step.step == recipe.steps:
+            click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
+
+    trainer.train(file, dataset, recipe, out, report, checkpoint)
+    if not losses:
+        return  # one of torchrun's other processes
+    record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
+    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
+@train.command()
+@click.argument("out", type=_DATA)
+@click.argument("adapters", type=_DATA, nargs=-1, required=True)
+def mean(out: Path, adapters: tuple[Path, ...]) -> None:
+    """Write the mean of several ADAPTERS to OUT: of what they add to the drafter's weights, and of their heads."""
+    from winnow_research.training.mean import mean as write_mean
+
+    held = write_mean(adapters, out)
+    click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("adapter", type=_DATA)
+@drafter_option
+def recall(data: Path, adapter: Path, drafter: str) -> None:
+    """What an adapter keeps of the questions of DATA (from `prepare --development`), as JSON."""
+    _require("torch")
+    from winnow_research.training.recall import recall_of
+
+    click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
+
+
+def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:
+    """A mixture of which some kinds have other turns. BadParameter for what is no kind of the data."""
+    given = {}
+    for one in turns:
+        kind, _, number = one.partition("=")
+        if kind not in data.kinds or not number.isdecimal() or not int(number):
+            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
+        given[kind] = int(number)
+    return replace(mixture, turns={**mixture.turns, **given})
+
+
+def _require(*packages: str) -> None:
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise TrainingError(
+            f"{' and '.join(missing)} missing: in a checkout of Winnow, run "
+            "`pip install -e './engine/winnow_research[train]'`"
+        )
+
+
+def _say(report: Progress) -> None:
+    if report.done == report.total or report.done % 10 == 0:
+        click.echo(f"{report.stage}: {report.done} of {report.total or 'some'}", err=True)

@@ -1,0 +1,21 @@
+"""The real repository the benchmarks and questions are about: click's source distribution, pinned by hash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from winnow_research.evaluation.archives import unpacked
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.tasks.real import Written, load
+
+_CLICK = next(one for one in repositories(Split.TEST) if one.name == "click")
+
+
+def fetch() -> Path:
+    """The root of the source distribution; fetched if it is not there."""
+    return unpacked(_CLICK.archive)
+
+
+def questions() -> tuple[Written, ...]:
+    """Ten questions about it with one gold each, the first that were written."""
+    return load(_CLICK)[:10]

@@ -1,0 +1,212 @@
+"""Plain decoding against each draft, in turns on one context, with the check that nothing is lost.
+
+To go back to past states, recurrent memory has to keep some in every pass. Plain decoding does not pay for that in the
+product (`--draft off`), so here it has a context of its own, without them: what they cost is in the drafts' figures.
+
+Where a drafted answer first differs from the plain one, the gap between the two tokens' logits, evaluated plainly, says
+whether that is a near tie which the size of a batch turned, or a mistake.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Prompt, Sampling
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import Context
+from winnow_engine.llama.kv_cache import KvCache, common_prefix
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import NOTHING, chain
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
+from winnow_engine.targets.local.decoding import Answer, decode
+from winnow_engine.targets.local.session import prefill
+
+PLAIN = "off"
+_PASSES = (1, 2, 4, 8, 16)
+_N_CTX = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One answer, from its first token on: by the clock, and `cpu_seconds` of all this process's threads.
+
+    `gap` is None if its tokens are those of plain decoding, else the logits' gap where they part.
+    """
+
+    load: str
+    draft: str
+    tokens: int
+    seconds: float
+    cpu_seconds: float
+    rounds: int
+    drafted: int
+    accepted: int
+    gap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A draft on a load: all answers together, and the median of each answer's own speed over plain decoding's.
+
+    `work_ratio` is the same by processor time, which other work on the machine disturbs less; use it with one thread,
+    because several wait for each other by spinning.
+    """
+
+    load: str
+    draft: str
+    answers: int
+    tokens: int
+    tokens_per_s: float
+    ratio: float
+    lowest_ratio: float
+    work_ratio: float
+    tokens_per_round: float
+    drafted: int
+    accepted: int
+    different: int
+    widest_gap: float | None
+
+
+class DecodeBench:
+    """A target with some drafts. Not thread-safe; `close` frees the model, the drafts are their makers'."""
+
+    def __init__(self, model: Model, drafts: Mapping[str, Draft], options: TargetOptions) -> None:
+        """Every prompt is decoded plainly first, then with each of `drafts`."""
+        self._model = model
+        self._drafts = {PLAIN: NoDraft(), **drafts}
+        self._vocabulary = Vocabulary(model)
+        self._template = ChatTemplate(model.chat_template or CHATML, self._vocabulary.special_texts())
+        n_ctx = min(_N_CTX, model.context_limit)
+        self._cache = KvCache(Context(model, n_ctx, options, MOST_NODES))
+        self._plain = KvCache(Context(model, n_ctx, options)) if model.keeps_states else self._cache
+        self._checkpoint = np.empty(0, np.int32), np.empty(0, np.uint8)
+
+    def answers(
+        self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
+    ) -> Iterator[Timed]:
+        """One prompt with each draft. Raises CancelledError."""
+        prompt = self._template.tokenize(messages, self._vocabulary)
+        plain: list[int] = []
+        for name, draft in self._drafts.items():
+            cancellation.check()
+            answer, seconds, worked = self._answer(self._cache_of(name), prompt, draft, sampling)
+            plain = plain or answer.tokens
+            gap = self._gap(prompt, plain, answer.tokens)
+            counts = answer.rounds, answer.drafted, answer.accepted
+            yield Timed(load, name, len(answer.tokens), seconds, worked, *counts, gap)
+
+    def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
+        """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns.
+
+        Sizes beyond what the target can forget again are left out.
+        """
+        random = np.random.default_rng(0)
+        tokens = random.integers(0, self._vocabulary.size, prompt_tokens + max(_PASSES)).astype(np.int32)
+        sizes = [size for size in _PASSES if size <= 1 + self._cache.context.branches]
+        seconds: dict[int, list[float]] = {size: [] for size in sizes}
+        for size in sizes * repeats:
+            cache = self._plain if size == 1 else self._cache
+            seconds[size].append(self._pass(cache, tokens[:prompt_tokens], tokens[prompt_tokens:][:size]))
+        return {size: statistics.median(found) for size, found in seconds.items()}
+
+    def _pass(self, cache: KvCache, prompt: Prompt, tokens: NDArray[np.int32]) -> float:
+        """Seconds of one pass over `tokens` behind `prompt`, none of which is kept."""
+        self._read(cache, prompt)
+        root, *drafted = tokens.tolist()
+        tree = chain(drafted, [1.0] * len(drafted)) if drafted else NOTHING
+        started = time.perf_counter()
+        cache.verify(root, tree)
+        seconds = time.perf_counter() - started
+        cache.keep(tree, [])
+        return seconds
+
+    def close(self) -> None:
+        """Free the contexts and the model."""
+        for cache in {self._cache, self._plain}:
+            cache.context.close()
+        self._model.close()
+
+    def _cache_of(self, draft: str) -> KvCache:
+        return self._plain if draft == PLAIN else self._cache
+
+    def _answer(self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
+        """The answer, and its seconds by the clock and of the processors."""
+        self._read(cache, prompt)
+        answer = Answer(lambda _: None)
+        draft.begin(prompt, AbortFlag())
+        worked, started = time.process_time(), time.perf_counter()
+        decode(answer, cache, self._vocabulary, sampling, draft)
+        return answer, time.perf_counter() - started, time.process_time() - worked
+
+    def _read(self, cache: KvCache, prompt: Prompt) -> None:
+        """Have `cache` hold `prompt`, with the logits behind it."""
+        if self._model.keeps_states:
+            self._bring_back(cache, prompt[:-1])
+        cache.reuse(prompt)
+        prefill(cache, prompt, None)
+
+    def _bring_back(self, cache: KvCache, start: Prompt) -> None:
+        """Have recurrent memory, which cannot forget an answer, hold `start`: read once, copied from then on."""
+        if np.array_equal(start, self._checkpoint[0]):
+            cache.restore(*self._checkpoint)
+            return
+        cache.rewind(0)
+        prefill(cache, start, None)
+        self._checkpoint = start, cache.context.state()
+
+    def _gap(self, prompt: Prompt, plain: list[int], drafted: list[int]) -> float | None:
+        at = common_prefix(np.array(plain), np.array(drafted))
+        if at == len(plain) == len(drafted):
+            return None
+        self._read(self._plain, prompt)
+        for token in plain[:at]:
+            self._plain.extend(np.array([token], np.int32), want_logits=True)
+        logits = self._plain.context.logits()
+        return float(abs(logits[plain[at]] - logits[drafted[at]]))
+
+
+def figures(timed: Sequence[Timed]) -> Iterator[Figure]:
+    """A figure for each load and draft; answers of one token, which no round made, do not count."""
+    for load, draft in dict.fromkeys((one.load, one.draft) for one in timed):
+        own = [one for one in timed if (one.load, one.draft) == (load, draft)]
+        plain = [one for one in timed if (one.load, one.draft) == (load, PLAIN)]
+        pairs = [(one, base) for one, base in zip(own, plain, strict=True) if one.rounds and base.rounds]
+        if pairs:
+            yield _figure(pairs)
+
+
+def _figure(pairs: Sequence[tuple[Timed, Timed]]) -> Figure:
+    own = [one for one, _ in pairs]
+    ratios = [_per_token(base, base.seconds) / _per_token(one, one.seconds) for one, base in pairs]
+    work = [_per_token(base, base.cpu_seconds) / _per_token(one, one.cpu_seconds) for one, base in pairs]
+    gaps = [one.gap for one in own if one.gap is not None]
+    made, rounds = sum(one.tokens - 1 for one in own), sum(one.rounds for one in own)
+    return Figure(
+        load=own[0].load,
+        draft=own[0].draft,
+        answers=len(own),
+        tokens=sum(one.tokens for one in own),
+        tokens_per_s=made / sum(one.seconds for one in own),
+        ratio=statistics.median(ratios),
+        lowest_ratio=min(ratios),
+        work_ratio=statistics.median(work),
+        tokens_per_round=made / rounds,
+        drafted=sum(one.drafted for one in own),
+        accepted=sum(one.accepted for one in own),
+        different=len(gaps),
+        widest_gap=max(gaps, default=None),
+    )
+
+
+def _per_token(one: Timed, seconds: float) -> float:
+    return seconds / (one.tokens - 1)

@@ -1,0 +1,34 @@
+"""A function is described, and its code is to be given back: RepoQA's test (arXiv 2406.06025) with own questions.
+
+The description is the first sentence of the function's documentation, which is not in the workspace.
+"""
+
+from __future__ import annotations
+
+from winnow_engine.core import Question
+from winnow_engine.index.lines import Lines
+from winnow_research.evaluation.answers.items import Item, Sheet, gives_back
+from winnow_research.evaluation.cases import Gold, Scene, without_lines
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.haystack import Haystack
+from winnow_research.evaluation.tasks.describe import case, choose, documentation_of
+
+_TEXT = "Write out the whole code of the function that does this, word for word, in one block of code: {sentence}"
+_SPARE_TOKENS = 96  # what an answer may have beyond the function
+
+
+def sheet(corpus: Corpus, haystack: Haystack, most: int) -> Sheet:
+    """The haystack without the documentation of at most `most` functions that are asked for."""
+    chosen = choose(corpus, haystack, most)
+    scene = haystack.scene(case("function", one.sentence, [one]) for one in chosen)
+    stripped = without_lines(scene, documentation_of(chosen))
+    items = tuple(_item(stripped, one.question.text, one.golds[0], corpus) for one in stripped.cases)
+    return Sheet(stripped.name, stripped.files, items)
+
+
+def _item(scene: Scene, sentence: str, gold: Gold, corpus: Corpus) -> Item:
+    data = next(file.data for file in scene.files if file.path == gold.path)
+    start, end = Lines(data).span(gold.start_line, gold.end_line)
+    function = data[start:end].decode("utf-8", "replace")
+    question = Question(_TEXT.format(sentence=sentence if sentence.endswith(".") else f"{sentence}."))
+    return Item("function", question, gives_back(function), corpus.count(function) + _SPARE_TOKENS)

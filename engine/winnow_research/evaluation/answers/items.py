@@ -1,0 +1,56 @@
+"""What the target is asked, and how its answer is judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from winnow_engine.core import Question
+from winnow_engine.index.files import SourceFile
+from winnow_research.evaluation.answers.similarity import bleu
+
+LETTERS = "ABCD"
+_SAME = 0.8  # from this similarity on it is the wanted function, as in RepoQA (Liu et al. 2024, arXiv 2406.06025)
+_BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_MARGIN = re.compile(r"^ {0,4}\d+ (?= *\S)", re.MULTILINE)
+_LETTER = re.compile(r"\W*([A-D])\b|.*?\b(?:answer|option)\b(?: is)?\W*([A-D])\b", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question of test `test`. `right` says whether an answer, of at most `most_tokens` tokens, is right."""
+
+    test: str
+    question: Question
+    right: Callable[[str], bool]
+    most_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A workspace with what is asked about it."""
+
+    name: str
+    files: tuple[SourceFile, ...]
+    items: tuple[Item, ...]
+
+
+def gives_back(function: str) -> Callable[[str], bool]:
+    """Judges whether an answer gives back a function: its first block of code, or all of it where it has none."""
+
+    def right(answer: str) -> bool:
+        block = _BLOCK.search(answer)
+        return bleu(_MARGIN.sub("", block[1] if block else answer), function) >= _SAME
+
+    return right
+
+
+def chooses(letter: str) -> Callable[[str], bool]:
+    """Judges whether an answer names the right option, at its beginning or as "the answer is B"."""
+
+    def right(answer: str) -> bool:
+        match = _LETTER.match(answer)
+        return match is not None and (match[1] or match[2]).upper() == letter
+
+    return right

@@ -1,0 +1,88 @@
+"""Ways of choosing what the target reads before it answers: one row of the tables each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Question, Sampling, Span
+from winnow_engine.errors import EvaluationError
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.layout import build_messages
+from winnow_engine.selection.budget import Piece
+from winnow_research.evaluation.methods.base import Row, Subject
+
+Ask = Callable[[Question, Sampling], str]
+
+
+class Reader(Protocol):
+    """One row."""
+
+    @property
+    def name(self) -> str:
+        """What the tables call it."""
+
+    def about(self, subject: Subject) -> Ask:
+        """Prepare a workspace for questions. WinnowError if this row cannot run here."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a user gets with a budget; with one of everything, the full context."""
+
+    name: str
+    assistant: Assistant
+    budget: Budget
+    cancellation: Cancellation
+
+    def about(self, subject: Subject) -> Ask:
+        """See `Reader`. EvaluationError from an answer if the target's context does not hold what the budget allows."""
+
+        def ask(question: Question, sampling: Sampling) -> str:
+            answer = self.assistant.ask(
+                subject.sources, question, self.budget, sampling, lambda _: None, cancellation=self.cancellation
+            )
+            if self.budget.keep_ratio == 1 and answer.stats.kept_tokens < answer.stats.workspace_tokens:
+                raise EvaluationError("the workspace exceeds the target's context: choose a smaller one")
+            return answer.text
+
+        return ask
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The same target and prompt, with the code that a row of the relevance evaluation chooses."""
+
+    row: Row
+    assistant: Assistant
+    budget: Budget
+    cancellation: Cancellation
+
+    @property
+    def name(self) -> str:
+        """The row's."""
+        return self.row.name
+
+    def about(self, subject: Subject) -> Ask:
+        """See `Reader`."""
+        assert self.assistant.target is not None
+        target, ranker = self.assistant.target.wait_for(self.cancellation), self.row.ranker(subject)
+
+        def ask(question: Question, sampling: Sampling) -> str:
+            tokens = self.budget.tokens(subject.tokens)
+            assert tokens is not None, "rows are compared at a budget in tokens"
+            spans = _spans(subject.workspace, ranker(question).keep(tokens))
+            prompt = target.chat_prompt(build_messages(subject.workspace, spans, question))
+            return target.generate(prompt, sampling, self.cancellation, lambda _: None).text
+
+        return ask
+
+
+def _spans(workspace: Workspace, pieces: list[Piece]) -> list[Span]:
+    return [
+        Span(file.path, piece.start_line, piece.end_line, piece.tokens, 0.0, unit.kind, unit.name)
+        for piece in pieces
+        for file, unit in [workspace.units[piece.unit]]
+    ]

@@ -1,0 +1,79 @@
+"""Every workspace, way of reading it, and question, in that order."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.errors import CancelledError, WinnowError
+from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.store import Store
+from winnow_research.evaluation.answers import facts, functions
+from winnow_research.evaluation.answers.items import Sheet
+from winnow_research.evaluation.answers.readers import Ask, Reader
+from winnow_research.evaluation.cases import Scene
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.methods.base import Subject
+from winnow_research.evaluation.scores import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Result):
+    """One result, with what was asked about which workspace, and what the target said."""
+
+    workspace: str
+    question: str
+    text: str
+
+
+@dataclass
+class AnswerRun:
+    """What to ask, and how the target gets to read. `absent` collects, by row, why it could not answer.
+
+    The questions about a workspace come one after the other, so that the full context is evaluated once.
+    """
+
+    corpus: Corpus
+    readers: Sequence[Reader]
+    store: Store
+    report: Callable[[str], None]
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def run(self, tokens: int) -> Iterator[Answer]:
+        """The answers to every question about workspaces of at most `tokens` tokens."""
+        for sheet in sheets(self.corpus, tokens):
+            with tempfile.TemporaryDirectory() as folder:
+                Scene(sheet.name, sheet.files, ()).write(Path(folder))
+                sources = Sources((Folder(Path(folder)),))
+                workspace = read_workspace(sources, self.store, self.cancellation)
+                subject = Subject(sources, workspace, self.store, self.corpus.count)
+                for reader in self.readers:
+                    self.report(f"{sheet.name} {reader.name}")
+                    yield from self._reader(reader, subject, sheet, tokens)
+
+    def _reader(self, reader: Reader, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[Answer]:
+        try:
+            ask = reader.about(subject)
+            yield from self._answers(ask, reader.name, sheet, tokens)
+        except CancelledError:
+            raise
+        except WinnowError as error:
+            self.absent[reader.name] = str(error)
+
+    def _answers(self, ask: Ask, row: str, sheet: Sheet, tokens: int) -> Iterator[Answer]:
+        for item in sheet.items:
+            self.cancellation.check()
+            text = ask(item.question, Sampling(max_tokens=item.most_tokens))
+            yield Answer(item.test, row, tokens, float(item.right(text)), sheet.name, item.question.text, text)
+
+
+def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:
+    """A workspace a repository with at most `corpus.questions` functions and a third as many facts to ask for."""
+    for haystack in corpus.haystacks(tokens):
+        sheet = functions.sheet(corpus, haystack, corpus.questions)
+        known = facts.items(haystack, corpus.rng(haystack.repository, "facts"), -(-corpus.questions // 3))
+        yield replace(sheet, items=(*sheet.items, *known))

@@ -1,0 +1,107 @@
+"""The files of one split, put together into workspaces of a wanted size."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from winnow_engine.index.files import SourceFile
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.evaluation.haystack import Haystack, indexed
+from winnow_research.evaluation.repositories import Repository, Split, repositories
+
+T = TypeVar("T")
+
+# A workspace of one file is no haystack.
+_LARGEST_SHARE = 1 / 3
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Repositories of one split. `count` gives a text's tokens; equal seeds give equal workspaces and questions.
+
+    `questions` is how many cases a scene has at most. `asked` names the one repository to ask about, if not all; the
+    others fill its workspaces up all the same.
+    """
+
+    repositories: tuple[Repository, ...]
+    count: Callable[[str], int]
+    questions: int = 32
+    seed: int = 0
+    directory: Path | None = None
+    asked: str | None = None
+    _files: dict[str, tuple[SourceFile, ...]] = field(default_factory=dict)
+    _tokens: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert len({one.split for one in self.repositories}) <= 1, "a corpus never crosses the split"
+
+    @property
+    def subjects(self) -> tuple[Repository, ...]:
+        """The repositories to ask about."""
+        return tuple(one for one in self.repositories if self.asked in (None, one.name))
+
+    def files(self, repository: Repository) -> tuple[SourceFile, ...]:
+        """A repository's files, fetched if they are not there."""
+        if repository.name not in self._files:
+            self._files[repository.name] = repository.files(directory=self.directory)
+        return self._files[repository.name]
+
+    def haystacks(self, tokens: int) -> Iterator[Haystack]:
+        """A workspace of at most `tokens` tokens for each repository to ask about."""
+        for repository in self.subjects:
+            yield self.haystack(repository, self.files(repository), tokens)
+
+    def haystack(
+        self, repository: Repository, files: Iterable[SourceFile], tokens: int, first: Set[str] = frozenset()
+    ) -> Haystack:
+        """As many of `files` as fit, in random order but those whose path is in `first` before all others; then files
+        of other repositories, those of its language before the rest."""
+        rng = self.rng(repository, "files")
+        ordered = sorted(_shuffled(files, rng), key=lambda file: file.path not in first)
+        chosen, room = self._fitting(ordered, tokens, tokens)
+        for other in self._others(repository, rng):
+            if room < tokens // 50:
+                break
+            more, room = self._fitting(_shuffled(self.files(other), rng), room, tokens)
+            chosen += more
+        return Haystack(repository, indexed(sorted(chosen, key=lambda file: file.path)))
+
+    def rng(self, repository: Repository, purpose: str) -> random.Random:
+        """A source of chance of its own for each repository and purpose."""
+        return random.Random(f"{self.seed}/{repository.name}/{purpose}")
+
+    def _others(self, repository: Repository, rng: random.Random) -> list[Repository]:
+        others = _shuffled((one for one in self.repositories if one.name != repository.name), rng)
+        return sorted(others, key=lambda other: other.language != repository.language)
+
+    def _fitting(self, files: Iterable[SourceFile], room: int, tokens: int) -> tuple[list[SourceFile], int]:
+        chosen = []
+        for file in files:
+            size = self._tokens_of(file)
+            if size <= min(room, tokens * _LARGEST_SHARE):
+                chosen.append(file)
+                room -= size
+        return chosen, room
+
+    def _tokens_of(self, file: SourceFile) -> int:
+        key = hash((file.path, file.data))
+        if key not in self._tokens:
+            self._tokens[key] = self.count(file.data.decode("utf-8", "replace"))
+        return self._tokens[key]
+
+
+def corpus_of(split: Split, drafter: Path, questions: int, seed: int = 0) -> Corpus:
+    """The corpus of a split, its sizes in tokens of the drafter in a GGUF."""
+    vocabulary = Vocabulary(Model(drafter, vocabulary_only=True))
+    return Corpus(repositories(split), lambda text: len(vocabulary.tokenize(text)), questions, seed)
+
+
+def _shuffled(items: Iterable[T], rng: random.Random) -> list[T]:
+    found = list(items)
+    rng.shuffle(found)
+    return found

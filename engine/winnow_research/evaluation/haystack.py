@@ -1,0 +1,173 @@
+"""The files of a workspace as the families of questions look at them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import PurePosixPath
+
+from winnow_engine.core import Unit, UnitKind
+from winnow_engine.index.files import SourceFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.lexical import words
+from winnow_engine.index.symbols import analyse
+from winnow_engine.index.workspace import IndexedFile
+from winnow_engine.store import content_key
+from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.repositories import Repository
+
+# A gold must fit the smallest budget (500 tokens) and be more than a line or two.
+_SMALLEST, _LARGEST = 120, 1500  # bytes
+_SAME = 0.8  # share of common words from which two units count as near-duplicates
+_CODE = (UnitKind.FUNCTION, UnitKind.METHOD)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A unit in its file."""
+
+    file: IndexedFile
+    number: int
+
+    def __hash__(self) -> int:
+        return hash((self.file.path, self.number))
+
+    @property
+    def unit(self) -> Unit:
+        """The unit."""
+        return self.file.units[self.number]
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.file.text_of(self.unit)
+
+    @property
+    def gold(self) -> Gold:
+        """Its lines, as what an answer needs."""
+        return Gold(self.file.path, self.unit.start_line, self.unit.end_line)
+
+    @property
+    def simple_name(self) -> str:
+        """`invoke` for `Context.invoke`."""
+        return self.unit.name.rsplit(".", 1)[-1]
+
+    @property
+    def language(self) -> str:
+        """The name of the file's language; `text` where no grammar is known."""
+        language = for_path(self.file.path)
+        return language.name if language else "text"
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function or method of a size that makes a fair gold."""
+        return self.is_code and self.fair_size
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is a function or method."""
+        return self.unit.kind in _CODE
+
+    @property
+    def fair_size(self) -> bool:
+        """Whether it fits the smallest budget and has a body."""
+        return _SMALLEST <= self.unit.end_byte - self.unit.start_byte <= _LARGEST
+
+
+@dataclass(frozen=True)
+class Haystack:
+    """A workspace made for `repository`, perhaps filled up with files of others."""
+
+    repository: Repository
+    files: tuple[IndexedFile, ...]
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """The bare files."""
+        return tuple(SourceFile(file.path, file.data) for file in self.files)
+
+    def scene(self, cases: Iterable[Case]) -> Scene:
+        """The workspace with its questions."""
+        return Scene(self.repository.name, self.sources, tuple(cases))
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Every unit, in file order."""
+        return tuple(Place(file, number) for file in self.files for number in range(len(file.units)))
+
+    @property
+    def own_files(self) -> Iterator[IndexedFile]:
+        """The files of `repository` itself that are no tests: what questions are about."""
+        return (file for file in self.files if self.owns(file) and not is_test(file))
+
+    def owns(self, file: IndexedFile) -> bool:
+        """Whether a file is one of `repository`, and not one that only fills the workspace up."""
+        return file.path.startswith(f"{self.repository.name}/")
+
+    @cached_property
+    def definitions(self) -> dict[str, list[Place]]:
+        """The units that define a name, by name."""
+        found = defaultdict(list)
+        for file in self.files:
+            for name, number in file.analysis.symbols.definitions:
+                found[name].append(Place(file, number))
+        return found
+
+    @cached_property
+    def users(self) -> dict[str, list[Place]]:
+        """The units that use a name they do not define, by name."""
+        found = defaultdict(list)
+        for file in self.files:
+            for name, number in file.analysis.symbols.references:
+                found[name].append(Place(file, number))
+        return found
+
+    def occurrences(self, text: str) -> int:
+        """How often a text stands in the workspace, whatever its white space, case and punctuation."""
+        wanted = squeezed(text)
+        return sum(file.count(wanted) for file in self._squeezed)
+
+    def has_near_duplicate(self, place: Place) -> bool:
+        """Whether another unit has nearly the same words, so that keeping either would do."""
+        own = frozenset(words(place.text))
+        others = (found for other, found in zip(self.places, self._words, strict=True) if other != place)
+        return any(len(own & found) >= _SAME * len(own | found) for found in others)
+
+    @cached_property
+    def _squeezed(self) -> tuple[str, ...]:
+        return tuple(squeezed(file.text(0, len(file.data))) for file in self.files)
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(words(place.text)) for place in self.places)
+
+
+def squeezed(text: str) -> str:
+    """Only the letters and digits of a text, in lower case."""
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
+def indexed(files: Iterable[SourceFile]) -> tuple[IndexedFile, ...]:
+    """The files with their units and symbols."""
+    return tuple(_indexed(file.path, file.data) for file in files)
+
+
+@lru_cache(maxsize=20_000)
+def _indexed(path: str, data: bytes) -> IndexedFile:
+    return IndexedFile(path, path, data, content_key(path, data), analyse(path, data))
+
+
+def is_test(file: IndexedFile) -> bool:
+    """Whether a file of a haystack is a test, a benchmark or an example, by its path within the repository."""
+    return is_test_path(file.path.partition("/")[2])
+
+
+def is_test_path(path: str) -> bool:
+    """The same of a path within a repository."""
+    return any(
+        re.search(r"(^|[._-])(tests?|specs?|testing|bench(marks?)?|examples?)([._-]|$)", part)
+        for part in PurePosixPath(path).parts
+    )

@@ -1,0 +1,81 @@
+"""What a row is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Question
+from winnow_engine.drafter.drafter import CodeAtCursor
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.selection.asked import code_at_cursor
+from winnow_engine.selection.budget import Piece, choose
+from winnow_engine.selection.source import WorkspaceSource
+from winnow_engine.store import Store
+
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A workspace to be scored. `count` gives a text's tokens; `store` keeps what a row computes of files."""
+
+    sources: Sources
+    workspace: Workspace
+    store: Store
+    count: Callable[[str], int]
+
+    @cached_property
+    def unit_tokens(self) -> NDArray[np.int32]:
+        """Tokens by unit, int32 [U]."""
+        return np.array([self.count(file.text_of(unit)) for file, unit in self.workspace.units], np.int32)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all units."""
+        return int(self.unit_tokens.sum())
+
+    def code_at(self, question: Question) -> CodeAtCursor | None:
+        """The code the question is about, as the drafter wants it."""
+        return code_at_cursor(self.workspace, question)
+
+    def text_of(self, question: Question) -> str:
+        """The question with the code it is about."""
+        code = self.code_at(question)
+        return f"{question.text}\n{code.text if code else ''}"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How a row answers a question: a score a unit, float32 [U], and the pieces kept within so many tokens."""
+
+    scores: Scores
+    keep: Callable[[int], list[Piece]]
+
+
+Ranker = Callable[[Question], Ranking]
+
+
+class Row(Protocol):
+    """One way of scoring. `most_tokens` is the largest workspace it can score in bearable time."""
+
+    name: str
+    most_tokens: int | None
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """Prepare a workspace for questions. WinnowError if this row cannot run here; its message is shown."""
+
+
+def by_units(subject: Subject, question: Question, scores: Scores, worth: Scores | None = None) -> Ranking:
+    """The ranking of whole units that Winnow's own selection makes of scores, the cursor's units first.
+
+    With `worth`, float32 [U], units are kept in its order.
+    """
+    source = WorkspaceSource(subject.workspace, subject.unit_tokens, subject.count)
+    focus = source.focus(question.cursor) if question.cursor else None
+    return Ranking(scores, lambda budget: choose(source, scores if worth is None else worth, budget, focus))

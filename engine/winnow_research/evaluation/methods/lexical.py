@@ -1,0 +1,47 @@
+"""Rows without a model: words, and names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from winnow_engine.core import Question
+from winnow_engine.index.names import identifiers
+from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
+
+_BY_CHANCE = np.float32(0.25)  # what a plain word that is also some definition's name counts
+
+
+class Bm25:
+    """BM25 over units."""
+
+    name = "BM25"
+    most_tokens: int | None = None
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """See `Row`."""
+
+        def rank(question: Question) -> Ranking:
+            return by_units(subject, question, subject.workspace.lexical.score(subject.text_of(question)))
+
+        return rank
+
+
+class Symbols:
+    """The definitions of the names in the question and at the cursor."""
+
+    name = "symbols"
+    most_tokens: int | None = None
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """See `Row`."""
+
+        symbols = subject.workspace.symbols
+
+        def rank(question: Question) -> Ranking:
+            code = subject.code_at(question)
+            asked = symbols.asked(question.text)
+            certain = asked.certain | (identifiers(code.text) if code else set())
+            scores = symbols.definitions(certain) + _BY_CHANCE * symbols.definitions(asked.possible - certain)
+            return by_units(subject, question, scores)
+
+        return rank

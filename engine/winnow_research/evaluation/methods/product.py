@@ -1,0 +1,78 @@
+"""Rows of Winnow itself: the drafter's profile, and what `Assistant.select` makes of all evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
+from winnow_engine.drafter.weights import shape_of
+from winnow_engine.errors import EvaluationError
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.selection.budget import density
+from winnow_engine.selection.features import zscore
+from winnow_engine.selection.keys import KeyCache
+from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
+
+# The best single head of the default drafter, found on packages that are in no split.
+_ONE_HEAD = ScoringHead(layer=7, head=11, feature="all", weight=1.0)
+
+
+Load = Callable[[], Drafter]
+"""Gives the drafter, loading it on the first call."""
+
+
+class Profile:
+    """The drafter's profile alone."""
+
+    most_tokens: int | None = None
+
+    def __init__(self, name: str, drafter: Load) -> None:
+        self.name, self._drafter = name, drafter
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """See `Row`."""
+        drafter = self._drafter()
+        keys = KeyCache(subject.store, drafter).of(subject.workspace, lambda _: None, Cancellation())
+
+        def rank(question: Question) -> Ranking:
+            evidence = drafter.score(keys.arrays, keys.offsets, question.text, subject.code_at(question))
+            return by_units(subject, question, np.sum([zscore(scores) for scores in evidence.values()], axis=0))
+
+        return rank
+
+
+def with_one_head(file: Path) -> Drafter:
+    """The drafter with a profile of one head, nothing learned. EvaluationError if it has no such head."""
+    shape = shape_of(read_header(file), 1)
+    if _ONE_HEAD.head >= shape.heads:
+        raise EvaluationError(f"{file.name} has {shape.heads} heads: this row is for the default drafter")
+    return Drafter(file, HeadsProfile([_ONE_HEAD], shape.group))
+
+
+class Winnow:
+    """What a user gets: `Assistant.select`, asked for everything, so that it says the score of every unit."""
+
+    name = "Winnow"
+    most_tokens: int | None = None
+
+    def __init__(self, drafter: Load) -> None:
+        self._drafter = drafter
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """See `Row`."""
+        assistant = Assistant(subject.store, self._drafter)
+        units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
+
+        def rank(question: Question) -> Ranking:
+            scores = np.full(len(units), -np.inf, np.float32)
+            for span in assistant.select(subject.sources, question, Budget(keep_ratio=1.0)).spans:
+                scores[units[span.path, span.start_line]] = span.score
+            return by_units(subject, question, scores, density(scores, subject.unit_tokens))
+
+        return rank

@@ -1,0 +1,60 @@
+"""A second stage behind Winnow's: what leads is encoded once more, together, behind the question.
+
+The product has none: on a CPU it takes seconds, and it is not shown to find more (docs/relevance.md, "A second stage").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.drafter.drafter import FileText
+from winnow_engine.selection.budget import density
+from winnow_engine.selection.features import zscore
+from winnow_research.evaluation.methods.base import Ranker, Ranking, Scores, Subject, by_units
+from winnow_research.evaluation.methods.product import Load, Winnow
+
+_WEIGHT = 0.5  # of the drafter's evidence there, beside log-odds
+
+
+class TwoStages:
+    """The product's scores, and for the units that lead the drafter's on seeing question and units at once.
+
+    Units stand in the workspace's order, each below its path, in segments of 2,048 tokens that all begin with the
+    question: where a file's would begin with its path.
+    """
+
+    name = "two stages"
+    most_tokens: int | None = None
+
+    def __init__(self, drafter: Load, tokens: int = 8_000) -> None:
+        """At most `tokens` tokens of units lead."""
+        self._drafter, self._tokens = drafter, tokens
+
+    def ranker(self, subject: Subject) -> Ranker:
+        """See `Row`."""
+        first = Winnow(self._drafter).ranker(subject)
+
+        def rank(question: Question) -> Ranking:
+            scores = first(question).scores.copy()
+            leading = self._leading(subject, scores)
+            scores[leading] += _WEIGHT * self._together(subject, question, leading)
+            return by_units(subject, question, scores, density(scores, subject.unit_tokens))
+
+        return rank
+
+    def _leading(self, subject: Subject, scores: Scores) -> NDArray[np.int64]:
+        """The units that fill the tokens first, by chance per token, in the workspace's order."""
+        order = np.argsort(-density(scores, subject.unit_tokens), kind="stable")
+        return np.sort(order[np.cumsum(subject.unit_tokens[order]) <= self._tokens])
+
+    def _together(self, subject: Subject, question: Question, units: NDArray[np.int64]) -> Scores:
+        """The mean of the drafter's standardised evidence for some units, float32 [units]."""
+        drafter = self._drafter()
+        found = (subject.workspace.units[unit] for unit in units)
+        texts = tuple(f"{file.path}\n{file.text_of(unit)}" for file, unit in found)
+        (keys,) = drafter.encode([FileText(f"Question: {subject.text_of(question)}", texts)], Cancellation())
+        offsets = np.cumsum([0, *keys.unit_tokens])
+        evidence = drafter.score(keys.arrays, offsets, question.text, subject.code_at(question))
+        return np.asarray(np.mean([zscore(scores) for scores in evidence.values()], axis=0), np.float32)

@@ -1,0 +1,110 @@
+"""The pinned repositories and their split, which nothing crosses."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from winnow_engine.errors import EvaluationError
+from winnow_engine.index.files import FileRules, SourceFile, scan
+from winnow_research.evaluation.archives import Archive, unpacked
+
+_PINS = Path(__file__).parent / "repositories.toml"
+_HISTORIES = Path(__file__).parent / "histories.toml"
+
+
+class Split(StrEnum):
+    """What a repository may be used for: training and calibrating, choosing between designs, or judging."""
+
+    CALIBRATION = "calibration"
+    DEVELOPMENT = "development"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Pairs of consecutive releases of a project, and the path of the change log inside their archives."""
+
+    changelog: str
+    pairs: tuple[tuple[Archive, Archive], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A project's sources: what of `root`, a folder in the archive, matches `include` (all, when empty)."""
+
+    name: str
+    language: str
+    split: Split
+    archive: Archive
+    root: str = ""
+    include: tuple[str, ...] = ()
+    history: History | None = None
+
+    def files(self, archive: Archive | None = None, directory: Path | None = None) -> tuple[SourceFile, ...]:
+        """The files as a workspace would have them, under `NAME/`; of another release's archive where given.
+
+        EvaluationError if the archive cannot be fetched, WorkspaceError if it has no folder `root`.
+        """
+        root = unpacked(archive or self.archive, directory) / self.root
+        rules = FileRules(include=self.include)
+        return tuple(SourceFile(f"{self.name}/{file.path}", file.data) for file in scan(root, rules))
+
+
+def repositories(split: Split) -> tuple[Repository, ...]:
+    """The repositories of one split, in the order of the data file."""
+    return tuple(one for one in _all() if one.split is split)
+
+
+def load(pins: Path, histories: Path) -> tuple[Repository, ...]:
+    """Read the two data files. EvaluationError if two repositories share a name, or files of one archive."""
+    released = tomllib.loads(histories.read_text("utf-8"))
+    entries = tomllib.loads(pins.read_text("utf-8"))["repository"]
+    found = tuple(_repository(entry, released.get(entry["name"])) for entry in entries)
+    _check_apart(found)
+    return found
+
+
+@cache
+def _all() -> tuple[Repository, ...]:
+    return load(_PINS, _HISTORIES)
+
+
+def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> Repository:
+    archive = Archive(entry["registry"], entry["project"], entry["version"], entry["sha256"])
+    return Repository(
+        entry["name"],
+        entry["language"],
+        Split(entry["split"]),
+        archive,
+        entry.get("root", ""),
+        tuple(entry.get("include", ())),
+        _history(archive, released) if released else None,
+    )
+
+
+def _history(archive: Archive, released: dict[str, Any]) -> History:
+    releases = {version: replace(archive, version=version, sha256=sha) for version, sha in released["sha256"].items()}
+    return History(released["changelog"], tuple((releases[old], releases[new]) for old, new in released["pairs"]))
+
+
+def _check_apart(found: Iterable[Repository]) -> None:
+    """No name twice, and no file in two repositories: that would carry it across the split."""
+    seen: dict[str, Repository] = {}
+    for one in found:
+        if one.name in seen:
+            raise EvaluationError(f"two repositories are called {one.name}: rename one")
+        for other in seen.values():
+            if other.archive.project == one.archive.project and _nested(other.root, one.root):
+                raise EvaluationError(f"{other.name} and {one.name} share files of {one.archive.project}: part them")
+        seen[one.name] = one
+
+
+def _nested(first: str, second: str) -> bool:
+    outer, inner = sorted((PurePosixPath(first), PurePosixPath(second)), key=lambda path: len(path.parts))
+    return inner.is_relative_to(outer)

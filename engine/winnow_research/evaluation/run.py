@@ -1,0 +1,136 @@
+"""The evaluation: every family, size, scene, row and question, in that order."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.errors import BudgetError, CancelledError, WinnowError
+from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.selection.budget import Piece
+from winnow_engine.store import Store
+from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.figures import BUDGETS, Outcome
+from winnow_research.evaluation.methods.base import Ranking, Row, Subject
+from winnow_research.evaluation.tasks.base import Family
+
+Report = Callable[[str], None]
+"""Told in a few words what is being worked on."""
+
+
+@dataclass
+class Evaluation:
+    """What to compare, on what. `absent` collects, by row, why it could not score something."""
+
+    corpus: Corpus
+    rows: Sequence[Row]
+    store: Store
+    report: Report
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def run(self, families: Iterable[Family], sizes: Sequence[int]) -> Iterator[Outcome]:
+        """The outcome of every case on every row that can score it. A family that is not sized runs once, as size 0."""
+        for family in families:
+            for tokens in sizes if family.sized else (0,):
+                for scene in family.scenes(self.corpus, tokens):
+                    yield from self._scene(scene, tokens)
+
+    def _scene(self, scene: Scene, tokens: int) -> Iterator[Outcome]:
+        if not scene.cases:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            subject = laid_out(scene, Path(folder), self.store, self.corpus.count, self.cancellation)
+            for row in self.rows:
+                self.report(f"{scene.cases[0].family} {tokens:,} {scene.name} {row.name}")
+                yield from self._row(row, subject, scene, tokens)
+
+    def _row(self, row: Row, subject: Subject, scene: Scene, tokens: int) -> Iterator[Outcome]:
+        if row.most_tokens is not None and subject.tokens > row.most_tokens:
+            self.absent[row.name] = f"not run on workspaces of more than {row.most_tokens:,} tokens"
+            return
+        try:
+            ranker = row.ranker(subject)
+        except CancelledError:
+            raise
+        except WinnowError as error:
+            self.absent[row.name] = str(error)
+            return
+        for case in scene.cases:
+            self.cancellation.check()
+            yield outcome(row.name, tokens, case, subject.workspace, ranker(case.question))
+
+
+def laid_out(
+    scene: Scene, root: Path, store: Store, count: Callable[[str], int], cancellation: Cancellation
+) -> Subject:
+    """A scene, written under `root` and read as the engine reads any workspace. CancelledError when cancelled."""
+    scene.write(root)
+    sources = Sources((Folder(root),))
+    return Subject(sources, read_workspace(sources, store, cancellation), store, count)
+
+
+def outcome(row: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:
+    """What a ranking keeps of a case's golds."""
+    lines = [_lines(_kept(ranking, budget), workspace) for budget in BUDGETS]
+    held = [[_holds(kept, gold) for gold in case.golds] for kept in lines]
+    wanted = {gold.path for gold in case.golds}
+    present = [wanted & kept.keys() for kept in lines]
+    return Outcome(
+        row,
+        case.family,
+        tokens,
+        case.repository,
+        case.language,
+        kept=tuple(map(all, held)),
+        share=tuple(sum(golds) / max(len(golds), 1) for golds in held),
+        all_files=tuple(found == wanted for found in present),
+        any_file=tuple(bool(found) for found in present),
+        reciprocal_rank=reciprocal_rank(ranking.scores, case, workspace) if case.golds else None,
+        top=float(ranking.scores.max()),
+    )
+
+
+def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspace) -> float:
+    """1 / the rank of the best-scored unit that holds a line of a gold; of equal scores the first unit ranks first.
+
+    Units at the cursor have no rank: they are given, not found.
+    """
+    golds = {unit for gold in case.golds for unit in _units(workspace, gold)}
+    given = _units(workspace, case.question.cursor) if case.question.cursor else range(0)
+    order = [unit for unit in np.argsort(-scores, kind="stable").tolist() if unit not in given]
+    return 1.0 / (1 + next(rank for rank, unit in enumerate(order) if unit in golds))
+
+
+def _units(workspace: Workspace, lines: Gold | Cursor) -> range:
+    """The units that hold some lines."""
+    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
+    return range(first, last + 1)
+
+
+def _kept(ranking: Ranking, budget: int) -> list[Piece]:
+    """What is kept within a budget: nothing where not even the code at the cursor fits."""
+    try:
+        return ranking.keep(budget)
+    except BudgetError:
+        return []
+
+
+def _lines(pieces: Iterable[Piece], workspace: Workspace) -> dict[str, set[int]]:
+    """The lines kept, by path."""
+    kept: dict[str, set[int]] = {}
+    for piece in pieces:
+        file, _ = workspace.units[piece.unit]
+        kept.setdefault(file.path, set()).update(range(piece.start_line, piece.end_line + 1))
+    return kept
+
+
+def _holds(kept: dict[str, set[int]], gold: Gold) -> bool:
+    return kept.get(gold.path, set()).issuperset(range(gold.start_line, gold.end_line + 1))

@@ -1,0 +1,99 @@
+"""What a release's change log says → the code of the release before that the release changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from winnow_engine.core import Question, UnitKind
+from winnow_engine.index.workspace import IndexedFile
+from winnow_research.evaluation.archives import Archive, unpacked
+from winnow_research.evaluation.cases import Case, Scene
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.haystack import Haystack, Place, indexed
+from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.tasks.base import Family
+
+_CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
+_MOST_GOLDS, _LARGEST_GOLD = 4, 4000  # units, bytes
+_MOST_ENTRIES, _MOST_WORDS = 2, 80
+_VERSION = r"\d+\.\d+(?:\.\d+)*"
+_LINK = r"\[[^\]]*\]\([^)]*\)"
+_REFERENCE = re.compile(
+    rf"\(?:(?:issue|pr|ghsa|cwe):`[^`]*`\)?\.?,?|,? (?:closes|in) {_LINK}|\(?{_LINK}(?: by .*)?\)?|^[-*]\s+|\bThanks .*"
+)
+_ENTRY = re.compile(r"\n\s*\n|\n\s*[-*]\s+")
+
+
+def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
+    """One scene, with one question, for each release with one or two entries that changed few units.
+
+    The workspace is the release before. Small releases make it certain which entry caused which change.
+    """
+    for repository in corpus.subjects:
+        for before, after in repository.history.pairs if repository.history else ():
+            text = entries(_changelog(corpus, repository, after), after.version)
+            golds = _changed(corpus, repository, before, after) if text else []
+            if 1 <= len(golds) <= _MOST_GOLDS and all(_fits(place) for place in golds):
+                yield from _scene(corpus, repository, before, text, golds, tokens)
+
+
+def entries(changelog: str, version: str) -> str:
+    """What a change log says of a version, on one line without references; empty if it says nothing, or too much."""
+    heading = re.compile(rf"^(?:#+|Version)?[ \[v]*{re.escape(version)}(?![\d.]).*\n", re.MULTILINE)
+    start = heading.search(changelog)
+    if start is None:
+        return ""
+    end = re.compile(rf"^(?:#+|Version)?[ \[v]*{_VERSION}\b", re.MULTILINE).search(changelog, start.end())
+    section = changelog[start.end() : end.start() if end else None]
+    found = [" ".join(_REFERENCE.sub("", part.strip()).split()) for part in _ENTRY.split(f"\n{section}")]
+    found = [
+        part for part in found if not re.match(r"#|[-=~]+$|Released\b|[A-Z][\w ]+:?$", part) and len(part.split()) > 3
+    ]
+    text = " ".join(found)
+    return text if 1 <= len(found) <= _MOST_ENTRIES and len(text.split()) <= _MOST_WORDS else ""
+
+
+def changed_units(before: Iterable[IndexedFile], after: Iterable[IndexedFile], versions: Iterable[str]) -> list[Place]:
+    """The code units of `before` that `after` lacks; a mere change of a version number is none."""
+    number = re.compile("|".join(map(re.escape, versions)))
+    known = {file.path: {number.sub("", file.text_of(unit)) for unit in file.units} for file in after}
+    places = (Place(file, index) for file in before for index in range(len(file.units)))
+    return [
+        place
+        for place in places
+        if place.unit.kind in _CODE and number.sub("", place.text) not in known.get(place.file.path, ())
+    ]
+
+
+def _changed(corpus: Corpus, repository: Repository, before: Archive, after: Archive) -> list[Place]:
+    old, new = (indexed(repository.files(archive, corpus.directory)) for archive in (before, after))
+    own = [
+        file for file in Haystack(repository, old).own_files if PurePosixPath(file.path).suffix not in (".md", ".rst")
+    ]
+    return changed_units(own, new, (before.version, after.version))
+
+
+def _changelog(corpus: Corpus, repository: Repository, archive: Archive) -> str:
+    assert repository.history is not None
+    return (unpacked(archive, corpus.directory) / repository.history.changelog).read_text("utf-8")
+
+
+def _fits(place: Place) -> bool:
+    return place.unit.end_byte - place.unit.start_byte <= _LARGEST_GOLD
+
+
+def _scene(
+    corpus: Corpus, repository: Repository, before: Archive, text: str, golds: list[Place], tokens: int
+) -> Iterator[Scene]:
+    """The scene, unless a file that changed is too large for the workspace."""
+    wanted = {place.file.path for place in golds}
+    haystack = corpus.haystack(repository, repository.files(before, corpus.directory), tokens, wanted)
+    if wanted <= {file.path for file in haystack.files}:
+        question = Question(f"What has to change for this: {text}")
+        found = tuple(place.gold for place in golds)
+        yield haystack.scene([Case("bug", repository.name, golds[0].language, question, found)])
+
+
+FAMILY = Family("bug", scenes)

@@ -1,0 +1,100 @@
+"""Questions as people ask them, written by hand against whole repositories, each with the lines an answer needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winnow_engine.core import Question
+from winnow_engine.errors import EvaluationError
+from winnow_engine.index.files import SourceFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.lines import Lines
+from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.tasks.base import Family
+
+QUESTIONS = Path(__file__).parents[1] / "real"
+_GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One question with its golds, whose paths are relative to the repository."""
+
+    text: str
+    golds: tuple[Gold, ...]
+
+
+def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
+    """One scene a repository that has questions: the repository as it is. EvaluationError if a gold is not in it."""
+    for repository in corpus.subjects:
+        written = load(repository)
+        if not written:
+            continue
+        files = corpus.files(repository)
+        wrong = problems(repository, files, written)
+        if wrong:
+            raise EvaluationError(f"{QUESTIONS / repository.name}.json: {'; '.join(wrong)}: correct the golds")
+        yield Scene(repository.name, files, tuple(_case(repository, one) for one in written))
+
+
+def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[Written, ...]:
+    """The questions about a repository, from `NAME.json` in `directory`; none where there is no such file.
+
+    EvaluationError if the file is malformed or about another version than the pinned one.
+    """
+    path = directory / f"{repository.name}.json"
+    if not path.is_file():
+        return ()
+    try:
+        document: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        found = tuple(Written(entry["question"], tuple(map(_gold, entry["golds"]))) for entry in document["questions"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise EvaluationError(
+            f"{path} is not a file of questions: {error}; docs/relevance.md has the format"
+        ) from error
+    if document.get("version") != repository.archive.version:
+        raise EvaluationError(f"{path} is about version {document.get('version')}, not {repository.archive.version}")
+    return found
+
+
+def problems(repository: Repository, files: Sequence[SourceFile], written: Sequence[Written]) -> list[str]:
+    """What is wrong with some questions: golds that are not in the files, or hold nothing; questions asked twice."""
+    lines = {file.path: Lines(file.data) for file in files}
+    data = {file.path: file.data for file in files}
+    found = [f"{one.text!r} has no gold" for one in written if not one.golds]
+    texts = [one.text.casefold() for one in written]
+    found += [f"{text!r} is asked twice" for text in sorted({text for text in texts if texts.count(text) > 1})]
+    for gold in (gold for one in written for gold in one.golds):
+        path = f"{repository.name}/{gold.path}"
+        if path not in lines:
+            found.append(f"there is no file {gold.path}")
+        elif gold.end_line > lines[path].count:
+            found.append(f"{gold.path} has {lines[path].count} lines, not {gold.end_line}")
+        else:
+            start, end = lines[path].span(gold.start_line, gold.end_line)
+            if not data[path][start:end].strip():
+                found.append(f"{gold.path}:{gold.start_line}-{gold.end_line} is blank")
+    return found
+
+
+def _gold(text: str) -> Gold:
+    match = _GOLD.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not PATH:START-END")
+    return Gold(match["path"], int(match["start"]), int(match["end"]))
+
+
+def _case(repository: Repository, written: Written) -> Case:
+    golds = tuple(Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds)
+    language = for_path(golds[0].path)
+    return Case("real", repository.name, language.name if language else "text", Question(written.text), golds)
+
+
+FAMILY = Family("real", scenes, sized=False)

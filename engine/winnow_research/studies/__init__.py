@@ -1,0 +1,1 @@
+"""One question about Winnow's speed or quality a module, each run by `python -m winnow_research.studies.NAME`."""

@@ -1,0 +1,117 @@
+"""Do the CPU and the GPU keep the same code? Everything from the files' text on is computed on both.
+
+usage: python -m winnow_research.studies.agreement [--tokens N] [--questions N] [--budget N]
+
+Questions of the development split, over workspaces of 24,000 tokens. One process that may see the GPU and one that may
+not; each writes down what it keeps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from winnow_cuda.device import availability
+from winnow_engine.core import Cancellation
+from winnow_engine.models.cache import locate
+from winnow_engine.store import Store
+from winnow_research.evaluation.cases import Scene
+from winnow_research.evaluation.corpus import Corpus, corpus_of
+from winnow_research.evaluation.methods import all_rows
+from winnow_research.evaluation.methods.base import Ranking, Row
+from winnow_research.evaluation.repositories import Split
+from winnow_research.evaluation.run import laid_out
+from winnow_research.evaluation.tasks import all_families
+from winnow_research.machine import report
+
+_DRAFTER = "qwen2.5-coder-0.5b"
+_ROWS = ("profile", "Winnow")
+_FAMILIES = ("describe", "cursor", "usage", "doc", "multi")
+
+
+def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What each side keeps."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for side, hidden in (("gpu", {}), ("cpu", {"CUDA_VISIBLE_DEVICES": ""})):
+            out = Path(folder, f"{side}.json")
+            asked = ["--tokens", str(arguments.tokens), "--questions", str(arguments.questions)]
+            command = [sys.executable, __file__, *asked, "--budget", str(arguments.budget), "--write", str(out)]
+            subprocess.run(command, env=os.environ | hidden, check=True)
+            found[side] = json.loads(out.read_text())
+    return found
+
+
+def write(out: Path, arguments: argparse.Namespace) -> None:
+    """Write what this process keeps, by row and question: the pieces, their tokens, the best unit."""
+    file = locate(_DRAFTER)
+    corpus = corpus_of(Split.DEVELOPMENT, file, arguments.questions)
+    rows = [row for row in all_rows(file) if row.name in _ROWS]
+    kept: dict[str, list[Any]] = {row: [] for row in _ROWS}
+    with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
+        for family in _FAMILIES:
+            for number, scene in enumerate(all_families()[family].scenes(corpus, arguments.tokens)):
+                for row, ranking in rankings(scene, Path(folder, family, str(number)), store, corpus, rows):
+                    pieces = ranking.keep(arguments.budget)
+                    lines = [(piece.unit, piece.start_line, piece.end_line, piece.tokens) for piece in pieces]
+                    kept[row].append({"pieces": lines, "best": int(ranking.scores.argmax())})
+    out.write_text(json.dumps({"backend": availability().reason, "kept": kept}))
+
+
+def rankings(scene: Scene, root: Path, store: Store, corpus: Corpus, rows: list[Row]) -> Iterator[tuple[str, Ranking]]:
+    """What each row makes of each question."""
+    if not scene.cases:
+        return
+    subject = laid_out(scene, root, store, corpus.count, Cancellation())
+    for row in rows:
+        ranker = row.ranker(subject)
+        for case in scene.cases:
+            yield row.name, ranker(case.question)
+
+
+def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
+    """How often, and how nearly, both sides keep the same."""
+    pairs = list(zip(gpu, cpu, strict=True))
+    shares = []
+    for one, other in pairs:
+        units = {tuple(piece): piece[3] for piece in one["pieces"]}
+        common = sum(units.get(tuple(piece), 0) for piece in other["pieces"])
+        shares.append(common / max(sum(units.values()), sum(piece[3] for piece in other["pieces"])))
+    same = sum(one["pieces"] == other["pieces"] for one, other in pairs)
+    return {
+        "questions": len(pairs),
+        "same_spans": same,
+        "same_spans_percent": round(100 * same / len(pairs), 1),
+        "same_tokens_percent": round(100 * sum(shares) / len(shares), 2),
+        "same_best_unit": sum(one["best"] == other["best"] for one, other in pairs),
+    }
+
+
+def main() -> None:
+    """Compare, print and write results/agreement.json."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, default=24_000)
+    parser.add_argument("--questions", type=int, default=8, help="at most, of a family about a repository")
+    parser.add_argument("--budget", type=int, default=2_600)
+    parser.add_argument("--write", type=Path, help="write what this process keeps, and compare nothing")
+    arguments = parser.parse_args()
+    if arguments.write:
+        write(arguments.write, arguments)
+        return
+    found = sides(arguments)
+    rows = {row: compare(found["gpu"]["kept"][row], found["cpu"]["kept"][row]) for row in _ROWS}
+    backends = {side: found[side]["backend"] for side in found}
+    sizes = {"tokens": arguments.tokens, "budget": arguments.budget}
+    report("agreement", {"backends": backends, **sizes, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

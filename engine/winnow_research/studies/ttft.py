@@ -1,0 +1,166 @@
+"""Time to the first token: Winnow against plain llama.cpp on the same workspace, target and machine.
+
+    python -m winnow_research.studies.ttft [--tokens 32000] [--repeat 3] [--budget 2600] [--skip-vanilla]
+
+Three figures, wall clock, everything in:
+- index: tokens a second of a cold `ask` on the whole repository, and when a second question starts the prefill;
+- winnow: first token on a workspace of `--tokens` tokens, index cold and warm, models loaded;
+- vanilla: the same files, whole, in one prompt of the same target through llama.cpp, models loaded.
+
+The budget is stated, so that runs compare: what `--budget auto` keeps depends on how fast the target reads here.
+"""
+
+from __future__ import annotations
+
+from winnow_lsp.process import prepare
+
+prepare()
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import shutil  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from winnow_engine.assistant import Answer, Assistant  # noqa: E402
+from winnow_engine.core import (  # noqa: E402
+    Budget,
+    Cancellation,
+    Question,
+    Sampling,
+)
+from winnow_engine.drafter.drafter import Drafter  # noqa: E402
+from winnow_engine.index.workspace import Folder, Sources  # noqa: E402
+from winnow_engine.models.cache import path as model_path  # noqa: E402
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET  # noqa: E402
+from winnow_engine.prompting.layout import SYSTEM  # noqa: E402
+from winnow_engine.prompting.messages import Message  # noqa: E402
+from winnow_engine.store import Store  # noqa: E402
+from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
+from winnow_research.click_sources import fetch, questions  # noqa: E402
+from winnow_research.machine import median, report  # noqa: E402
+
+_ONE_TOKEN = Sampling(max_tokens=1)
+_AUTO = "auto"
+
+
+class Bench:
+    """Loaded models, a scratch directory and the tokens to keep, None for as many as the product would."""
+
+    def __init__(self, scratch: Path, keep_tokens: int | None) -> None:
+        self.scratch, self.budget = scratch, Budget(keep_tokens)
+        self.drafter = Drafter(model_path(DEFAULT_DRAFTER))
+        self.target = LlamaTarget.open(model_path(DEFAULT_TARGET))
+        self.questions = [Question(written.text) for written in questions()]
+
+    def ask(self, root: Path, question: Question, cache: Path) -> Answer:
+        """One question to a new assistant; only the cache file outlives it."""
+        store = Store(cache)
+        assistant = Assistant(store, lambda: self.drafter, lambda: self.target)
+        answer = assistant.ask(Sources((Folder(root),)), question, self.budget, _ONE_TOKEN, lambda _: None)
+        store.close()
+        return answer
+
+    def whole_repository(self, root: Path, repeat: int) -> dict[str, Any]:
+        """Cold index speed, and the time before the prefill of questions that find the index warm."""
+        cache = self.scratch / "whole.sqlite"
+        first = self.ask(root, self.questions[0], cache)
+        later = [self.ask(root, question, cache) for question in self.questions[1 : repeat + 1]]
+        before_prefill = [sum(answer.stats.stages.values()) - answer.stats.stages["prefill"] for answer in later]
+        tokens = first.stats.workspace_tokens
+        return {
+            "tokens": tokens,
+            "cold_index_tokens_per_s": round(tokens / first.stats.stages["index"]),
+            "second_question_before_prefill_s": median(before_prefill),
+            "second_question_stages": later[-1].stats.stages,
+            "new_process_before_prefill_s": self.new_process(root, cache),
+        }
+
+    def new_process(self, root: Path, cache: Path) -> float:
+        """The same for a fresh `winnow ask`, start of the interpreter and loading of both models included."""
+        folder = self.scratch / "cache"
+        folder.mkdir()
+        shutil.copy(cache, folder / "index.sqlite")
+        command = [sys.executable, "-m", "winnow_lsp", "ask", self.questions[-1].text, "-w", str(root)]
+        command += ["--budget", str(self.budget.keep_tokens or _AUTO), "--max-tokens", "1", "--json"]
+        environment = {**os.environ, "WINNOW_CACHE_DIR": str(folder)}
+        started = time.time()
+        output = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        stages = json.loads(output)["stats"]["stages"]
+        return round(time.time() - started - stages["prefill"], 3)
+
+    def winnow(self, root: Path, repeat: int) -> dict[str, Any]:
+        """First token with a cold and with a warm index."""
+        cold, warm = [], []
+        for index, question in enumerate(self.questions[:repeat]):
+            cache = self.scratch / f"cold-{index}.sqlite"
+            cold.append(self.ask(root, question, cache))
+            warm.append(self.ask(root, self.questions[-1 - index], cache))
+        return {
+            "tokens": warm[0].stats.workspace_tokens,
+            "kept_tokens": warm[0].stats.kept_tokens,
+            "prompt_tokens": warm[0].stats.prompt_tokens,
+            "cold_s": median([answer.stats.ttft_s or 0 for answer in cold]),
+            "warm_s": median([answer.stats.ttft_s or 0 for answer in warm]),
+            "warm_stages": warm[-1].stats.stages,
+        }
+
+    def vanilla(self, root: Path) -> dict[str, Any]:
+        """First token when the whole workspace is the prompt, once: it takes minutes."""
+        files = sorted(path for path in root.rglob("*") if path.is_file())
+        text = "\n".join(f"{path.relative_to(root)}\n{path.read_text()}" for path in files)
+        content = f"{text}\n\nQuestion: {self.questions[0].text}"
+        prompt = self.target.chat_prompt([Message("system", SYSTEM), Message("user", content)])
+        generation = self.target.generate(prompt, _ONE_TOKEN, Cancellation(), lambda _: None)
+        assert generation.reused_tokens < len(prompt) // 100
+        return {"prompt_tokens": len(prompt), "ttft_s": round(generation.first_token_s or 0, 3)}
+
+    def workspace_of(self, root: Path, tokens: int) -> Path:
+        """A copy of as many of the repository's Python files, in path order, as fit `tokens` tokens."""
+        copy, used = self.scratch / "workspace", 0
+        for path in sorted((root / "src").rglob("*.py")):
+            count = self.drafter.count(path.read_text())
+            if used + count <= tokens:
+                used += count
+                place = copy / path.relative_to(root)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, place)
+        return copy
+
+
+def tokens_or_auto(text: str) -> int | None:
+    """What `--budget` says; None for `auto`."""
+    return None if text == _AUTO else int(text)
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, default=32000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--budget", type=tokens_or_auto, default=2600, help="tokens to keep, or auto")
+    parser.add_argument("--skip-vanilla", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        root = fetch()
+        bench = Bench(Path(scratch), options.budget)
+        figures: dict[str, Any] = {"budget": options.budget or _AUTO}
+        figures["whole_repository"] = bench.whole_repository(root, options.repeat)
+        workspace = bench.workspace_of(root, options.tokens)
+        figures["winnow"] = bench.winnow(workspace, options.repeat)
+        report("ttft", figures)  # what is there already, should the minutes of vanilla be cut short
+        if not options.skip_vanilla:
+            vanilla = figures["vanilla"] = bench.vanilla(workspace)
+            for state in ("cold", "warm"):
+                figures[f"times_faster_{state}"] = round(vanilla["ttft_s"] / figures["winnow"][f"{state}_s"], 1)
+        bench.target.close()
+    report("ttft", figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Short trainings that differ from the recipe in one thing each, judged by what they keep on the development split.
+
+usage: python -m winnow_research.studies.variants DATA DEVELOPMENT VARIANT... [--steps N] [--tokens N] [--drafter NAME]
+
+DATA is from `winnow train prepare`, DEVELOPMENT from `winnow train prepare --development`. A VARIANT may be a file:
+another data set, as `winnow train ask` writes them. A GPU takes about two minutes for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from winnow_cuda.shapes import Int32
+from winnow_engine.drafter import segments
+from winnow_engine.llama.model import Model as Llama
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models.cache import locate
+from winnow_research.evaluation.figures import BUDGETS
+from winnow_research.machine import report
+from winnow_research.training import model as training_model
+from winnow_research.training.batches import Mixture
+from winnow_research.training.dataset import Dataset, rows
+from winnow_research.training.model import Model
+from winnow_research.training.network import LowRank
+from winnow_research.training.recall import recall
+from winnow_research.training.trainer import Recipe, Step, Trainer, device_of_process, new_model
+
+_OUTLINE_TOKENS, _LINE_TOKENS = 256, 16
+_SLOWER = 1 / 16  # of the learning rate, for weights of full rank
+
+
+class FullRank(nn.Module):
+    """W x + bias with all of W [out, in] trained, at a lower rate than low-rank updates bear."""
+
+    def __init__(self, low: LowRank) -> None:
+        super().__init__()
+        self.register_buffer("weight", low.get_buffer("weight"), persistent=False)
+        self.register_buffer("bias", low._buffers["bias"], persistent=False)
+        self.update = nn.Parameter(torch.zeros_like(low.get_buffer("weight"), dtype=torch.float32))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[T, in] → [T, out]."""
+        weight = self.get_buffer("weight") + (_SLOWER * self.update).to(x.dtype)
+        return functional.linear(x, weight, self._buffers["bias"])
+
+
+def unchanged(model: Model) -> Model:
+    """The model that the recipe trains."""
+    return model
+
+
+def full_rank(model: Model) -> Model:
+    """The model with all weights of its layers trained."""
+    for layer in model.network.layers:
+        for name, module in list(layer.named_children()):
+            if isinstance(module, LowRank):
+                setattr(layer, name, FullRank(module))
+    return model
+
+
+def outlined(data: Dataset, vocabulary: Vocabulary) -> Dataset:
+    """Each file's header with the first lines of its units behind the path."""
+    return replace(data, headers=rows(_outlines(data, vocabulary), np.int32))
+
+
+def _outlines(data: Dataset, vocabulary: Vocabulary) -> Iterator[Int32]:
+    for file in range(len(data.headers)):
+        units = range(int(data.file_units[file]), int(data.file_units[file + 1]))
+        texts = (vocabulary.text(data.units[unit][:64].tolist()).strip().split("\n")[0] for unit in units)
+        lines = [vocabulary.tokenize(f"{text}\n")[:_LINE_TOKENS] for text in texts if text]
+        yield np.concatenate([data.headers[file], *lines])[: len(data.headers[file]) + _OUTLINE_TOKENS]
+
+
+@contextmanager
+def segments_of(tokens: int) -> Iterator[None]:
+    """Files are cut into segments of so many tokens, and questions stand behind a full one."""
+    before = segments.SEGMENT_TOKENS
+    for module in (segments, training_model):
+        vars(module)["SEGMENT_TOKENS"] = tokens
+    try:
+        yield
+    finally:
+        for module in (segments, training_model):
+            vars(module)["SEGMENT_TOKENS"] = before
+
+
+def trained(
+    drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, changed: Callable[[Model], Model]
+) -> dict[str, Any]:
+    """One training: what both heads together keep, by kind of question, and the losses of the last steps."""
+    started, steps = time.perf_counter(), list[Step]()
+    model = changed(new_model(drafter, data, recipe, device_of_process()))
+    Trainer(model, data, recipe).run(steps.append, None, recipe.steps)
+    seconds = time.perf_counter() - started
+    last = steps[-len(steps) // 5 :]
+    losses = {head: round(float(np.mean([step.loss[head] for step in last])), 3) for head in last[0].loss}
+    kept = {kind: shares for kind, shares in recall(model, judged)["both"].items() if "/" not in kind}
+    return {"seconds": round(seconds, 1), "loss": losses, "kept": kept}
+
+
+def variant(
+    name: str, drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """Train the variant of that name."""
+    what, _, value = name.partition("=")
+    tokens, changed = segments.SEGMENT_TOKENS, unchanged
+    if what in ("seed", "layers"):
+        changes: dict[str, Any] = {what: int(value)}
+        recipe = replace(recipe, **changes)
+    elif what == "segment":
+        tokens = int(value)
+    elif what == "full":
+        changed = full_rank
+    elif what == "outline":
+        data, judged = outlined(data, vocabulary), outlined(judged, vocabulary)
+    elif what != "recipe":
+        data = Dataset.load(Path(name))
+    with segments_of(tokens):
+        return trained(drafter, data, judged, recipe, changed)
+
+
+def main() -> None:
+    """Train each variant, print a line for it, and write results/variants.json."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("development", type=Path)
+    parser.add_argument("variants", nargs="+", help="recipe, seed=N, layers=N, segment=N, full, outline, or a file")
+    parser.add_argument("--steps", type=int, default=240)
+    parser.add_argument("--tokens", type=int, default=Mixture.tokens, help="of a batch")
+    parser.add_argument("--drafter", default="qwen2.5-coder-0.5b")
+    arguments = parser.parse_args()
+    drafter = locate(arguments.drafter)
+    vocabulary = Vocabulary(Llama(drafter, vocabulary_only=True))
+    data, judged = Dataset.load(arguments.data), Dataset.load(arguments.development)
+    chunk = math.ceil(arguments.tokens / 2)
+    recipe = Recipe(steps=arguments.steps, mixture=Mixture(tokens=arguments.tokens, chunk_tokens=chunk))
+    found = {}
+    for name in arguments.variants:
+        label = Path(name).name
+        found[label] = variant(name, drafter, data, judged, recipe, vocabulary)
+        print(label, found[label], flush=True)
+        gc.collect()
+        torch.cuda.empty_cache()
+    asked = {"drafter": drafter.name, "steps": arguments.steps, "tokens": arguments.tokens, "budgets": list(BUDGETS)}
+    report("variants", {**asked, "variants": found})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What verifying drafted tokens costs: passes over a token and so many drafted ones, against plain decode steps.
+
+usage: python -m winnow_research.studies.verification MODEL [--context N] [--repeat N] [--threads N]
+
+Through llama.cpp as the target calls it, with the logits of every row; sizes take turns, behind random tokens.
+A recurrent target is also measured with the past states that it needs to go back. A model needs no vocabulary for this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import numpy as np
+
+from winnow_cuda.device import availability
+from winnow_engine.config import TargetOptions
+from winnow_engine.llama.context import PAST_STATES, context_params
+from winnow_engine.llama.model import Model
+from winnow_research.machine import report
+
+_DRAFTED = (0, 2, 4, 8, 16, 32)
+
+
+class Passes:
+    """A context, and passes over random tokens in it."""
+
+    def __init__(self, model: Model, n_ctx: int, options: TargetOptions, past_states: int) -> None:
+        params = context_params(n_ctx, options, 1 + max(_DRAFTED))
+        params.n_seq_max, params.kv_unified, params.n_rs_seq = 1, False, past_states
+        self._handle = llama_cpp.llama_init_from_model(model.handle, params)
+        assert self._handle, "llama.cpp made no context"
+        self._random, self._n_batch = np.random.default_rng(0), options.n_ubatch
+        self._vocabulary = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
+
+    def prompt(self, tokens: int) -> None:
+        """Read random tokens."""
+        for start in range(0, tokens, self._n_batch):
+            self.run(min(self._n_batch, tokens - start), every_row=False)
+
+    def run(self, size: int, every_row: bool = True) -> float:
+        """Seconds of a pass over `size` more tokens, up to where its logits are there."""
+        tokens = self._random.integers(0, min(self._vocabulary, 4000), size).astype(np.int32)
+        rows = np.full(size, every_row, np.int8)
+        rows[-1] = True
+        pointers: dict[str, tuple[Any, Any]] = {"token": (tokens, ctypes.c_int32), "logits": (rows, ctypes.c_int8)}
+        borrowed = {name: of.ctypes.data_as(ctypes.POINTER(kind)) for name, (of, kind) in pointers.items()}
+        started = time.perf_counter()
+        status = llama_cpp.llama_decode(self._handle, llama_cpp.llama_batch(n_tokens=size, **borrowed))
+        llama_cpp.llama_get_logits_ith(self._handle, -1)
+        assert status == 0, f"llama.cpp failed to evaluate {size} tokens (status {status})"
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """Free the context."""
+        llama_cpp.llama_free(self._handle)
+
+
+def measure(model: Model, arguments: argparse.Namespace, past_states: int) -> dict[int, list[float]]:
+    """Seconds by drafted tokens."""
+    room = arguments.context + (arguments.repeat + 1) * sum(1 + size for size in _DRAFTED) + 64
+    passes = Passes(model, room, TargetOptions(n_threads=arguments.threads), past_states)
+    passes.prompt(arguments.context)
+    sizes = [size for size in _DRAFTED if not past_states or size <= past_states]
+    for size in sizes:
+        passes.run(1 + size)
+    seconds: dict[int, list[float]] = {size: [] for size in sizes}
+    for size in sizes * arguments.repeat:
+        seconds[size].append(passes.run(1 + size))
+    passes.close()
+    return seconds
+
+
+def main() -> None:
+    """Measure, print and write results/verification.json."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--context", type=int, default=2048)
+    parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--threads", type=int)
+    arguments = parser.parse_args()
+    model = Model(arguments.model)
+    kinds = {"no past states": 0, "past states": PAST_STATES} if model.keeps_states else {"attention alone": 0}
+    rows, plain = {}, 0.0
+    for kind, past_states in kinds.items():
+        seconds = {size: statistics.median(found) for size, found in measure(model, arguments, past_states).items()}
+        plain = plain or seconds[0]
+        ratios = {size: round(found / plain, 2) for size, found in seconds.items()}
+        rounded = {size: float(f"{found:.4g}") for size, found in seconds.items()}
+        rows[kind] = {"seconds": rounded, "plain_steps": ratios}
+    context = {"model": arguments.model.name, "context": arguments.context, "repeat": arguments.repeat}
+    report("verification", {"device": availability().reason, **context, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

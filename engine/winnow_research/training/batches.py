@@ -1,0 +1,173 @@
+"""What one training step sees: segments of several projects, and questions that some of their units answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from winnow_cuda.shapes import Int32, Int64
+from winnow_engine.drafter.segments import Segment, cut
+from winnow_research.training.dataset import Dataset
+
+_TURNS = {"asked": 6, "describe": 2, "cursor": 2, "multi": 2}
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How much of what is in a batch. `tokens` are those of its segments; a chunk's files are all of one project."""
+
+    tokens: int = 65_536
+    chunk_tokens: int = 32_768
+    questions: int = 192
+    code_questions: int = 56
+    """Those with code at the cursor; they are five times as long as the others."""
+    turns: Mapping[str, int] = field(default_factory=lambda: dict(_TURNS))
+    """How many questions of a kind are drawn in each round, until a batch is full; one where a kind is not named."""
+    bare_share: float = 0.6
+    """Of the units with lines that questions quote: the share shown without them, so that those can be asked."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Columns are units, or parts of units that a segment's end cuts; rows are questions."""
+
+    segments: tuple[Segment, ...]
+    column_tokens: Int64  # [columns]: tokens, in the order of the segments' rows
+    questions: tuple[Int32, ...]
+    positives: NDArray[np.int64]  # [2, pairs]: (row, column) of what answers
+    ignored: NDArray[np.int64]  # [2, pairs]: (row, column) of what neither answers nor misleads
+
+
+class Epoch:
+    """All files once, in random chunks: `len` batches, each of which can be had on its own.
+
+    Equal data, mixtures, seeds and numbers give equal batches.
+    """
+
+    def __init__(self, data: Dataset, mixture: Mixture, seed: int, number: int) -> None:
+        self._data, self._mixture, self._seed = data, mixture, (seed, number)
+        rng = np.random.default_rng(self._seed)
+        self._bare = (np.diff(data.bare.offsets) > 0) & (rng.random(len(data.units)) < mixture.bare_share)
+        self._asked = _questions_by_unit(data, self._bare)
+        self._groups = [group for group in _groups(data, mixture, rng) if self._askable(group)]
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def batch(self, index: int) -> Batch:
+        """One batch; it has at least one question."""
+        data, rng = self._data, np.random.default_rng([*self._seed, index])
+        segments, columns, unit_of = _shown(data, self._groups[index], self._bare)
+        found = (question for unit in np.unique(unit_of).tolist() for question in self._asked.get(unit, ()))
+        questions = _chosen(data, list(dict.fromkeys(found)), self._mixture, rng)
+        positives, ignored = _pairs(data, questions, unit_of)
+        texts = tuple(data.questions[question] for question in questions)
+        return Batch(tuple(segments), columns, texts, positives, ignored)
+
+    def _askable(self, files: Sequence[int]) -> bool:
+        starts = self._data.file_units
+        return any(unit in self._asked for file in files for unit in range(int(starts[file]), int(starts[file + 1])))
+
+
+def _groups(data: Dataset, mixture: Mixture, rng: Generator) -> Iterator[list[int]]:
+    """Files of the chunks that make a batch; what is left at the end is less than one, and dropped."""
+    group: list[int] = []
+    tokens = 0
+    for chunk, size in _chunks(data, mixture, rng):
+        group += chunk
+        tokens += size
+        if tokens >= mixture.tokens:
+            yield group
+            group, tokens = [], 0
+
+
+def _chunks(data: Dataset, mixture: Mixture, rng: Generator) -> list[tuple[list[int], int]]:
+    """Files of one project, about `chunk_tokens` together, with their tokens; in random order."""
+    sizes = np.diff(data.units.offsets[data.file_units])
+    by_project: dict[int, list[int]] = defaultdict(list)
+    for file in rng.permutation(len(data.headers)).tolist():
+        by_project[int(data.project_of[file])].append(file)
+    chunks: list[tuple[list[int], int]] = []
+    for files in by_project.values():
+        chunk, size = [], 0
+        for file in files:
+            chunk.append(file)
+            size += int(sizes[file])
+            if size >= mixture.chunk_tokens:
+                chunks.append((chunk, size))
+                chunk, size = [], 0
+        if chunk:
+            chunks.append((chunk, size))
+    return [chunks[index] for index in rng.permutation(len(chunks))]
+
+
+def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list[int]]:
+    """By unit, the questions it answers that can be asked now: of those that quote, all golds are shown bare."""
+    asked: dict[int, list[int]] = defaultdict(list)
+    for question in range(len(data.questions)):
+        golds = data.golds[question]
+        if not data.quotes[question] or bare[golds].all():
+            for gold in golds.tolist():
+                asked[gold].append(question)
+    return asked
+
+
+def _shown(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tuple[list[Segment], Int64, Int64]:
+    """The files' segments; tokens and unit of each column."""
+    segments: list[Segment] = []
+    lengths: list[int] = []
+    units: list[int] = []
+    for file in files:
+        first, last = int(data.file_units[file]), int(data.file_units[file + 1])
+        tokens = [data.bare[unit] if bare[unit] else data.units[unit] for unit in range(first, last)]
+        ends = np.cumsum([0, *map(len, tokens)])
+        for segment in cut(file, data.headers[file], tokens):
+            inside = np.minimum(ends[1:], segment.stop) - np.maximum(ends[:-1], segment.start)
+            shown = np.flatnonzero(inside > 0)
+            segments.append(segment)
+            lengths += inside[shown].tolist()
+            units += (shown + first).tolist()
+    return segments, np.array(lengths, np.int64), np.array(units, np.int64)
+
+
+def _chosen(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generator) -> list[int]:
+    """At most the mixture's questions, the kinds taking turns."""
+    queues: dict[int, list[int]] = defaultdict(list)
+    code_left = mixture.code_questions
+    for index in rng.permutation(len(candidates)).tolist():
+        question = candidates[index]
+        code = bool(data.asked_at[question] >= 0)
+        if not code or code_left:
+            code_left -= code
+            queues[int(data.kind_of[question])].append(question)
+    chosen: list[int] = []
+    while any(queues.values()) and len(chosen) < mixture.questions:
+        for kind, queue in queues.items():
+            turns = mixture.turns.get(data.kinds[kind], 1)
+            chosen += queue[:turns]
+            del queue[:turns]
+    return chosen[: mixture.questions]
+
+
+def _pairs(data: Dataset, questions: list[int], unit_of: Int64) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which columns answer; and which are ignored: copies of what answers, and where the question is asked from."""
+    twins = data.twins[unit_of]
+    positives, ignored = [], []
+    for row, question in enumerate(questions):
+        golds = data.golds[question]
+        answers = np.isin(unit_of, golds)
+        aside = (np.isin(twins, data.twins[golds]) | (unit_of == data.asked_at[question])) & ~answers
+        positives.append(_row(row, answers))
+        ignored.append(_row(row, aside))
+    nothing = np.empty((2, 0), np.int64)
+    return np.concatenate([nothing, *positives], 1), np.concatenate([nothing, *ignored], 1)
+
+
+def _row(row: int, columns: NDArray[np.bool_]) -> NDArray[np.int64]:
+    found = np.flatnonzero(columns)
+    return np.stack([np.full(len(found), row), found]).astype(np.int64)

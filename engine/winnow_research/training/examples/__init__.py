@@ -1,0 +1,35 @@
+"""Where training's questions come from, one source a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from winnow_research.training.examples import (
+    comments,
+    cursor,
+    describe,
+    documentation,
+    messages,
+    multi,
+    names,
+    needles,
+    usage,
+)
+from winnow_research.training.examples.base import Example, Tree
+
+SOURCES: tuple[Callable[[Tree], list[Example]], ...] = (
+    describe.examples,
+    comments.examples,
+    names.examples,
+    messages.examples,
+    multi.examples,
+    cursor.examples,
+    usage.examples,
+    documentation.examples,
+    needles.examples,
+)
+
+
+def examples(tree: Tree) -> list[Example]:
+    """Every source's examples of one project, source by source."""
+    return [example for source in SOURCES for example in source(tree)]

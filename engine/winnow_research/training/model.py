@@ -1,0 +1,78 @@
+"""Network and heads together, to and from the adapter's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from winnow_cuda.shapes import Int32, Int64
+from winnow_engine.drafter.adapter import write_adapter
+from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
+from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.models.gguf_header import read_header
+from winnow_research.training.network import MATRICES, LowRank, Network, packed
+from winnow_research.training.scoring import Heads, Seen, Segments
+
+SCALE = 2.0
+
+
+class Model(nn.Module):
+    """A drafter's first `layers` layers with low-rank updates of rank `rank`, and the two heads."""
+
+    def __init__(self, drafter: Path, prefix: Int32, layers: int, rank: int) -> None:
+        """Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError."""
+        super().__init__()
+        header = read_header(drafter)
+        shape = shape_of(header, layers)
+        self.network = Network(GgufTensors(drafter, header), shape, rank, SCALE)
+        self.heads = Heads(shape.width)
+        self._prefix = prefix
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return self.heads.pool.k.device
+
+    def units(self, segments: Sequence[Segment], unit_tokens: Int64) -> Seen:
+        """Hidden states of the segments' units, each of at least one token; `unit_tokens` in the segments' order."""
+        texts = [np.concatenate([segment.header, segment.ids]) for segment in segments]
+        hidden = self._hidden(texts, len(self._prefix))
+        lengths = [part for segment in segments for part in (len(segment.header), len(segment.ids))]
+        own = np.repeat(np.tile([False, True], len(segments)), lengths)
+        rows = torch.from_numpy(np.flatnonzero(own)).to(self.device)
+        return Seen(hidden.index_select(0, rows), Segments(unit_tokens, self.device))
+
+    def questions(self, texts: Sequence[Int32]) -> Seen:
+        """Hidden states of questions, which stand as far from the prefix as the end of a full segment."""
+        hidden = self._hidden(texts, len(self._prefix) + SEGMENT_TOKENS)
+        return Seen(hidden, Segments(np.array([len(text) for text in texts], np.int64), self.device))
+
+    def _hidden(self, texts: Sequence[Int32], first_position: int) -> Tensor:
+        batch, rows = packed(texts, self._prefix, first_position, self.device)
+        hidden: Tensor = self.network(batch)
+        return hidden.index_select(0, rows)
+
+    def save(self, path: Path) -> None:
+        """Write the adapter as the product reads it, float16."""
+        write_adapter(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
+
+    @torch.no_grad()
+    def load(self, path: Path) -> None:
+        """Take all that is trained from an adapter's file of the same layers and rank."""
+        stored = load_file(path)
+        for name, value in self._named():
+            value.copy_(stored[name])
+
+    def _named(self) -> Iterator[tuple[str, Tensor]]:
+        for index, layer in enumerate(self.network.layers):
+            for name in MATRICES:
+                update = layer.get_submodule(name)
+                assert isinstance(update, LowRank)
+                yield f"lora.{index}.{name}.a", update.a
+                yield f"lora.{index}.{name}.b", update.b
+        yield from self.heads.state_dict(keep_vars=True).items()

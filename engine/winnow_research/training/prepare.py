@@ -1,0 +1,130 @@
+"""`winnow train prepare`: pinned projects in, one data set out, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from winnow_engine.core import Progress, ProgressSink
+from winnow_engine.index.files import SourceFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.evaluation.haystack import Haystack, indexed
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.training.collecting import Collector, Part, joined
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.examples import examples, needles
+from winnow_research.training.examples.base import Tree
+from winnow_research.training.heldout import SeenLines, seen_in
+from winnow_research.training.projects import Project
+
+_LARGEST_FILE = 80_000  # bytes; what is larger is data as a rule
+_CODE_WORTH = 20  # a file in no known language counts for one in so many: a little prose and data
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a data set depends on beside the projects: bytes taken of each project, and the seed of all chance."""
+
+    project_bytes: int = 450_000
+    seed: int = 0
+
+
+def prepare(
+    projects: Sequence[Project],
+    drafter: Path,
+    recipe: Recipe,
+    progress: ProgressSink,
+    workers: int = 1,
+    directory: Path | None = None,
+) -> Dataset:
+    """The data set of some projects, in tokens of the drafter's vocabulary.
+
+    Raises EvaluationError where an archive cannot be had, and the drafter's errors.
+    """
+    trees = list(_distinct(projects, recipe, progress, directory))
+    work = partial(_part, drafter=drafter, seed=recipe.seed)
+    parts = []
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for done, part in enumerate(pool.map(work, trees), 1):
+            parts.append(part)
+            progress(Progress("questions", done, len(trees)))
+    return joined(parts, _collector(drafter).prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The files taken of a project."""
+
+    project: Project
+    files: tuple[SourceFile, ...]
+
+
+def choose(files: Sequence[SourceFile], most_bytes: int, rng: random.Random) -> list[SourceFile]:
+    """Some of the files, at random, in path order: code and documentation, none of it huge."""
+    shuffled = [file for file in files if len(file.data) <= _LARGEST_FILE]
+    rng.shuffle(shuffled)
+    chosen, room = [], most_bytes
+    for file in shuffled:
+        if len(file.data) <= room and (_worth(file) or rng.randrange(_CODE_WORTH) == 0):
+            chosen.append(file)
+            room -= len(file.data)
+    return sorted(chosen, key=lambda file: file.path)
+
+
+def without_copies(files: Sequence[SourceFile], heldout: SeenLines, before: SeenLines) -> Iterator[SourceFile]:
+    """Files that copy neither what is held out nor a file taken before; adds those it gives to `before`."""
+    for file in files:
+        if not heldout.copied(file.data) and not before.copied(file.data):
+            before.add(file.data)
+            yield file
+
+
+def _distinct(
+    projects: Sequence[Project], recipe: Recipe, progress: ProgressSink, directory: Path | None
+) -> Iterator[Chosen]:
+    heldout = _held_out(directory)
+    before = SeenLines()
+    for done, project in enumerate(projects, 1):
+        rng = random.Random(f"{recipe.seed}/{project.name}/files")
+        files = choose(project.repository.files(directory=directory), recipe.project_bytes, rng)
+        yield Chosen(project, tuple(without_copies(files, heldout, before)))
+        progress(Progress("files", done, len(projects)))
+
+
+def _held_out(directory: Path | None) -> SeenLines:
+    """All repositories of the evaluation: what calibrates the fusion must be as new to the adapter as what judges."""
+    return seen_in(
+        file.data for split in Split for one in repositories(split) for file in one.files(directory=directory)
+    )
+
+
+def _worth(file: SourceFile) -> bool:
+    language = for_path(file.path)
+    return (language is not None and language.name not in ("json", "yaml", "toml")) or file.path.endswith(".rst")
+
+
+def _part(chosen: Chosen, drafter: Path, seed: int) -> Part:
+    project = chosen.project
+    rng = random.Random(f"{seed}/{project.name}/part")
+    files, hidden = needles.hide(chosen.files, rng)
+    haystack = Haystack(project.repository, indexed(files))
+    tree = Tree(haystack, seed, hidden)
+    prefix = f"{project.name}/" if rng.random() < 0.5 else ""
+    return _collector(drafter).part(project.name, haystack.files, examples(tree), _shown(project.name, prefix))
+
+
+def _shown(name: str, prefix: str) -> Callable[[str], str]:
+    """Half of the projects stand in a folder of their name, as one of several does in a workspace."""
+    return lambda path: prefix + path.removeprefix(f"{name}/")
+
+
+@lru_cache(maxsize=1)
+def _collector(drafter: Path) -> Collector:
+    return Collector(Vocabulary(Model(drafter, vocabulary_only=True)))

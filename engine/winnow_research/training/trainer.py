@@ -1,0 +1,250 @@
+"""`winnow train run`: from a data set to an adapter, the same for the same seed."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+from winnow_engine.errors import TrainingError
+from winnow_research.training.batches import Batch, Epoch, Mixture
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.model import Model
+from winnow_research.training.scoring import HEADS, loss_of
+
+_WARM_UP = 60  # steps
+_HEADS_FASTER = 2.0
+_SCALE_FASTER = 10.0
+_FINAL = 0.02  # of the learning rate, which falls on half a cosine
+_CLIP = 1.0
+_START = 0  # seeds what is trained before the first step
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides what comes out, beside the data and the drafter.
+
+    A step adds up the gradients of `accumulate` batches, which several processes may share. The seed draws the batches;
+    the start is the same for all, without which heads could not be averaged (`mean.py`).
+    """
+
+    steps: int = 960
+    accumulate: int = 2
+    layers: int = 8
+    rank: int = 32
+    learning_rate: float = 8e-4
+    seed: int = 0
+    mixture: Mixture = field(default_factory=Mixture)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step reports: the losses of the heads, and how often each ranks an answer first."""
+
+    step: int
+    loss: dict[str, float]
+    first: dict[str, float]
+    seconds: float
+
+
+def train(
+    drafter: Path,
+    data: Dataset,
+    recipe: Recipe,
+    out: Path,
+    report: Callable[[Step], None],
+    checkpoint: Path | None = None,
+    every: int = 200,
+) -> None:
+    """Train on this process's device and write the adapter `out`; equal recipes on equal machines give equal files.
+
+    Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
+    """
+    device = device_of_process()
+    model = new_model(drafter, data, recipe, device)
+    trainer = Trainer(model, data, recipe)
+    trainer.run(report, checkpoint, every)
+    if trainer.reports:
+        model.save(out)
+
+
+def new_model(drafter: Path, data: Dataset, recipe: Recipe, device: torch.device) -> Model:
+    """An untrained model on `device`; on a GPU the frozen layers compute in bfloat16."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with this only
+    torch.use_deterministic_algorithms(True)
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(_START)
+    model = Model(drafter, data.prefix, recipe.layers, recipe.rank)
+    if device.type == "cuda":
+        model.network.compute_in(torch.bfloat16)
+    return model.to(device)
+
+
+class Trainer:
+    """Trains a model step by step. In `torchrun`'s processes, each takes its share of a step's batches."""
+
+    def __init__(self, model: Model, data: Dataset, recipe: Recipe) -> None:
+        """Raises TrainingError where there are more processes than a step has batches."""
+        self._model, self._data, self._recipe = model, data, recipe
+        self._rank, self._world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+        if self._world > recipe.accumulate:
+            raise TrainingError(
+                f"{self._world} processes for {recipe.accumulate} batches a step: start no more than that"
+            )
+        self._optimiser = _optimiser(model, recipe.learning_rate)
+        self._done = 0
+
+    @property
+    def reports(self) -> bool:
+        """Whether this is the one process that reports and writes files."""
+        return self._rank == 0
+
+    def run(self, report: Callable[[Step], None], checkpoint: Path | None, every: int) -> None:
+        """Train to the recipe's last step, from `checkpoint` on where that file is; write it `every` so many steps."""
+        if checkpoint is not None and checkpoint.is_file():
+            self._resume(checkpoint)
+        batches = self._batches()
+        if self._done == 0:
+            self._measure()
+        started = time.perf_counter()
+        upcoming = self._next(batches)
+        while self._done < self._recipe.steps:
+            results = self._step(upcoming)
+            self._done += 1
+            upcoming = self._next(batches)  # built while the device works; reading the results waits for it
+            if self.reports:
+                report(_reported(self._done, results, time.perf_counter() - started))
+                if checkpoint is not None and self._done % every == 0:
+                    self._save(checkpoint)
+
+    def _next(self, batches: Iterator[Batch]) -> list[Batch]:
+        return [next(batches) for _ in range(self._share())]
+
+    def _share(self) -> int:
+        return len(range(self._rank, self._recipe.accumulate, self._world))
+
+    def _batches(self) -> Iterator[Batch]:
+        """This process's batches from the next step on."""
+        first = self._done * self._recipe.accumulate
+        for number, build in enumerate(_batches(self._data, self._recipe)):
+            if number >= first and number % self._recipe.accumulate % self._world == self._rank:
+                yield build()
+
+    @torch.no_grad()
+    def _measure(self) -> None:
+        """The heads' statistics, from the first batch as the untrained layers see it."""
+        batch = next(_batches(self._data, self._recipe))()
+        self._model.heads.measure(self._model.units(batch.segments, batch.column_tokens).hidden)
+
+    def _step(self, batches: list[Batch]) -> Tensor:
+        """One update; what `_backward` gives of each batch, [batches, 4]."""
+        rate = _rate(self._done, self._recipe.steps)
+        for group in self._optimiser.param_groups:
+            group["lr"] = group["peak"] * rate
+        self._optimiser.zero_grad(set_to_none=True)
+        results = torch.stack([self._backward(batch) for batch in batches])
+        trained = [p for group in self._optimiser.param_groups for p in group["params"]]
+        if self._world > 1:
+            _add_up(trained)
+        torch.nn.utils.clip_grad_norm_(trained, _CLIP)
+        self._optimiser.step()
+        return results
+
+    def _backward(self, batch: Batch) -> Tensor:
+        """Losses of both heads, and how often each has an answer first: [4]."""
+        device = self._model.device
+        positives, ignored = (torch.from_numpy(pairs).to(device) for pairs in (batch.positives, batch.ignored))
+        units = self._model.units(batch.segments, batch.column_tokens)
+        scores = self._model.heads(units, self._model.questions(batch.questions))
+        losses = [loss_of(each, positives, ignored) for each in scores]
+        (torch.stack(losses).sum() / self._recipe.accumulate).backward()
+        return torch.stack([*losses, *(_first(each, positives, ignored) for each in scores)]).detach()
+
+    def _save(self, path: Path) -> None:
+        part = path.with_suffix(".part")
+        state = {"step": self._done, "optimiser": self._optimiser.state_dict(), "trained": self._trained()}
+        torch.save({**state, "recipe": asdict(self._recipe)}, part)
+        part.replace(path)
+
+    def _resume(self, path: Path) -> None:
+        state: dict[str, Any] = torch.load(path, map_location=self._model.device, weights_only=True)
+        if state["recipe"] != asdict(self._recipe):
+            raise TrainingError(f"{path} is a checkpoint of another recipe: name another file, or delete it")
+        self._done = state["step"]
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._model.load_state_dict(state["trained"], strict=False)
+
+    def _trained(self) -> dict[str, Tensor]:
+        return self._model.state_dict()
+
+
+def device_of_process() -> torch.device:
+    """This process's GPU, or the CPU where there is none; joins the other processes where `torchrun` started it."""
+    index = int(os.environ.get("LOCAL_RANK", "0"))
+    device = torch.device("cuda", index) if torch.cuda.is_available() else torch.device("cpu")
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    if "WORLD_SIZE" in os.environ and not distributed.is_initialized():
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    return device
+
+
+def _reported(step: int, results: Tensor, seconds: float) -> Step:
+    means = [round(value, 4) for value in results.mean(0).tolist()]
+    heads = tuple(HEADS)
+    return Step(
+        step, dict(zip(heads, means[:2], strict=True)), dict(zip(heads, means[2:], strict=True)), round(seconds, 2)
+    )
+
+
+def _batches(data: Dataset, recipe: Recipe) -> Iterator[Callable[[], Batch]]:
+    """What builds each batch, epoch after epoch."""
+    for number in count():
+        epoch = Epoch(data, recipe.mixture, recipe.seed, number)
+        if not len(epoch):
+            raise TrainingError("the data set is smaller than one batch: prepare it from more projects")
+        yield from (partial(epoch.batch, index) for index in range(len(epoch)))
+
+
+def _optimiser(model: Model, peak: float) -> torch.optim.AdamW:
+    scales = [model.heads.maxsim.sc, model.heads.pool.sc]
+    heads = [p for head in (model.heads.maxsim, model.heads.pool) for p in (head.k, head.q, head.kw, head.qw)]
+    groups = (
+        (list(model.network.parameters()), peak),
+        (heads, peak * _HEADS_FASTER),
+        (scales, peak * _SCALE_FASTER),
+    )
+    described = [{"params": parameters, "peak": rate, "lr": 0.0} for parameters, rate in groups]
+    return torch.optim.AdamW(described, betas=(0.9, 0.98), weight_decay=0.01)
+
+
+def _rate(step: int, steps: int) -> float:
+    """Linear warm-up, then half a cosine down to _FINAL."""
+    cosine = 0.5 * (1 + math.cos(math.pi * step / steps))
+    return min(1.0, (step + 1) / _WARM_UP) * (_FINAL + (1 - _FINAL) * cosine)
+
+
+def _add_up(parameters: list[torch.nn.Parameter]) -> None:
+    """Each gradient becomes the sum over all processes."""
+    gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(flat)
+    for parameter, total in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+        parameter.grad = total.view_as(parameter)
+
+
+def _first(scores: Tensor, positives: Tensor, ignored: Tensor) -> Tensor:
+    shown = scores.clone()
+    shown[ignored[0], ignored[1]] = -torch.inf
+    answers = torch.zeros_like(scores, dtype=torch.bool)
+    answers[positives[0], positives[1]] = True
+    return answers.gather(1, shown.argmax(1, keepdim=True)).float().mean()

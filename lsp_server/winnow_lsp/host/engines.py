@@ -1,0 +1,168 @@
+"""The models in this process, each pair loaded once however many clients use it."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.config import Models, TargetOptions, draft_of
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import WinnowError
+from winnow_engine.models.cache import locate
+from winnow_engine.runtime import Loading
+from winnow_engine.store import CACHE_BYTES, Store
+from winnow_engine.targets.base import Target
+from winnow_engine.targets.opening import opener, placed
+from winnow_engine.targets.remote.address import sent_to
+from winnow_lsp.host.queue import Queue
+
+_log = logging.getLogger(__name__)
+
+# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
+_drafter_loads = threading.Lock()
+
+Changed = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Whether a model can be used: `loading`, `ready`, or `failed` with what to do about it.
+
+    `host` is where prompts are sent to if they leave this machine.
+    """
+
+    name: str
+    state: str
+    error: str | None = None
+    host: str | None = None
+
+
+class Engine:
+    """One pair of models with its queue. Its methods belong to the event loop."""
+
+    def __init__(self, models: Models, store: Store) -> None:
+        self.models, self._store = models, store
+        self.queue = Queue(self._tell)
+        self._loop = asyncio.get_running_loop()
+        self._watchers: list[Changed] = []
+        self._closing = Cancellation()
+        remember = models.snapshot_megabytes > 0
+        self._assistant = Assistant(store, self._open_drafter, self._open_target, remember=remember)
+        self._listen()
+
+    def watch(self, changed: Changed) -> None:
+        """Call `changed`, for one client, when a model's state or the number of questions has."""
+        self._watchers.append(changed)
+
+    def unwatch(self, changed: Changed) -> None:
+        """Stop calling `changed`."""
+        self._watchers.remove(changed)
+
+    def assistant(self) -> Assistant:
+        """The assistant, with models opened again that failed: they may have been pulled in the meantime."""
+        if any(loading.error for loading in self._loadings()):
+            self._assistant.retry()
+            self._listen()
+        return self._assistant
+
+    @property
+    def drafter(self) -> ModelState:
+        """The drafter's state."""
+        return _state(self.models.drafter, self._assistant.keys)
+
+    @property
+    def target(self) -> ModelState:
+        """The target's state."""
+        assert self._assistant.target is not None
+        state = _state(self.models.target, self._assistant.target)
+        return replace(state, host=sent_to(self.models.target))
+
+    @property
+    def context_limit(self) -> int | None:
+        """The target's context in tokens; None as long as it is not loaded."""
+        target = self._assistant.target
+        if target is None or not target.over or target.error:
+            return None
+        return target.wait_for(Cancellation()).context_limit
+
+    def close(self) -> None:
+        """Free the models, or never load them; waits for what still runs, so not on the event loop."""
+        self._closing.cancel()
+        self.queue.close()
+        self._assistant.close()
+        del self._assistant  # its models call back to this engine: that circle would keep their weights for long
+        try:
+            self._store.trim(CACHE_BYTES)
+        except WinnowError as error:  # the cache is too large now, but whole
+            _log.warning("%s", error)
+        _give_memory_back()
+
+    def _open_drafter(self) -> Drafter:
+        with _drafter_loads:
+            self._closing.check()
+            return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
+
+    def _open_target(self) -> Target:
+        models = self.models
+        disk = models.snapshot_megabytes * 10**6
+        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft), snapshot_bytes=disk)
+        options = placed(options, models.target_place, models.target, locate(models.drafter))
+        return opener(models.target, options, models.target_context)()
+
+    def _loadings(self) -> tuple[Loading[Any], ...]:
+        assert self._assistant.target is not None
+        return self._assistant.keys, self._assistant.target
+
+    def _listen(self) -> None:
+        for loading in self._loadings():
+            loading.when_over(self._loaded)
+
+    def _loaded(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        for changed in self._watchers:
+            changed()
+
+
+def _state(name: str, loading: Loading[Any]) -> ModelState:
+    if not loading.over:
+        return ModelState(name, "loading")
+    return ModelState(name, "failed", str(loading.error)) if loading.error else ModelState(name, "ready")
+
+
+def _give_memory_back() -> None:
+    """Return freed memory to the system: of 530 MB with SmolLM2 as both models, glibc left 290 resident, now 170."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+class Engines:
+    """Engines by their models, for as long as a client uses them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._used: dict[Models, tuple[Engine, int]] = {}
+
+    def acquire(self, models: Models) -> Engine:
+        """The engine for these models; release it once for each time it was acquired."""
+        engine, users = self._used.get(models) or (Engine(models, self._store), 0)
+        self._used[models] = engine, users + 1
+        return engine
+
+    async def release(self, engine: Engine) -> None:
+        """Give an engine back; the last one to do so frees its memory."""
+        _, users = self._used.pop(engine.models)
+        if users > 1:
+            self._used[engine.models] = engine, users - 1
+        else:
+            await asyncio.to_thread(engine.close)

@@ -1,0 +1,1 @@
+"""What a client sees: results as JSON or Markdown, progress, status, pages."""

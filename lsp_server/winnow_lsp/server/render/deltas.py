@@ -1,0 +1,47 @@
+"""The answer on its way to the client, piece by piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from lsprotocol import types
+
+from winnow_lsp.server.render.throttle import Throttle
+
+Notify = Callable[[str, object], None]
+
+_INTERVAL_S = 1 / 60
+
+
+class Deltas:
+    """Sends text as numbered `$/progress` deltas, joined to at most 60 a second; the first goes out at once."""
+
+    def __init__(self, notify: Notify, token: types.ProgressToken | None, started: Callable[[], None]) -> None:
+        """`started` is called with the first text."""
+        self._notify, self._token, self._started = notify, token, started
+        self._loop = asyncio.get_running_loop()
+        self._pending: list[str] = []
+        self._sequence = 0
+        self._throttle = Throttle(self._send, _INTERVAL_S)
+
+    def add(self, text: str) -> None:
+        """Take some text, on any thread."""
+        self._loop.call_soon_threadsafe(self._arrived, text)
+
+    def close(self) -> None:
+        """Send what is left. Everything added before the work ended has arrived by then."""
+        self._throttle.flush()
+
+    def _arrived(self, text: str) -> None:
+        if not self._pending and not self._sequence:
+            self._started()
+        self._pending.append(text)
+        self._throttle.want()
+
+    def _send(self) -> None:
+        value = {"kind": "delta", "sequence": self._sequence, "text": "".join(self._pending)}
+        self._pending.clear()
+        self._sequence += 1
+        if self._token is not None:
+            self._notify(types.PROGRESS, types.ProgressParams(self._token, value))

@@ -1,0 +1,1 @@
+"""Bytes and JSON-RPC: transport, framing, protocol, and requests as types."""

@@ -1,0 +1,162 @@
+"""Winnow's own requests, from JSON to types. docs/protocol.md describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+import attrs
+from lsprotocol import types
+
+from winnow_engine.core import Turn
+from winnow_lsp.server.topics import Topic
+
+T = TypeVar("T")
+
+ASK, SPANS, STATUS = "winnow/ask", "winnow/spans", "winnow/status"
+
+
+@attrs.frozen
+class AskParams:
+    """A question, or what is asked `about` the code at `range`; where from; and how it wants to be answered."""
+
+    question: str = ""
+    about: Topic | None = None
+    problems: tuple[str, ...] = ()
+    text_document: types.TextDocumentIdentifier | None = None
+    range: types.Range | None = None
+    conversation: str | None = None
+    earlier: tuple[Turn, ...] | None = None
+    supersedes: bool = False
+    budget_tokens: int | Literal["auto"] | None = None
+    budget_ratio: float | None = None
+    partial_result_token: types.ProgressToken | None = None
+    work_done_token: types.ProgressToken | None = None
+
+    @classmethod
+    def read(cls, value: object) -> AskParams:
+        """From JSON. ValueError, with the name of the field, if something is missing or has the wrong type."""
+        fields = _mapping(value, "params")
+        budget = _optional(fields, "budget", _mapping) or {}
+        at = _optional(fields, "range", _range)
+        position = _optional(fields, "position", _position)
+        problems = _optional(fields, "diagnostics", _list) or []
+        earlier = _optional(fields, "earlier", _list)
+        return cls(
+            question=_optional(fields, "question", _text) or "",
+            about=_optional(fields, "about", _topic),
+            problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems),
+            text_document=_optional(fields, "textDocument", _document),
+            range=at or (types.Range(position, position) if position else None),
+            conversation=_optional(fields, "conversation", _text),
+            earlier=None if earlier is None else tuple(map(_turn, earlier)),
+            supersedes=_optional(fields, "supersedes", _flag) or False,
+            budget_tokens=_optional(budget, "tokens", _tokens),
+            budget_ratio=_optional(budget, "ratio", _number),
+            partial_result_token=_optional(fields, "partialResultToken", _token),
+            work_done_token=_optional(fields, "workDoneToken", _token),
+        )
+
+    def __attrs_post_init__(self) -> None:
+        if bool(self.question.strip()) == (self.about is not None):
+            raise ValueError("give a question, or say by `about` what to explain: one of the two")
+        if self.about and not (self.text_document and self.range):
+            raise ValueError("`about` needs a textDocument, and a range or position in it")
+
+
+@attrs.define
+class AskRequest:
+    """`winnow/ask`."""
+
+    id: int | str
+    params: AskParams
+    method: str = ASK
+    jsonrpc: str = "2.0"
+
+
+@attrs.define
+class SpansRequest:
+    """`winnow/spans`."""
+
+    id: int | str
+    params: AskParams
+    method: str = SPANS
+    jsonrpc: str = "2.0"
+
+
+REQUESTS: Mapping[str, type] = {ASK: AskRequest, SPANS: SpansRequest}
+
+
+def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
+    value = fields.get(name)
+    return None if value is None else read(value, name)
+
+
+def _expect(kind: type[T], value: object, name: str, what: str) -> T:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{name} must be {what}")
+    return value
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    return _expect(dict, value, name, "an object")
+
+
+def _list(value: object, name: str) -> list[Any]:
+    return _expect(list, value, name, "a list")
+
+
+def _text(value: object, name: str) -> str:
+    return _expect(str, value, name, "a string")
+
+
+def _flag(value: object, name: str) -> bool:
+    return _expect(bool, value, name, "true or false")
+
+
+def _topic(value: object, name: str) -> Topic:
+    text = _text(value, name)
+    if text not in set(Topic):
+        raise ValueError(f"{name} must be one of {', '.join(Topic)}")
+    return Topic(text)
+
+
+def _whole(value: object, name: str) -> int:
+    return _expect(int, value, name, "a whole number")
+
+
+def _tokens(value: object, name: str) -> int | Literal["auto"]:
+    return "auto" if value == "auto" else _expect(int, value, name, "a whole number or auto")
+
+
+def _number(value: object, name: str) -> float:
+    return float(_expect((int, float), value, name, "a number"))  # type: ignore[arg-type]
+
+
+def _turn(value: object) -> Turn:
+    fields = _mapping(value, "earlier")
+    return Turn(_text(fields.get("question"), "earlier.question"), _text(fields.get("answer"), "earlier.answer"))
+
+
+def _token(value: object, name: str) -> types.ProgressToken:
+    return value if isinstance(value, str) else _whole(value, name)
+
+
+def _document(value: object, name: str) -> types.TextDocumentIdentifier:
+    return types.TextDocumentIdentifier(_text(_mapping(value, name).get("uri"), f"{name}.uri"))
+
+
+def _position(value: object, name: str) -> types.Position:
+    fields = _mapping(value, name)
+    line, character = (_whole(fields.get(part), f"{name}.{part}") for part in ("line", "character"))
+    if line < 0 or character < 0:
+        raise ValueError(f"{name} must not be negative")
+    return types.Position(line, character)
+
+
+def _range(value: object, name: str) -> types.Range:
+    fields = _mapping(value, name)
+    start, end = (_position(fields.get(part), f"{name}.{part}") for part in ("start", "end"))
+    if (end.line, end.character) < (start.line, start.character):
+        raise ValueError(f"{name} ends before it starts")
+    return types.Range(start, end)

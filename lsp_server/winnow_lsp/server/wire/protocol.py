@@ -1,0 +1,219 @@
+"""JSON-RPC as pygls does it, made strict where it is lenient and lenient where it gives up.
+
+pygls drops a malformed request without an answer, ends the process on `exit`, and cannot cancel a running command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import cattrs.v
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+from winnow_lsp.server.wire.messages import REQUESTS, AskParams
+
+if TYPE_CHECKING:
+    from winnow_lsp.server.server import WinnowServer
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def converter() -> cattrs.Converter:
+    """Between JSON and types. One for all clients: it grows to megabytes as it meets types."""
+    made: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
+    made.register_structure_hook(AskParams, lambda value, _: AskParams.read(value))
+    made.register_structure_hook_factory(_is_sequence, lambda kind: _list_hook(made, kind))
+    return made
+
+
+def _is_sequence(kind: Any) -> bool:
+    return get_origin(kind) is Sequence
+
+
+def _list_hook(made: cattrs.Converter, kind: Any) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Lists only, and the first bad item ends it: cattrs takes a text of 100,000 characters for as many bad items.
+
+    It then spends 5 s on what to say of each, and the event loop stands still.
+    """
+    (item,) = get_args(kind)
+
+    def structure(value: Any, _: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise ValueError("not a list")
+        return tuple(made.structure(part, item) for part in value)
+
+    return structure
+
+
+class Protocol(LanguageServerProtocol):
+    """One client's conversation."""
+
+    _server: WinnowServer
+
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """The type of a request or notification; not cached by `self`, which would keep every client alive."""
+        return REQUESTS.get(method) or types.METHOD_TO_TYPES.get(method, (None,))[0]
+
+    def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """The type of a response."""
+        return types.METHOD_TO_TYPES.get(method, (None, None))[1]
+
+    def receive(self, body: bytes) -> None:
+        """Act on one message. Whatever it is, this returns; a request that makes no sense gets an error."""
+        try:
+            data = json.loads(body, parse_constant=_finite, parse_float=_finite)
+        except (ValueError, RecursionError):
+            self._refuse(None, JsonRpcParseError())
+            return
+        if not isinstance(data, dict) or not self._is_message(data):
+            self._refuse(None, JsonRpcInvalidRequest())
+            return
+        try:
+            self._check_kind(data)
+            self._check_order(data)
+            self.handle_message(self.structure_message(data))
+        except JsonRpcException as error:
+            self._refuse(data, error)
+        except Exception as error:
+            _log.debug("malformed message", exc_info=True)
+            self._refuse(data, JsonRpcInvalidParams(_explanation(error)))
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message as its type; cattrs' own errors say what is wrong with it."""
+        known = self.get_message_type(data["method"]) if "method" in data else None
+        if known is not None:
+            return self._converter.structure(data, known)
+        return super().structure_message(data)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:  # type: ignore[override]
+        """Run a command as a task of its own, which `$/cancelRequest` cancels; it gets the whole of `params`."""
+        handler = self.fm.commands.get(params.command)
+        if handler is None:
+            raise JsonRpcInvalidParams(f"there is no command {params.command!r}")
+        return await handler(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Any:
+        """Apply edits, to open documents only: pygls would read any other from wherever its URI points."""
+        if self._server.document(params.text_document.uri) is None:
+            _log.warning("change of a document that is not open: %s", params.text_document.uri)
+            return
+        yield from super().lsp_text_document__did_change(params)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
+        """End this client's conversation; the process may have others."""
+        self._server.left = True
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """The handlers that still run."""
+        running: Iterable[object] = self._request_futures.values()
+        return [task for task in running if isinstance(task, asyncio.Task) and not task.done()]
+
+    @property
+    def orderly(self) -> bool:
+        """Whether the client asked to shut down before it left."""
+        return bool(self._shutdown)
+
+    def _check_handler_result(self, future: Future[Any]) -> None:
+        """Forget a notification's future, which pygls keeps for good: 2 KB for every edit."""
+        super()._check_handler_result(future)
+        self._request_futures = {name: kept for name, kept in self._request_futures.items() if kept is not future}
+
+    def _run_generator(self, future: Future[Any] | None, *, gen: Any, result_future: Future[Any]) -> None:
+        """Go on with a handler, unless it was cancelled because the client left; pygls would log a crash."""
+        if future is not None and future.cancelled():
+            result_future.cancel()
+        else:
+            super()._run_generator(future, gen=gen, result_future=result_future)
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        """Answer a request in any case: what cannot be sent, such as data nested too deeply to echo, is an error."""
+        try:
+            super()._send_response(msg_id, result, error)
+        except (RecursionError, TypeError, ValueError) as problem:
+            told = JsonRpcInternalError(f"the result cannot be sent: {problem}").to_response_error()
+            super()._send_response(msg_id, error=told)
+
+    def _send_data(self, data: Any) -> None:
+        """Send a message. Raises what is wrong with it; pygls would only log that."""
+        assert self.writer is not None
+        body = json.dumps(data, default=self._serialize_message)
+        kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
+        self.writer.write(f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n{body}".encode("ascii"))
+
+    def _is_message(self, data: dict[str, Any]) -> bool:
+        identity = data.get("id", 0)
+        sound_id = isinstance(identity, int | str) and not isinstance(identity, bool)
+        is_call = isinstance(data.get("method"), str)
+        is_response = "method" not in data and "id" in data and ("result" in data or "error" in data)
+        return data.get("jsonrpc") == self.VERSION and sound_id and (is_call or is_response)
+
+    def _check_kind(self, data: dict[str, Any]) -> None:
+        """Whoever sends an id waits for a response, which no handler of a notification gives."""
+        method = data.get("method")
+        if "id" in data and method in types.METHOD_TO_TYPES and self.get_result_type(method) is None:
+            raise JsonRpcMethodNotFound(f"`{method}` is a notification: it takes no id")
+
+    def _check_order(self, data: dict[str, Any]) -> None:
+        method = data.get("method")
+        if method is None or method == types.EXIT:
+            return
+        started = self._workspace is not None
+        if not started and method != types.INITIALIZE:
+            raise JsonRpcServerNotInitialized("the first request must be `initialize`")
+        if started and method == types.INITIALIZE:
+            raise JsonRpcInvalidRequest("`initialize` came before")
+        if self._shutdown:
+            raise JsonRpcInvalidRequest("the server is shutting down")
+
+    def _refuse(self, data: dict[str, Any] | None, error: JsonRpcException) -> None:
+        """Answer what was a request; only log what was not."""
+        if data is None:
+            # as a dict, because lsprotocol leaves out an `id` of null, which JSON-RPC asks for
+            self._send_data({"jsonrpc": self.VERSION, "id": None, "error": error.to_response_error()})
+        elif "method" in data and "id" in data:
+            self._send_response(data["id"], error=error.to_response_error())
+        else:
+            _log.warning("ignored %s: %s", data.get("method", "a response"), error)
+
+
+def _finite(number: str) -> float:
+    """A number that can be sent back: JSON has neither NaN nor infinity, and 1e999 would become one."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a number that JSON can carry")
+    return value
+
+
+def _explanation(error: Exception) -> str:
+    """What is wrong with parameters, in one line."""
+    if isinstance(error, cattrs.BaseValidationError):
+        return "; ".join(cattrs.transform_error(error, format_exception=_reason))
+    return f"Invalid Params: {error}"
+
+
+def _reason(error: BaseException, expected: type | None) -> str:
+    """One thing that is wrong: in the words of our own checks, or in those of cattrs."""
+    own = type(error) is ValueError and expected is AskParams
+    return str(error) if own else cattrs.v.format_exception(error, expected)

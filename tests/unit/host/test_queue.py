@@ -1,0 +1,220 @@
+"""Whose turn it is, with work that really runs on the queue's thread."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
+from winnow_lsp.host.queue import Queue
+
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def counts() -> list[tuple[int, int]]:
+    """How many questions ran and waited whenever the queue said that this had changed."""
+    return []
+
+
+@pytest.fixture
+async def queue(counts: list[tuple[int, int]]) -> AsyncIterator[Queue]:
+    made = Queue(lambda: counts.append((made.running, made.waiting)))
+    yield made
+    made.close()
+
+
+class Job:
+    """Work that runs until it is let go or cancelled, and what became of it."""
+
+    def __init__(self) -> None:
+        self.started, self.go, self.wind_down = asyncio.Event(), threading.Event(), threading.Event()
+        self.wind_down.set()
+        self.runs = 0
+        self.ended = False
+        self.places: list[int] = []
+        self._loop = asyncio.get_running_loop()
+
+    def prepare(self):
+        self.runs += 1
+        return self._work
+
+    def _work(self, cancellation: Cancellation) -> str:
+        self.ended = False
+        self._loop.call_soon_threadsafe(self.started.set)
+        while not self.go.wait(0.005) and not cancellation.cancelled:
+            pass
+        assert self.wind_down.wait(PATIENCE_S)
+        self.ended = True
+        cancellation.check()
+        return "done"
+
+    def ask(self, queue: Queue) -> asyncio.Task[str]:
+        return asyncio.create_task(queue.question(self.prepare, self.places.append))
+
+    async def running(self) -> None:
+        await asyncio.wait_for(self.started.wait(), PATIENCE_S)
+
+
+async def test_questions_run_one_at_a_time_in_the_order_they_came(queue: Queue) -> None:
+    jobs = [Job() for _ in range(3)]
+    tasks = [job.ask(queue) for job in jobs]
+    for number, (job, task) in enumerate(zip(jobs, tasks, strict=True)):
+        await job.running()
+        assert (queue.running, queue.waiting) == (1, 2 - number)
+        assert [job.runs for job in jobs] == [1] * (number + 1) + [0] * (2 - number)
+        job.go.set()
+        assert await task == "done"
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
+async def test_each_question_is_told_how_many_come_before_it_whenever_that_changes(queue: Queue) -> None:
+    first, second, third = jobs = [Job() for _ in range(3)]
+    tasks = [job.ask(queue) for job in jobs]
+    await first.running()
+    assert [job.places for job in jobs] == [[0], [1], [2]]
+    tasks[1].cancel()
+    await asyncio.wait([tasks[1]])
+    assert third.places == [2, 1]
+    first.go.set()
+    await third.running()
+    assert (second.runs, third.places) == (0, [2, 1, 0])
+    third.go.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_whoever_watches_is_told_of_every_question_that_comes_or_goes(queue: Queue, counts) -> None:
+    first, second = Job(), Job()
+    tasks = [first.ask(queue), second.ask(queue)]
+    await first.running()
+    assert counts == [(1, 0), (1, 1)]
+    for job in (first, second):
+        job.go.set()
+    await asyncio.gather(*tasks)
+    assert counts == [(1, 0), (1, 1), (1, 0), (0, 0)]
+
+
+async def test_a_question_is_prepared_only_when_its_turn_has_come(queue: Queue) -> None:
+    first, second = Job(), Job()
+    tasks = [first.ask(queue), second.ask(queue)]
+    await first.running()
+    assert second.runs == 0
+    for job in (first, second):
+        job.go.set()
+    await asyncio.gather(*tasks)
+    assert second.runs == 1
+
+
+async def test_cancelling_waits_until_the_work_has_really_ended(queue: Queue) -> None:
+    job, next_job = Job(), Job()
+    job.wind_down.clear()
+    task, next_task = job.ask(queue), next_job.ask(queue)
+    await job.running()
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()  # a second time, while it winds down
+    await asyncio.sleep(0)
+    assert not task.done()
+    assert next_job.runs == 0
+    job.wind_down.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert job.ended
+    await next_job.running()
+    next_job.go.set()
+    assert await next_task == "done"
+
+
+async def test_work_that_fails_raises_to_its_asker_and_lets_the_next_one_run(queue: Queue) -> None:
+    def prepare():
+        def work(_: Cancellation) -> None:
+            raise ZeroDivisionError("broken")
+
+        return work
+
+    job = Job()
+    job.go.set()
+    failing, following = asyncio.create_task(queue.question(prepare, lambda _: None)), job.ask(queue)
+    with pytest.raises(ZeroDivisionError, match="broken"):
+        await failing
+    assert await following == "done"
+
+
+async def test_a_question_that_cannot_be_prepared_lets_the_next_one_run(queue: Queue) -> None:
+    def prepare():
+        raise LookupError("no folder")
+
+    job = Job()
+    job.go.set()
+    failing, following = asyncio.create_task(queue.question(prepare, lambda _: None)), job.ask(queue)
+    with pytest.raises(LookupError, match="no folder"):
+        await failing
+    assert await following == "done"
+
+
+async def test_background_work_stops_for_a_question_and_is_made_anew_afterwards(queue: Queue) -> None:
+    background, question = Job(), Job()
+    indexing = asyncio.create_task(queue.background(background.prepare))
+    await background.running()
+    asking = question.ask(queue)
+    await question.running()
+    assert background.ended
+    assert (background.runs, queue.running, queue.waiting) == (1, 1, 0)
+    background.started.clear()
+    question.go.set()
+    await asking
+    await background.running()
+    assert background.runs == 2
+    background.go.set()
+    assert await indexing == "done"
+
+
+async def test_background_work_does_not_start_while_somebody_asks(queue: Queue) -> None:
+    background, question = Job(), Job()
+    asking = question.ask(queue)
+    await question.running()
+    background.go.set()
+    indexing = asyncio.create_task(queue.background(background.prepare))
+    await asyncio.sleep(0)
+    assert background.runs == 0
+    question.go.set()
+    await asking
+    assert await indexing == "done"
+
+
+async def test_background_work_is_done_once_at_a_time(queue: Queue) -> None:
+    first, second = Job(), Job()
+    tasks = [asyncio.create_task(queue.background(job.prepare)) for job in (first, second)]
+    await first.running()
+    assert second.runs == 0
+    for job in (first, second):
+        job.go.set()
+    assert await asyncio.gather(*tasks) == ["done", "done"]
+
+
+async def test_cancelled_background_work_ends_and_is_not_made_anew(queue: Queue) -> None:
+    job = Job()
+    task = asyncio.create_task(queue.background(job.prepare))
+    await job.running()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (job.ended, job.runs) == (True, 1)
+
+
+async def test_the_background_flag_of_one_run_does_not_stop_the_next(queue: Queue) -> None:
+    flags: list[Cancellation] = []
+
+    def prepare():
+        def work(cancellation: Cancellation) -> str:
+            flags.append(cancellation)
+            if len(flags) == 1:
+                raise CancelledError("cancelled")
+            return "done"
+
+        return work
+
+    assert await queue.background(prepare) == "done"
+    assert flags[0] is not flags[1]

@@ -1,0 +1,97 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
+from winnow_engine.index.symbols import analyse
+from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.prompting.conversation import Conversation, follow_up_budget, is_too_long
+from winnow_engine.prompting.layout import build_messages, continued_messages
+from winnow_engine.prompting.messages import Message
+
+
+def workspace(**texts: str) -> Workspace:
+    files = ((f"{name}.txt", text.encode()) for name, text in texts.items())
+    return Workspace(tuple(IndexedFile(path, path, data, "k", analyse(path, data)) for path, data in files))
+
+
+def lines(first: int, last: int) -> str:
+    return "".join(f"line {n}\n" for n in range(first, last + 1))
+
+
+def span(path: str, start: int, end: int, tokens: int = 10) -> Span:
+    return Span(path, start, end, tokens, 0.0, UnitKind.BLOCK)
+
+
+@dataclass(frozen=True)
+class Shown:
+    workspace: Workspace
+    spans: tuple[Span, ...]
+
+
+BEFORE = workspace(a=lines(1, 40), b=lines(1, 9))
+FIRST = Question("What is it?")
+SHOWN = Shown(BEFORE, (span("a.txt", 3, 9), span("b.txt", 1, 4)))
+MESSAGES = build_messages(BEFORE, SHOWN.spans, FIRST)
+HAD = Conversation.of(FIRST, "A line.", MESSAGES, SHOWN)
+FOLLOWING = Question("And why?", earlier=(Turn("What is it?", "A line."),))
+
+
+def ranges(spans: Sequence[Span]) -> list[tuple[str, int, int]]:
+    return [(one.path, one.start_line, one.end_line) for one in spans]
+
+
+def test_a_follow_up_repeats_every_message_and_adds_what_is_new() -> None:
+    messages = continued_messages(HAD.messages, BEFORE, [span("a.txt", 30, 31)], FOLLOWING)
+    assert messages[:-1] == [*MESSAGES, Message("assistant", "A line.")]
+    assert messages[-1].role == "user"
+    assert "a.txt:30-31\n   30 line 30\n      line 31\n" in messages[-1].content
+    assert messages[-1].content.endswith("\n\nQuestion: And why?")
+
+
+def test_without_new_code_only_the_question_is_added() -> None:
+    asked = Question("And why?", Cursor("a.txt", 3, 3), FOLLOWING.earlier)
+    assert continued_messages(HAD.messages, BEFORE, [], FOLLOWING)[-1].content == "Question: And why?"
+    assert continued_messages(HAD.messages, BEFORE, [], asked)[-1].content.startswith("The cursor is at a.txt:3.")
+
+
+def test_it_goes_on_only_behind_its_own_turns() -> None:
+    assert HAD.goes_on(FOLLOWING, BEFORE)
+    assert not HAD.goes_on(FIRST, BEFORE)
+    assert not HAD.goes_on(Question("?", earlier=(Turn("What is it?", "Another."),)), BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("changed", "goes_on"),
+    [
+        ({"a": lines(1, 40) + "more\n", "b": lines(1, 9)}, True),  # behind what was shown
+        ({"a": "new\n" + lines(1, 40), "b": lines(1, 9)}, False),  # its line numbers moved
+        ({"a": lines(1, 5), "b": lines(1, 9)}, False),
+        ({"a": lines(1, 40)}, False),
+    ],
+)
+def test_changed_code_makes_the_next_prompt_fresh(changed: dict[str, str], goes_on: bool) -> None:
+    assert HAD.goes_on(FOLLOWING, workspace(**changed)) == goes_on
+
+
+def test_only_spans_with_lines_not_shown_are_new() -> None:
+    spans = [span("a.txt", 4, 6), span("a.txt", 8, 12), span("b.txt", 5, 6)]
+    assert ranges(HAD.unseen(spans)) == [("a.txt", 8, 12), ("b.txt", 5, 6)]
+
+
+def test_all_that_is_shown_stands_in_order_and_a_larger_span_replaces_a_smaller() -> None:
+    spans = HAD.with_spans([span("b.txt", 1, 6), span("a.txt", 20, 21)])
+    assert ranges(spans) == [("a.txt", 3, 9), ("a.txt", 20, 21), ("b.txt", 1, 6)]
+
+
+def test_a_follow_up_adds_a_share_of_the_budget_but_all_of_it_at_the_cursor() -> None:
+    assert follow_up_budget(2600, at_cursor=False) == 650
+    assert follow_up_budget(2600, at_cursor=True) == 2600
+    assert [follow_up_budget(tokens, at_cursor=False) for tokens in (0, 40, 100)] == [0, 40, 64]
+
+
+def test_code_that_piles_up_over_two_budgets_is_too_long() -> None:
+    assert not is_too_long([span("a.txt", 1, 2, 5200)], 2600)
+    assert is_too_long([span("a.txt", 1, 2, 5201)], 2600)
+    assert not is_too_long([span("a.txt", 1, 2, 3000)], 0)

@@ -1,0 +1,66 @@
+import numpy as np
+
+from winnow_research.calibration.answering import fit_log_odds
+from winnow_research.calibration.descent import minimise
+from winnow_research.calibration.listwise import Example, fit_weights
+
+
+def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
+    scales, bottom = np.array([1.0, 30.0, 900.0]), np.array([1.0, -2.0, 3.0])
+
+    def valley(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float(scales @ (x - bottom) ** 2), 2 * scales * (x - bottom)
+
+    np.testing.assert_allclose(minimise(valley, np.zeros(3), tolerance=1e-14), bottom, atol=1e-4)
+
+
+def example(kind: int, trait: float, chance: np.random.Generator, golds: int = 1) -> Example:
+    """A question whose golds stand out by one kind of evidence."""
+    others = chance.normal(size=(40, 3)).astype(np.float32)
+    right = chance.normal(size=(golds, 3)).astype(np.float32)
+    right[:, kind] += 4
+    return Example(np.array([1.0, trait]), right, others)
+
+
+def test_the_gate_learns_which_evidence_counts_for_which_questions() -> None:
+    chance = np.random.default_rng(0)
+    examples = [example(n % 2, n % 2, chance) for n in range(120)]
+    weights = fit_weights(examples, penalty=1.0)
+    plain, special = weights[:, 0], weights.sum(axis=1)
+    assert plain[0] > 1.5 > abs(plain[1])
+    assert special[1] > 1.5 > abs(special[0])
+    assert np.abs(weights[2]).max() < 1
+
+
+def test_golds_do_not_compete_with_each_other() -> None:
+    chance = np.random.default_rng(1)
+    together = fit_weights([example(0, 0.0, chance, golds=5) for _ in range(30)], penalty=1.0)
+    assert together[0, 0] > 1
+
+
+def test_the_gradient_is_that_of_the_loss() -> None:
+    """A penalty so high that the weights stay small leaves -gradient / penalty: it must be the difference quotient."""
+    chance = np.random.default_rng(2)
+    one = example(0, 0.5, chance, golds=2)
+    weights = fit_weights([one], penalty=1e4)
+
+    def loss(kinds: np.ndarray) -> float:
+        others, golds = one.others @ kinds, one.golds @ kinds
+        return float(np.mean([np.log(1 + np.exp(others - gold).sum()) for gold in golds]))
+
+    step = 1e-4
+    slope = [(loss(step * np.eye(3)[k]) - loss(-step * np.eye(3)[k])) / (2 * step) for k in range(3)]
+    np.testing.assert_allclose(-weights[:, 0] * 1e4, slope, rtol=0.02, atol=0.01)
+
+
+def test_log_odds_tell_answered_from_unanswered() -> None:
+    chance = np.random.default_rng(3)
+    answered = np.arange(400) % 4 > 0  # three times as many, which must not move the border
+    clues = np.stack([np.ones(400), np.where(answered, 1.0, -1.0) + chance.normal(size=400)], axis=1)
+    weights = fit_log_odds(clues, answered)
+    assert weights[1] > 1
+    assert abs(weights[0]) < 0.3
+
+
+def test_with_only_answered_questions_nothing_is_learned() -> None:
+    assert fit_log_odds(np.ones((5, 2)), np.ones(5, bool)).tolist() == [0, 0]

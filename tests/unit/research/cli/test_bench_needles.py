@@ -1,0 +1,62 @@
+"""`winnow bench needles` and `winnow bench answers`: their options, and their table."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from winnow_lsp.cli.main import main
+from winnow_research.cli.bench.answers import written
+from winnow_research.cli.bench.shared import score_table, show
+from winnow_research.evaluation.answers.run import Answer
+from winnow_research.evaluation.scores import Result, scores
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["needles", "--test", "pins"], "no test is like 'pins'; there are single: code in code"),
+        (["needles", "--tokens", "8k,many"], "'8k,many' is not a list of sizes"),
+        (["needles", "--keep-ratio", "0"], "0.0 is not in the range"),
+        (["answers", "--row", "magic"], "'magic' is not one of 'full context', 'Winnow', 'BM25', 'MiniLM'"),
+        (["answers", "--budget", "0"], "0 is not in the range"),
+    ],
+)
+def test_wrong_options_are_usage_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *arguments]) == 2
+    assert message in " ".join(capsys.readouterr().err.replace("│", "").split())
+
+
+@pytest.mark.parametrize("name", ["needles", "answers"])
+def test_a_model_that_is_not_there_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "missing.gguf"
+    assert main(["bench", name, "--drafter", str(missing)]) == 3
+    assert str(missing) in "".join(capsys.readouterr().err.split())
+
+
+def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path) -> None:
+    asked = [Answer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
+    path = tmp_path / "answers.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        answers = written(asked, file)
+        assert next(answers) == asked[0]
+        (line,) = path.read_text("utf-8").splitlines()
+        assert list(answers) == asked[1:]
+    assert json.loads(line) == asdict(asked[0])
+
+
+def test_a_table_has_a_line_for_each_test_and_row_and_a_column_for_each_size() -> None:
+    results = [Result("vt", "kept", 8000, 1.0), Result("vt", "kept", 32000, 0.5), Result("vt", "Winnow", 8000, 0.0)]
+    heading, kept, winnow = score_table(scores(results))
+    assert heading.split() == ["8,000", "tokens", "32,000", "tokens"]
+    assert kept.split() == ["vt,", "kept", "100", "[21–100]", "of", "1", "50", "[5–95]", "of", "1"]
+    assert winnow.split() == ["vt,", "Winnow", "0", "[0–79]", "of", "1", "–"]
+
+
+def test_json_is_one_object_that_says_what_was_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    show(scores([Result("vt", "kept", 8000, 1.0)]), {"full context": "too long"}, True, split="test", seed=0)
+    document = json.loads(capsys.readouterr().out)
+    assert document["split"] == "test"
+    assert document["absent"] == {"full context": "too long"}
+    assert document["scores"][0]["row"] == "kept"

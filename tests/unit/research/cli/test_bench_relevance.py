@@ -1,0 +1,68 @@
+"""`winnow bench relevance`: its options, and its tables."""
+
+from pathlib import Path
+
+import pytest
+from gguf import GGUFWriter
+
+from winnow_lsp.cli.main import main
+from winnow_research.cli.bench.tables import tables
+from winnow_research.evaluation.figures import BUDGETS, Outcome, figures
+
+EVERY = (True,) * len(BUDGETS)
+
+
+def outcome(row: str, family: str, tokens: int, rank: float | None = 0.5) -> Outcome:
+    return Outcome(row, family, tokens, "r", "go", (False, *EVERY[1:]), (0.5,) * 5, EVERY, EVERY, rank, rank or 0.0)
+
+
+@pytest.fixture
+def drafter(tmp_path: Path) -> Path:
+    """A GGUF without tensors: these commands end before any is read."""
+    path = tmp_path / "tiny.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(8)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tokens", "32k,many"], "'32k,many' is not a list of sizes such as 32k,128k"),
+        (["--tokens", "0"], "'0' is not a list of sizes"),
+        (["--family", "guess"], "'guess' is not one of"),
+        (["--split", "all"], "'all' is not one of"),
+        (["--row", "magic"], "no row magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash, one head, profile"),
+    ],
+)
+def test_wrong_options_are_usage_errors(
+    arguments: list[str], message: str, drafter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "relevance", "--drafter", str(drafter), *arguments]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_table_has_a_line_for_each_row_with_intervals() -> None:
+    found = figures([outcome("BM25", "describe", 32_000), outcome("Winnow", "describe", 32_000)])
+    lines = tables(found)
+    assert lines[1] == "describe, 32,000 tokens, all: 1 questions"
+    assert lines[2].split() == ["500", "1,000", "2,000", "4,000", "8,000", "MRR"]
+    assert lines[3].split() == ["BM25", "0", "[0–79]", *["100", "[21–100]"] * 4, "0.50", "[0.50–0.50]"]
+    assert lines[4].startswith("Winnow")
+    assert "describe, 32,000 tokens, go: 1 questions" in lines
+
+
+def test_real_questions_are_also_counted_by_file_and_by_gold() -> None:
+    lines = tables(figures([outcome("BM25", "real", 0)]))
+    assert lines[1] == "real, whole repositories, all: 1 questions"
+    assert [line[:12].strip() for line in lines[3:7]] == ["BM25", "of the golds", "all files", "any file"]
+
+
+def test_questions_without_an_answer_give_an_auroc() -> None:
+    lines = tables(figures([outcome("BM25", "negative", 8000), outcome("BM25", "negative", 8000, rank=None)]))
+    assert lines[3].endswith("AUROC 1.000")

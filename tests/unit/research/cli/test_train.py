@@ -1,0 +1,20 @@
+"""`winnow train` where PyTorch is not installed."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.errors import TrainingError
+from winnow_research.cli.train import train
+
+
+@pytest.mark.parametrize("arguments", [["run", "data.npz", "adapter"], ["recall", "data.npz", "adapter"]])
+def test_training_without_pytorch_says_what_to_install(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(TrainingError, match=r"winnow-lsp\[train\]"):
+        CliRunner().invoke(train, arguments, catch_exceptions=False)

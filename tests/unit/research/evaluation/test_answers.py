@@ -1,0 +1,143 @@
+"""Questions about functions and facts: equal for equal seeds, and answers judged right and wrong."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Question, Sampling
+from winnow_engine.errors import EvaluationError
+from winnow_engine.index.files import SourceFile
+from winnow_engine.store import Store
+from winnow_research.evaluation.answers import facts
+from winnow_research.evaluation.answers.items import chooses, gives_back
+from winnow_research.evaluation.answers.run import AnswerRun, sheets
+from winnow_research.evaluation.answers.similarity import bleu
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.haystack import Haystack, indexed
+from winnow_research.evaluation.methods.base import Subject
+from winnow_research.evaluation.repositories import Repository
+
+FUNCTION = """def monthly_summary(path, month):
+    totals = {}
+    for account in load_accounts(path):
+        totals[account.currency] = totals.get(account.currency, 0) + account.amount
+    return totals
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "index.sqlite")
+    yield store
+    store.close()
+
+
+def test_code_is_as_alike_as_its_tokens() -> None:
+    assert bleu(FUNCTION, FUNCTION.replace("    ", "\t")) == pytest.approx(1)
+    assert 0.8 < bleu(FUNCTION.replace("totals", "sums", 1), FUNCTION) < 1
+    assert bleu("print('something else')", FUNCTION) < 0.1
+    assert bleu("", FUNCTION) == 0
+
+
+def test_half_a_function_is_not_that_function() -> None:
+    assert bleu(FUNCTION[: len(FUNCTION) // 2], FUNCTION) < 0.6
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        FUNCTION,
+        f"Here it is:\n```python\n{FUNCTION}```\nIt is in report.py.",
+        "```\n" + "".join(f"   {line}0 {text}\n" for line, text in enumerate(FUNCTION.splitlines(), 1)),
+    ],
+)
+def test_a_function_given_back_is_right_whatever_stands_around_it(answer: str) -> None:
+    assert gives_back(FUNCTION)(answer)
+
+
+def test_another_function_is_wrong() -> None:
+    assert not gives_back(FUNCTION)("```python\ndef print_summary(path):\n    print(path)\n```")
+
+
+@pytest.mark.parametrize("answer", ["B", "B.", "**B**", "B. ledger/store.py", "The right answer is B.", "Option B"])
+def test_a_letter_counts_at_the_beginning_or_as_the_answer(answer: str) -> None:
+    assert chooses("B")(answer)
+    assert not chooses("C")(answer)
+
+
+def test_an_answer_without_a_letter_is_wrong() -> None:
+    assert not chooses("A")("I cannot see that.")
+
+
+def test_sheets_are_equal_for_equal_seeds_and_hide_the_documentation(corpus: Corpus) -> None:
+    def asked() -> list[tuple[str, str]]:
+        return [(item.test, item.question.text) for sheet in sheets(corpus, 1000) for item in sheet.items]
+
+    assert asked() == asked()
+    ledger = next(iter(sheets(corpus, 1000)))
+    functions = [item for item in ledger.items if item.test == "function"]
+    code = b"".join(file.data for file in ledger.files).decode()
+    assert any("check its balance" in item.question.text for item in functions)
+    assert "check its balance" not in code
+    (loading,) = (item for item in functions if "check its balance" in item.question.text)
+    assert loading.right(code[code.index("def load_accounts") : code.index("def save_accounts")])
+
+
+def test_facts_are_those_of_the_code(ledger: Repository) -> None:
+    values = "".join(f"LIMIT_{letter} = {number}\n" for number, letter in enumerate("ABCDE"))
+    getters = "".join(
+        f"def get_{name}(self):\n    found = self.lookup(key='{name}', default=None)\n"
+        f"    self.count_one_more('{name}', found)\n    return self._{name}\n\n\n"
+        for name in ("first", "second", "third", "fourth")
+    )
+    files = [SourceFile("ledger/limits.py", values.encode()), SourceFile("ledger/view.py", getters.encode())]
+    haystack = Haystack(ledger, indexed(files))
+    constants = {fact.text: fact for fact in facts.constants(haystack)}
+    assert constants["What is the value of the constant `LIMIT_C`?"].answer == "2"
+    assert set(constants["What is the value of the constant `LIMIT_C`?"].wrong) == {"0", "1", "3", "4"}
+    returns = {fact.text: fact.answer for fact in facts.returns(haystack)}
+    assert returns["What does `get_third` return?"] == "self._third"
+
+
+def test_a_case_is_asked_with_the_values_of_the_other_cases(ledger: Repository) -> None:
+    arms = "".join(f'    case {number}: return "{word}";\n' for number, word in enumerate(["ok", "no", "late", "lost"]))
+    code = f"const char *stateName(int state) {{\n  switch (state) {{\n{arms}  }}\n  return 0;\n}}\n"
+    haystack = Haystack(ledger, indexed([SourceFile("ledger/state.c", code.encode())]))
+    found = {fact.text: fact for fact in facts.cases(haystack)}
+    fact = found["What does `stateName` return for `2`?"]
+    assert fact.answer == '"late"'
+    assert set(fact.wrong) == {'"ok"', '"no"', '"lost"'}
+
+
+def test_the_right_option_is_among_four(corpus: Corpus) -> None:
+    for sheet in sheets(corpus, 1000):
+        for item in sheet.items:
+            if item.test != "function":
+                assert [item.right(letter) for letter in "ABCD"].count(True) == 1
+                assert item.question.text.count("\n") == 5
+
+
+class Repeating:
+    """A way of reading that gives back the same whatever is asked."""
+
+    def __init__(self, name: str, answer: str) -> None:
+        self.name, self.answer = name, answer
+
+    def about(self, subject: Subject) -> "Repeating":
+        return self
+
+    def __call__(self, question: Question, sampling: Sampling) -> str:
+        if not self.answer:
+            raise EvaluationError("nothing to say")
+        return self.answer
+
+
+def test_every_question_has_a_result_on_every_row_that_can_answer(corpus: Corpus, store: Store) -> None:
+    run = AnswerRun(corpus, [Repeating("A", "A"), Repeating("none", "")], store, lambda _: None)
+    results = list(run.run(1000))
+    assert len(results) == sum(len(sheet.items) for sheet in sheets(corpus, 1000))
+    assert {result.row for result in results} == {"A"}
+    assert {result.text for result in results} == {"A"}
+    assert {result.workspace for result in results} == {sheet.name for sheet in sheets(corpus, 1000)}
+    assert run.absent == {"none": "nothing to say"}

@@ -1,0 +1,71 @@
+"""The published method and MiniLM's tokeniser, on arrays and words small enough to check by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.store import Store
+from winnow_research.evaluation.methods.base import Subject
+from winnow_research.evaluation.methods.minilm import WordPieces
+from winnow_research.evaluation.methods.published import CHUNK, POOL, Context, attention, by_chunks, pflash, pool
+
+
+def test_pool_averages_neighbours_and_pads_with_zeros() -> None:
+    rows = np.random.default_rng(0).random((2, 3, 40), np.float32)
+    padded = np.pad(rows, [(0, 0), (0, 0), (POOL // 2, POOL // 2)])
+    expected = np.stack([padded[..., i : i + POOL].mean(-1) for i in range(40)], -1)
+    np.testing.assert_allclose(pool(rows), expected, rtol=1e-5)
+
+
+def test_attention_shares_key_heads_among_groups_of_query_heads() -> None:
+    chance = np.random.default_rng(1)
+    queries, keys = chance.normal(size=(3, 4, 8)).astype(np.float32), chance.normal(size=(10, 2, 8)).astype(np.float32)
+    found = attention(queries, keys)
+    assert found.shape == (4, 3, 10)
+    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-5)
+    logits = queries[1, 3] @ keys[:, 1].T / np.sqrt(8)
+    np.testing.assert_allclose(found[3, 1], np.exp(logits) / np.exp(logits).sum(), rtol=1e-4)
+
+
+def test_pflash_takes_the_highest_head_of_any_layer() -> None:
+    keys = np.zeros((100, 1, 4), np.float32)
+    keys[50] = 1
+    loud, silent = np.full((8, 1, 4), 20, np.float32), np.zeros((8, 1, 4), np.float32)
+    scores = pflash({0: silent, 1: loud}, {0: keys, 1: keys})
+    assert 44 <= scores.argmax() <= 56
+    assert scores[50] > 5 * scores[0]
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name in "abcd":
+        (root / f"{name}.py").write_text(f"def {name}():\n    return 1\n")
+    store = Store(tmp_path / "index.sqlite")
+    sources = Sources((Folder(root),))
+    workspace = read_workspace(sources, store, Cancellation())
+    store.close()
+    return Subject(sources, workspace, store, len)
+
+
+def test_a_unit_is_kept_when_all_chunks_it_touches_are(subject: Subject) -> None:
+    starts = np.array([2, 32, 50, 96], np.int64)
+    context = Context(np.zeros(128, np.int32), starts, np.array([32, 50, 96, 128], np.int64))
+    scores = np.repeat(np.array([1, 4, 3, 2], np.float32), CHUNK)
+    ranking = by_chunks(context, scores, subject)
+    np.testing.assert_allclose(ranking.scores, [1, 4, (14 * 4 + 32 * 3) / 46, 2])
+    assert [piece.unit for piece in ranking.keep(CHUNK)] == [1]
+    assert [piece.unit for piece in ranking.keep(CHUNK + 1)] == [1, 2]
+    assert [piece.unit for piece in ranking.keep(4 * CHUNK)] == [0, 1, 2, 3]
+
+
+def test_words_are_cut_into_the_longest_known_pieces() -> None:
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##afford", "##able", "_", "caf", "##e", "read"]
+    pieces = WordPieces(vocabulary)
+    assert [vocabulary[i] for i in pieces.ids("UNaffordable Café read_café ☂x")] == [
+        "[CLS]", "un", "##afford", "##able", "caf", "##e", "read", "_", "caf", "##e", "[UNK]", "[SEP]",
+    ]  # fmt: skip

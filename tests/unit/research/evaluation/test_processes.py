@@ -1,0 +1,27 @@
+import operator
+import os
+from functools import partial
+
+import pytest
+
+from winnow_engine.errors import EvaluationError
+from winnow_research.evaluation.processes import processes
+
+
+def test_tasks_are_done_with_what_each_process_opened_and_come_in_order() -> None:
+    with processes(2, partial(int, "40")) as spread:
+        assert list(spread(operator.add, range(5))) == [40, 41, 42, 43, 44]
+
+
+def test_what_a_process_raises_is_raised() -> None:
+    with processes(1, partial(int, "1")) as spread, pytest.raises(ZeroDivisionError):
+        list(spread(operator.truediv, [1, 0]))
+
+
+def die(opened: int, task: int) -> None:
+    os._exit(opened + task)
+
+
+def test_a_process_that_dies_is_a_named_error() -> None:
+    with processes(1, partial(int, "1")) as spread, pytest.raises(EvaluationError, match="fewer --jobs"):
+        list(spread(die, [1]))

@@ -1,0 +1,76 @@
+"""The hand-written questions: their format, and what the checker finds."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.errors import EvaluationError
+from winnow_engine.index.files import SourceFile
+from winnow_research.evaluation.cases import Gold
+from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.tasks.real import QUESTIONS, Written, load, problems
+
+
+def write(tmp_path: Path, document: object) -> Path:
+    (tmp_path / "ledger.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def test_questions_are_read_with_their_golds(ledger: Repository, tmp_path: Path) -> None:
+    entry = {"question": "Where are accounts read?", "golds": ["ledger/store.py:6-12"]}
+    folder = write(tmp_path, {"repository": "ledger", "version": "1.0", "questions": [entry]})
+    (written,) = load(ledger, folder)
+    assert written == Written("Where are accounts read?", (Gold("ledger/store.py", 6, 12),))
+    assert load(ledger, tmp_path / "elsewhere") == ()
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"version": "0.9", "questions": []}, "about version 0.9, not 1.0"),
+        ({"version": "1.0"}, "not a file of questions"),
+        ({"version": "1.0", "questions": [{"question": "?", "golds": ["store.py"]}]}, "is not PATH:START-END"),
+    ],
+)
+def test_a_wrong_file_is_refused(ledger: Repository, tmp_path: Path, document: object, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        load(ledger, write(tmp_path, document))
+
+
+@pytest.mark.parametrize(
+    ("gold", "problem"),
+    [
+        (Gold("ledger/store.py", 6, 12), None),
+        (Gold("store.py", 6, 12), "there is no file store.py"),
+        (Gold("ledger/store.py", 6, 99), "has 20 lines, not 99"),
+        (Gold("ledger/store.py", 13, 14), "is blank"),
+    ],
+)
+def test_golds_must_be_in_the_pinned_source(
+    ledger: Repository, ledger_files: list[SourceFile], gold: Gold, problem: str | None
+) -> None:
+    found = problems(ledger, ledger_files, [Written("?", (gold,))])
+    assert len(found) == (problem is not None)
+    assert problem is None or problem in found[0]
+
+
+def test_questions_without_gold_or_asked_twice_are_found(ledger: Repository, ledger_files: list[SourceFile]) -> None:
+    gold = Gold("ledger/store.py", 6, 12)
+    found = problems(ledger, ledger_files, [Written("A?", ()), Written("B?", (gold,)), Written("b?", (gold,))])
+    assert found == ["'A?' has no gold", "'b?' is asked twice"]
+
+
+def test_at_least_150_questions_about_at_least_8_repositories_are_written() -> None:
+    judged = [*repositories(Split.DEVELOPMENT), *repositories(Split.TEST)]
+    written = {one.name: load(one) for one in judged}
+    about = [one for one in judged if written[one.name]]
+    assert sum(map(len, written.values())) >= 150
+    assert len(about) >= 8
+    assert len({one.language for one in about}) >= 5
+
+
+def test_every_file_of_questions_is_about_a_pinned_repository() -> None:
+    assert {path.stem for path in QUESTIONS.glob("*.json")} <= {
+        one.name for split in Split for one in repositories(split)
+    }

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import numpy as np
+
+from winnow_engine.core import Cursor, Question, UnitKind
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.features import Asked, gather, zscore
+from winnow_engine.selection.traits import TRAITS, traits_of
+
+from .conftest import written
+
+
+def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> Asked:
+    nothing = np.zeros(len(workspace.units), np.float32)
+    code = workspace.selected_text(at) if at else ""
+    return Asked(workspace, Question(text, at), code, {"drafter": nothing})
+
+
+def names(workspace: Workspace, scores: np.ndarray) -> list[str]:
+    return [workspace.units[unit][1].name for unit in np.flatnonzero(scores > 0)]
+
+
+def test_zscore_by_hand() -> None:
+    np.testing.assert_allclose(zscore(np.array([1, 2, 3], np.float32)), [-1.2247, 0, 1.2247], atol=1e-4)
+
+
+def test_what_tells_nothing_apart_counts_nothing() -> None:
+    assert zscore(np.full((2, 4), 7, np.float32)).tolist() == [[0] * 4] * 2
+    assert zscore(np.empty(0, np.float32)).shape == (0,)
+
+
+def test_one_outlier_does_not_outvote_everything() -> None:
+    lonely = np.zeros(10_000, np.float32)
+    lonely[17] = 1
+    assert zscore(lonely).max() == 6
+
+
+def test_a_name_leads_to_its_definition_and_its_users(workspace: Workspace) -> None:
+    found = gather(asked(workspace, "Who calls send_order?"))
+    assert names(workspace, found["names"]) == ["send_order"]
+    assert names(workspace, found["users"]) == ["checkout"]
+
+
+def test_the_code_at_the_cursor_leads_to_what_it_uses_but_not_to_itself(workspace: Workspace) -> None:
+    found = gather(asked(workspace, "Explain this code.", Cursor("src/shop/basket.py", 8, 9)))
+    assert names(workspace, found["cursor"]) == ["total_price", "send_order"]
+
+
+def test_words_of_names_and_paths_count_by_themselves(workspace: Workspace) -> None:
+    found = gather(asked(workspace, "how is the total computed for orders"))
+    assert names(workspace, found["titles"]) == ["total_price", "send_order"][:1]
+    assert set(names(workspace, found["paths"])) == {"send_order", "cancel"}
+
+
+def test_a_file_that_is_named_speaks_for_its_units(workspace: Workspace) -> None:
+    for question in ("what is in shop/orders.py?", "orders.py"):
+        assert names(workspace, gather(asked(workspace, question))["files"]) == ["send_order", "cancel"]
+    assert not gather(asked(workspace, "what is in ders.py?"))["files"].any()
+
+
+def test_what_stands_around_definitions_is_told_from_what_a_file_without_any_says(tmp_path: Path) -> None:
+    code = "LIMIT = 3\n\n\ndef take(items):\n    return items[:LIMIT]\n"
+    workspace = written({"code.py": code, "settings.toml": "[limits]\ntake = 3\n"}, tmp_path)
+    assert [unit.kind for _, unit in workspace.units].count(UnitKind.TOP_LEVEL) == 2
+    (around,) = np.flatnonzero(gather(asked(workspace, "how many are taken?"))["headers"])
+    assert workspace.units[around][0].path == "code.py"
+
+
+def test_what_leads_speaks_for_its_file_and_for_what_it_uses(workspace: Workspace) -> None:
+    found = gather(asked(workspace, "what does `checkout` do?"))
+    assert names(workspace, found["used"]) == ["total_price", "send_order"]
+    assert "total_price" in names(workspace, found["file"])
+
+
+def test_prose_and_imports_are_told_apart_from_code(workspace: Workspace) -> None:
+    found = gather(asked(workspace, "anything"))
+    assert [workspace.units[unit][0].path for unit in np.flatnonzero(found["prose"])] == ["docs/guide.md"] * 2
+    assert found["imports"].sum() == 1
+
+
+def test_traits_say_what_a_question_is_like(workspace: Workspace) -> None:
+    plain = traits_of(asked(workspace, "how does it work"))
+    assert tuple(plain) == TRAITS
+    assert {trait for trait, value in plain.items() if value} == {"one", "length"}
+    assert traits_of(asked(workspace, "who calls `send_order`"))["uses"] == 1
+    assert traits_of(asked(workspace, "who calls `send_order`"))["named"] == 1
+    assert traits_of(asked(workspace, "where do the docs say this"))["documentation"] == 1
+    assert traits_of(asked(workspace, "explain", Cursor("src/shop/basket.py", 8, 8)))["cursor"] == 1

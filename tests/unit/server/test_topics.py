@@ -1,0 +1,39 @@
+import pytest
+
+from winnow_engine.core import Cursor, Question
+from winnow_lsp.server.topics import Topic, ask_about
+
+AT = Cursor("a.py", 3, 3)
+
+
+@pytest.mark.parametrize("topic", Topic)
+def test_every_topic_names_the_symbol_or_the_selection(topic: Topic) -> None:
+    assert "`Dog.bark`" in ask_about(topic, AT, "Dog.bark").text
+    assert "the selected code" in ask_about(topic, AT).text
+    assert ask_about(topic, AT).cursor == AT
+
+
+def test_problems_are_listed_and_cut() -> None:
+    text = ask_about(Topic.DIAGNOSTIC, AT, "f", ["undefined name {x}", "y" * 5000]).text
+    assert "\n- undefined name {x}\n- yyy" in text
+    assert len(text) < 1200
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Explain this code.", True),
+        ("What happens here?", True),
+        ("Who uses the selected code?", True),
+        ("Why are these three needed?", True),
+        (ask_about(Topic.CODE, AT, "f").text, True),
+        (ask_about(Topic.DIAGNOSTIC, AT, "f", ["undefined"]).text, True),
+        (ask_about(Topic.USAGE, AT, "f").text, False),
+        ("How does this project test itself?", False),
+        ("Where are widgets frobnicated?", False),
+        ("What inherits from thistle?", False),
+    ],
+)
+def test_only_words_that_point_at_the_cursor_are_about_its_code(text: str, about: bool) -> None:
+    assert Question(text, AT).is_about_cursor == about
+    assert not Question(text).is_about_cursor

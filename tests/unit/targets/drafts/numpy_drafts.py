@@ -1,0 +1,126 @@
+"""DFlash and EAGLE-3 drafts and their target in NumPy: the reference for llama.cpp's."""
+
+from pathlib import Path
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Prompt
+
+HEAD, MASK, BLOCK, READ = 16, 256, 6, (1, 3)
+Array = NDArray[np.float32]
+
+
+class Network:
+    """A GGUF's layers in NumPy, in float32: RMS norms, q and k normed a head, NeoX RoPE, grouped queries, SwiGLU.
+
+    Neither keys nor values are rounded: llama.cpp's memory is float32 where `exact` is used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.tensors = {tensor.name: np.array(tensor.data) for tensor in gguf.GGUFReader(path).tensors}
+        self.layers = 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("blk."))
+
+    def norm(self, x: Array, name: str) -> Array:
+        return x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5) * self.tensors[f"{name}.weight"]
+
+    def times(self, x: Array, name: str) -> Array:
+        return x @ self.tensors[f"{name}.weight"].T
+
+    def keys_and_values(self, x: Array, layer: int, positions: Array) -> tuple[Array, Array]:
+        keys = rope(self.norm(self.times(x, f"blk.{layer}.attn_k"), f"blk.{layer}.attn_k_norm"), positions)
+        return keys, self.times(x, f"blk.{layer}.attn_v")
+
+    def layer(self, x: Array, layer: int, positions: Array, before: tuple[Array, Array] | None, mask: Array) -> Array:
+        """One layer over `x`, which attends to keys and values `before`, and to itself as `mask` adds to scores."""
+        name = f"blk.{layer}"
+        normed = self.norm(x, f"{name}.attn_norm")
+        keys, values = self.keys_and_values(normed, layer, positions)
+        if before is not None:
+            keys, values = np.vstack([before[0], keys]), np.vstack([before[1], values])
+        queries = self.times(normed, f"{name}.attn_q").reshape(len(x), -1, HEAD).swapaxes(0, 1)
+        queries = rope(self.norm(queries, f"{name}.attn_q_norm"), positions)
+        scores = queries @ keys.T / np.sqrt(HEAD) + mask
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        heads = weights / weights.sum(axis=-1, keepdims=True) @ values
+        x = x + self.times(heads.swapaxes(0, 1).reshape(len(x), -1), f"{name}.attn_output")
+        return x + self.feed_forward(x, name)
+
+    def feed_forward(self, x: Array, name: str) -> Array:
+        normed = self.norm(x, f"{name}.ffn_norm")
+        gate = self.times(normed, f"{name}.ffn_gate")
+        return self.times(gate / (1 + np.exp(-gate)) * self.times(normed, f"{name}.ffn_up"), f"{name}.ffn_down")
+
+
+def rope(x: Array, positions: Array) -> Array:
+    angles = positions[:, None] * 10000.0 ** (-np.arange(0, HEAD, 2) / HEAD)
+    low, high = np.split(x, 2, axis=-1)
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([low * cos - high * sin, low * sin + high * cos], axis=-1).astype(np.float32)
+
+
+def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> Array:
+    """What the layers in `read` get in, side by side."""
+    positions, inputs = np.arange(len(tokens)), []
+    causal = np.triu(np.full((len(tokens), len(tokens)), -np.inf), 1)
+    x = target.tensors["token_embd.weight"][tokens]
+    for layer in range(target.layers):
+        inputs.append(x)
+        x = target.layer(x, layer, positions, None, causal)
+    return np.hstack([inputs[layer] for layer in read])
+
+
+def block_logits(
+    draft: Network, target: Network, read: Array, token: int, first: int = 0, causal: bool = False
+) -> Array:
+    """The logits of a block behind the tokens at `first` and after, whose features are `read`: (BLOCK, vocabulary)."""
+    inside = np.triu(np.full((BLOCK, BLOCK), -np.inf if causal else 0.0), 1)
+    mask = np.hstack([np.zeros((BLOCK, len(read))), inside])
+    before, places = first + np.arange(len(read)), first + len(read) + np.arange(BLOCK)
+    fused = draft.norm(draft.times(read, "fc"), "enc.output_norm")
+    lender = draft if "token_embd.weight" in draft.tensors else target
+    x = lender.tensors["token_embd.weight"][[token] + [MASK] * (BLOCK - 1)]
+    for layer in range(draft.layers):
+        x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), mask)
+    return lender.times(draft.norm(x, "output_norm"), "token_embd")
+
+
+def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, steps: int, first: int = 0) -> Array:
+    """The logits of an EAGLE-3 chain of `steps`, behind tokens at `first` and after, whose features are `read`.
+
+    `behind[i]` follows the token of row i; from there on each token is the likeliest one.
+    """
+    states, tokens, logits = draft.times(read, "fc"), behind.tolist(), []
+    for _ in range(steps):
+        state = pair_states(draft, target, states, tokens, first + np.arange(len(tokens)))[-1:]
+        logits.append(head(draft, target, draft.norm(state, "output_norm"))[0])
+        states, tokens = np.vstack([states, state]), [*tokens, int(logits[-1].argmax())]
+    return np.array(logits)
+
+
+def head(draft: Network, target: Network, x: Array) -> Array:
+    """The target's logits, or those of the draft's own smaller vocabulary at the target's places."""
+    if "d2t" not in draft.tensors:
+        return target.times(x, "token_embd")
+    logits = np.full((len(x), len(target.tensors["token_embd.weight"])), -np.inf, np.float32)
+    logits[:, draft.tensors["d2t"]] = draft.times(x, "output")
+    return logits
+
+
+def pair_states(draft: Network, target: Network, states: Array, tokens: list[int], positions: Array) -> Array:
+    """The one layer of an EAGLE-3 model over pairs of token and state, causal, with RoPE on neighbouring elements."""
+    embedded = draft.norm(target.tensors["token_embd.weight"][tokens], "blk.0.attn_norm")
+    pairs = np.hstack([embedded, draft.norm(states, "blk.0.attn_norm_2")])
+    queries = draft.times(pairs, "blk.0.attn_q").reshape(len(pairs), -1, HEAD).swapaxes(0, 1)
+    queries, keys = neighbour_rope(queries, positions), neighbour_rope(draft.times(pairs, "blk.0.attn_k"), positions)
+    scores = queries @ keys.T / np.sqrt(HEAD) + np.triu(np.full((len(pairs), len(pairs)), -np.inf), 1)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    heads = weights / weights.sum(axis=-1, keepdims=True) @ draft.times(pairs, "blk.0.attn_v")
+    x = states + draft.times(heads.swapaxes(0, 1).reshape(len(pairs), -1), "blk.0.attn_output")
+    return x + draft.feed_forward(x, "blk.0")
+
+
+def neighbour_rope(x: Array, positions: Array) -> Array:
+    order = np.r_[0:HEAD:2, 1:HEAD:2]
+    return rope(x[..., order], positions)[..., np.argsort(order)]

@@ -1,0 +1,63 @@
+"""A target with a draft that reads its layers, for tests of such drafts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from winnow_engine.core import Prompt, Sampling
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import NOTHING
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.drafts.reading import ReadingDraft
+
+from ..loaded import OPTIONS, PROMPTS, FlagInside, Loaded
+from .numpy_drafts import Array
+
+D = TypeVar("D", bound=ReadingDraft[Any])
+ANSWER = Sampling(max_tokens=60)
+
+
+class Pair(Loaded, Generic[D]):
+    """A target and a draft that reads its layers; the draft comes first, to watch the target's context."""
+
+    def __init__(self, target: Path, draft: Path, opened: Callable[..., D]) -> None:
+        model = Model(target)
+        self.draft = opened(Model(draft), model, draft, OPTIONS)
+        super().__init__(model)
+
+    def close(self) -> None:
+        self.cache.context.close()
+        self.draft.close()
+        self.model.close()
+
+
+def assert_near(ours: Array, reference: Array) -> None:
+    """Within 0.001, where the logits' standard deviation is above 2."""
+    assert reference.std() > 2
+    np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-3)
+
+
+def prompt(seed: int, length: int = 50) -> Prompt:
+    return np.random.default_rng(seed).integers(0, 256, length).astype(np.int32)
+
+
+def stopped_inside(pair: Pair[Any], text: Prompt) -> None:
+    """Have the draft stopped within its evaluation, with `text` in the target's memory."""
+    stopped = FlagInside()
+    stopped.set()
+    pair.prefill(text)
+    pair.draft.begin(text, stopped)
+    assert pair.draft.propose(8) == NOTHING
+
+
+def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:
+    """Guesses accepted over many answers, none of which differs from plain decoding, drafted for in every round."""
+    accepted, sampling = 0, Sampling(max_tokens=tokens)
+    for seed in range(PROMPTS):
+        plain, answer = (pair.answer(draft, sampling, prompt(seed)) for draft in (NoDraft(), pair.draft))
+        assert answer.tokens == plain.tokens
+        assert answer.drafted > drafted_a_round * answer.rounds
+        accepted += answer.accepted
+    return accepted

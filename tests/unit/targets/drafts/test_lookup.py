@@ -1,0 +1,147 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.tree import ROOT, grow
+from winnow_engine.targets.drafts.lookup import LookupDraft, _agreement
+
+
+def draft_after(prompt: list[int], answer: list[int]) -> LookupDraft:
+    draft = LookupDraft()
+    draft.begin(np.array(prompt, np.int32), AbortFlag())
+    draft.accept(answer)
+    return draft
+
+
+def test_a_quote_of_the_prompt_goes_on_as_the_prompt_does() -> None:
+    tree = draft_after([1, 2, 3, 4, 5, 6, 7, 50, 51], [2, 3, 4]).propose(3)
+    assert (tree.tokens, tree.parents) == ((5, 6, 7), (ROOT, 0, 1))
+    assert 1 > tree.worth[0] > tree.worth[1] > tree.worth[2] > 0
+
+
+def test_the_longest_match_decides() -> None:
+    tree = draft_after([1, 2, 3, 7, 9, 2, 3, 8], [50, 1, 2, 3]).propose(1)
+    assert tree.tokens == (7,)
+
+
+def test_places_that_go_on_differently_are_branches_by_how_many_they_are() -> None:
+    tree = draft_after([1, 2, 7, 0, 1, 2, 8, 3, 1, 2, 8, 9], [1, 2]).propose(3)
+    assert (tree.tokens[0], tree.parents[0]) == (8, ROOT)
+    assert (7, ROOT) in zip(tree.tokens, tree.parents, strict=True)
+
+
+def test_the_answer_itself_is_looked_up_too() -> None:
+    assert draft_after([0], [5, 6, 7, 8, 9, 5, 6]).propose(2).tokens == (7, 8)
+
+
+def test_without_a_match_nothing_is_proposed() -> None:
+    assert len(draft_after([1, 2, 3], [9]).propose(8)) == 0
+    assert len(draft_after([1], []).propose(8)) == 0
+
+
+def test_a_match_at_the_very_end_proposes_no_token_beyond() -> None:
+    assert draft_after([1, 1], [1]).propose(8).tokens == (1,)
+
+
+def test_trust_follows_what_came_true() -> None:
+    """A text that never goes on as before, and one that always does."""
+    wrong = draft_after([1, 2, 3], [n for k in range(20, 60) for n in (1, 2, k)])
+    right = draft_after([1, 2, 3], [1, 2, 3] * 20)
+    least = 0.3
+    wrong.accept([1, 2])
+    assert len(wrong.propose(8, least)) == 0
+    assert len(right.propose(8, least)) == 8
+
+
+def test_a_new_answer_looks_up_in_its_own_prompt_only() -> None:
+    draft = draft_after([1, 2, 3], [1, 2])
+    draft.begin(np.array([7, 1, 2], np.int32), AbortFlag())
+    assert len(draft.propose(8)) == 0
+
+
+def test_a_line_that_is_indented_otherwise_goes_on_as_before() -> None:
+    """90 and 91 stand for two depths of indentation at lines' ends."""
+    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 9, 90, 10, 11]
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91]).propose(4).tokens == (6, 7, 8, 9)
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6]).propose(3).tokens == (7, 8, 9)
+
+
+def test_a_short_match_with_another_token_in_it_counts_for_nothing() -> None:
+    assert len(draft_after([1, 2, 3, 90, 6, 7], [1, 2, 3, 91]).propose(4)) == 0
+
+
+def test_a_match_without_another_token_decides_unless_one_with_is_much_longer() -> None:
+    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 50, 6, 7, 9]
+    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6, 7]).propose(1).tokens == (8,)
+    assert draft_after(prompt, [4, 5, 91, 6, 7]).propose(2, 0.1).tokens != ()
+
+
+def test_many_tokens_are_searched_as_few_are() -> None:
+    rng = np.random.default_rng(0)
+    text = rng.integers(0, 3, 400).astype(np.int32)
+    exact, gapped = _agreement(text)
+    assert len(exact) == len(gapped) == len(text) - 1
+    for end in range(len(text) - 1):
+        same = [text[end - back] == text[-1 - back] for back in range(min(end + 1, 16))]
+        others = np.cumsum(~np.array(same))
+        wanted = int((others < 1).sum()), int((np.array(same) & (others < 2)).sum())
+        assert (exact[end], gapped[end]) == wanted
+
+
+def repetitive(seed: int) -> Iterator[list[int]]:
+    """Pieces of a random text, most of which stand before them, whole or with one other token."""
+    rng = np.random.default_rng(seed)
+    words, text = int(rng.integers(2, 40)), rng.integers(0, 9, int(rng.integers(1, 60))).tolist()
+    yield list(text)
+    for _ in range(30):
+        start = int(rng.integers(0, len(text)))
+        piece = text[start : start + int(rng.integers(1, 24))]
+        if rng.random() < 0.7:
+            piece[int(rng.integers(0, len(piece)))] = int(rng.integers(0, words))
+        text += piece
+        yield piece
+
+
+def naive_match(text: list[int]) -> tuple[list[int], int, bool] | None:
+    """Places, length and whether it is gapped of the match at the end of `text`, place by place and token by token."""
+    lengths: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    for place in range(len(text) - 1, 0, -1):
+        same = [text[place - 1 - back] == text[-1 - back] for back in range(min(place, 16))]
+        gap = same.index(False) if False in same else len(same)
+        end = same.index(False, gap + 1) if False in same[gap + 1 :] else len(same)
+        lengths[False][place], lengths[True][place] = gap, sum(same[:end])
+    exact, gapped = (max(found.values(), default=0) for found in lengths.values())
+    kind, longest = (True, gapped) if gapped >= exact + 4 else (False, exact)
+    places = [place for place, length in lengths[kind].items() if length == longest]
+    return (places[:16], longest, kind) if longest >= 2 else None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_matches_are_those_found_by_comparing_token_by_token(seed: int) -> None:
+    draft, text = LookupDraft(), list[int]()
+    kinds = set()
+    for piece in repetitive(seed):
+        draft.accept(piece) if text else draft.begin(np.array(piece, np.int32), AbortFlag())
+        text += piece
+        match, wanted = draft._match, naive_match(text)
+        assert (match and (match.places, match.length, match.gapped)) == wanted
+        kinds.add(wanted and wanted[2])
+    assert {False, True} <= kinds
+
+
+def test_an_answer_without_a_prompt_is_looked_up() -> None:
+    assert draft_after([], [1, 2, 3, 1, 2]).propose(1).tokens == (3,)
+
+
+@pytest.mark.parametrize(("limit", "least"), [(16, 0.0), (5, 0.0), (16, 0.4), (16, 0.95), (0, 0.0)])
+def test_what_is_copied_from_one_place_is_the_tree_that_would_grow_there(limit: int, least: float) -> None:
+    draft, copied = draft_after(list(range(40)), [3, 4, 5]), 0
+    for token in (6, 7, 8, 30, 31, 32, 33):
+        match = draft._match
+        if match is not None and len(match.places) == 1:
+            assert draft.propose(limit, least) == grow(match, draft._continuations, limit, least)
+            copied += 1
+        draft.accept([token])
+    assert copied >= 4

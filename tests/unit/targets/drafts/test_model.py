@@ -1,0 +1,69 @@
+"""The draft model itself: the tiny llama as a draft, compared with what it says as a target."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.model import Model
+from winnow_engine.llama.tree import ROOT
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.targets.drafts.model import ModelDraft
+from winnow_engine.targets.local.target import LlamaTarget
+
+OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, draft="off")
+PROMPT = np.arange(40, 90, dtype=np.int32)
+
+
+@pytest.fixture
+def draft(tiny_llama: Path) -> Iterator[ModelDraft]:
+    with closing(ModelDraft(Model(tiny_llama), OPTIONS)) as draft:
+        draft.begin(PROMPT, AbortFlag())
+        yield draft
+
+
+def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(tiny_llama: Path, draft: ModelDraft) -> None:
+    answer: list[int] = []
+    for _ in range(4):
+        answer.append(draft.propose(1).tokens[0])
+        draft.accept(answer[-1:])
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        said = target.generate(PROMPT, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+    vocabulary = Vocabulary(Model(tiny_llama, vocabulary_only=True))
+    assert b"".join(map(vocabulary.piece, answer)).decode("utf-8", "replace").startswith(said.text)
+
+
+def test_a_tree_is_ordered_by_worth_with_parents_first(draft: ModelDraft) -> None:
+    tree = draft.propose(12)
+    assert len(tree) == 12
+    assert list(tree.worth) == sorted(tree.worth, reverse=True)
+    assert len({*zip(tree.parents, tree.tokens, strict=True)}) == 12
+    assert all(tree.worth[node] <= tree.worth[parent] for node, parent in enumerate(tree.parents) if parent != ROOT)
+
+
+def test_guesses_go_on_from_what_was_accepted(draft: ModelDraft, tiny_llama: Path) -> None:
+    draft.propose(8)
+    draft.accept([41, 42, 43])
+    again = draft.propose(8)
+    with closing(ModelDraft(Model(tiny_llama), OPTIONS)) as fresh:
+        fresh.begin(np.concatenate([PROMPT, np.array([41, 42, 43], np.int32)]), AbortFlag())
+        assert fresh.propose(8).tokens == again.tokens
+
+
+def test_a_chain_ends_where_it_is_worth_too_little(draft: ModelDraft) -> None:
+    worth = draft.propose(8).worth
+    assert all(w >= worth[0] for w in draft.propose(8, worth[0]).worth)
+    assert len(draft.propose(8, 1.0)) == 0
+
+
+def test_nothing_is_proposed_without_room_or_once_aborted(draft: ModelDraft) -> None:
+    assert len(draft.propose(0)) == 0
+    flag = AbortFlag()
+    flag.set()
+    draft.begin(PROMPT, flag)
+    assert len(draft.propose(8)) == 0

@@ -1,0 +1,89 @@
+"""Which draft a target gets, and the draft model, on tiny real models."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.errors import DraftError, ModelNotFoundError
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.target import LlamaTarget
+
+PROMPT = np.arange(40, 90, dtype=np.int32)
+
+
+def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Generation:
+    options = TargetOptions(n_threads=1, n_ubatch=32, draft=draft)
+    with closing(LlamaTarget.open(path, options)) as target:
+        return target.generate(PROMPT, sampling or Sampling(max_tokens=60), Cancellation(), lambda _: None)
+
+
+@pytest.fixture
+def other_vocabulary(tiny_llama: Path, tmp_path: Path) -> Path:
+    """The same model with one token spelled otherwise."""
+    path = tmp_path / "other.gguf"
+    data = tiny_llama.read_bytes()
+    path.write_bytes(data.replace(b"<|im_start|>", b"<|im_begin|>", 1))
+    return path
+
+
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup"])
+def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
+    answer = ask(tiny_llama, draft)
+    assert answer.draft == draft
+    assert answer.text == ask(tiny_llama, "off").text
+    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
+
+
+@pytest.mark.parametrize("n_ubatch", [1, 2, 8])
+def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> None:
+    said = []
+    for draft in ("off", "lookup"):
+        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, draft=draft)
+        with closing(LlamaTarget.open(tiny_llama, options)) as target:
+            prompt = np.tile(PROMPT, 4)
+            said.append(target.generate(prompt, Sampling(max_tokens=40), Cancellation(), lambda _: None))
+    assert said[0].text == said[1].text
+    assert (said[1].drafted_tokens > 0) == (n_ubatch > 1)
+
+
+def test_a_model_that_drafts_for_itself_is_always_right(tiny_llama: Path, tmp_path: Path) -> None:
+    twin = Path(shutil.copy(tiny_llama, tmp_path / "twin.gguf"))
+    answer = ask(tiny_llama, twin)
+    assert answer.draft == "twin.gguf"
+    assert answer.text == ask(tiny_llama, "off").text
+
+
+def test_a_draft_of_another_vocabulary_is_refused_with_one_that_fits(tiny_llama: Path, other_vocabulary: Path) -> None:
+    with pytest.raises(DraftError, match=r"other.gguf cannot draft .*token 256 is .*im_begin.* own family fits"):
+        ask(tiny_llama, other_vocabulary)
+
+
+def test_a_missing_draft_is_named(tiny_llama: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match="none"):
+        ask(tiny_llama, tmp_path / "none.gguf")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup", "dflash"])
+def test_a_target_that_keeps_past_states_is_drafted_for(
+    tiny_qwen35: Path, make_dflash: Callable[[], Path], draft: str
+) -> None:
+    wanted = make_dflash() if draft == "dflash" else draft
+    answer = ask(tiny_qwen35, wanted)
+    assert answer.draft == (wanted.name if isinstance(wanted, Path) else draft)
+    assert answer.text == ask(tiny_qwen35, "off").text
+    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
+
+
+@pytest.mark.parametrize("draft", ["auto", "lookup"])
+def test_a_recurrent_target_decodes_plainly_and_says_why(tiny_mamba: Path, draft: str) -> None:
+    answer = ask(tiny_mamba, draft)
+    assert answer.draft == "off: the target's recurrent memory cannot roll back"
+    assert (answer.drafted_tokens, answer.decode_tokens) == (0, 60)
+    assert answer.text == ask(tiny_mamba, "off").text

@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from winnow_engine.targets.local.selfcheck import check_build, describe_exit
+
+
+def test_a_build_that_works_says_what_it_decoded(tiny_llama: Path) -> None:
+    check = check_build(tiny_llama)
+    assert check.ok, check.detail
+    assert "decoded tiny-llama.gguf" in check.detail
+
+
+def test_a_child_that_finds_no_model_reports_the_error(tmp_path: Path) -> None:
+    check = check_build(tmp_path / "none.gguf")
+    assert not check.ok
+    assert "no model file at" in check.detail
+
+
+def test_a_crash_is_named_by_its_signal_with_the_cure() -> None:
+    check = describe_exit(-11, "")
+    assert not check.ok
+    assert "SIGSEGV" in check.detail
+    assert "Rebuild llama-cpp-python" in check.detail

@@ -1,0 +1,70 @@
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Sampling
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.session import Session
+from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.throughput import ReadingSpeed
+
+PROMPT = np.tile(np.arange(40, 240, dtype=np.int32), 2)
+OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
+
+
+def opened(model: Path) -> Session:
+    return Session(model, OPTIONS, Saving(), ReadingSpeed())
+
+
+def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:
+    """Answer PROMPT, setting `abort` after that many evaluated tokens."""
+    return session.generate(
+        PROMPT,
+        Sampling(max_tokens=24),
+        abort,
+        on_text=lambda _: None,
+        progress=lambda report: abort.set() if report.done == abort_after else None,
+        started=0.0,
+    )
+
+
+class UnseenFlag(AbortFlag):
+    """A flag set after Python looked: llama.cpp meets it inside the evaluation."""
+
+    def is_set(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "kept"),
+    [
+        ("tiny_llama", AbortFlag, 64),
+        ("tiny_llama", UnseenFlag, 64),
+        ("tiny_mamba", AbortFlag, 64),
+        ("tiny_mamba", UnseenFlag, 0),
+        ("tiny_qwen35", AbortFlag, 64),
+        ("tiny_qwen35", UnseenFlag, 0),
+    ],
+)
+def test_cancelling_in_prefill_keeps_only_what_is_right(
+    name: str, flag: type[AbortFlag], kept: int, request: pytest.FixtureRequest
+) -> None:
+    model: Path = request.getfixturevalue(name)
+    with closing(opened(model)) as fresh, closing(opened(model)) as session:
+        cancelled = ask(session, flag(), abort_after=64)
+        assert (cancelled.finish, cancelled.decode_tokens, cancelled.first_token_s) == ("cancelled", 0, None)
+        again = ask(session, AbortFlag())
+        assert again.text == ask(fresh, AbortFlag()).text
+        assert again.reused_tokens == kept
+
+
+def test_a_request_cancelled_before_it_starts_evaluates_nothing(tiny_llama: Path) -> None:
+    abort = AbortFlag()
+    abort.set()
+    with closing(opened(tiny_llama)) as session:
+        assert ask(session, abort).finish == "cancelled"
+        assert ask(session, AbortFlag()).reused_tokens == 0

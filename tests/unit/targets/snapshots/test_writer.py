@@ -1,0 +1,145 @@
+"""Nobody waits for the disk but who closes the target; what is on its way there is found, and arrives whole."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import Place, TargetOptions
+from winnow_engine.core import Cancellation, Prompt, Sampling
+from winnow_engine.errors import SnapshotError
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
+from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.throughput import ReadingSpeed
+
+PROMPTS = [np.arange(start, start + 150, dtype=np.int32) for start in (40, 50, 60, 70)]
+PLENTY = 1 << 30
+
+
+class Disk:
+    """Stands still until it is let go; then writes, and tells which prompts' first tokens were written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.goes = threading.Event(), threading.Event()
+        self.written: list[int] = []
+        self._save = Snapshots.save
+        monkeypatch.setattr(Snapshots, "save", lambda snapshots, snapshot: self.save(snapshots, snapshot))
+
+    def save(self, snapshots: Snapshots, snapshot: Snapshot) -> None:
+        self.reached.set()
+        self.goes.wait(60)
+        self._save(snapshots, snapshot)
+        self.written.append(int(snapshot.tokens[0]))
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ReadingSpeed, "learn", lambda self, tokens, seconds: setattr(self, "seen", 1.0))
+    disk = Disk(monkeypatch)
+    yield disk
+    disk.goes.set()
+
+
+def opened(model: Path, place: Place = "resident") -> LlamaTarget:
+    return LlamaTarget.open(model, TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=PLENTY, place=place))
+
+
+def ask(target: LlamaTarget, prompt: Prompt) -> Generation:
+    return target.generate(prompt, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+
+
+def test_neither_a_cancel_nor_the_next_question_waits_for_the_disk(tiny_llama: Path, disk: Disk) -> None:
+    with closing(opened(tiny_llama)) as target:
+        first, cancellation = ask(target, PROMPTS[0]), Cancellation()
+        endless = Sampling(max_tokens=3000)
+        cancelled = target.generate(PROMPTS[1], endless, cancellation, lambda _: cancellation.cancel())
+        assert cancelled.finish == "cancelled"
+        again = ask(target, PROMPTS[0])
+        assert (again.restored_tokens, again.text) == (len(PROMPTS[0]) - 1, first.text)
+        assert disk.reached.wait(60)
+        assert not disk.written
+        disk.goes.set()
+    assert disk.written == [40, 50]
+    with closing(opened(tiny_llama)) as target:
+        assert ask(target, PROMPTS[1]).restored_tokens == len(PROMPTS[1]) - 1
+
+
+def test_on_demand_an_answer_does_not_wait_and_the_next_one_takes_it_from_memory(tiny_llama: Path, disk: Disk) -> None:
+    with closing(opened(tiny_llama, "on-demand")) as target:
+        first = ask(target, PROMPTS[0])
+        assert target.parked
+        again = ask(target, PROMPTS[0])
+        assert (again.restored_tokens, again.text) == (len(PROMPTS[0]) - 1, first.text)
+        disk.goes.set()
+    assert disk.written == [40]
+
+
+def test_closing_waits_until_all_is_on_disk(tiny_llama: Path, disk: Disk) -> None:
+    target = opened(tiny_llama)
+    ask(target, PROMPTS[0])
+
+    def close() -> None:
+        target.close()
+        disk.written.append(-1)
+
+    closing_it = threading.Thread(target=close)
+    closing_it.start()
+    assert disk.reached.wait(60)
+    disk.goes.set()
+    closing_it.join()
+    assert disk.written == [40, -1]
+    assert used_bytes(default_folder())[0] == 1
+    assert [path.suffix for path in default_folder().iterdir()] == [".safetensors"]
+
+
+def test_of_what_waits_for_a_slow_disk_the_newest_is_kept(disk: Disk, tmp_path: Path) -> None:
+    saving, snapshots = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model")
+    for prompt in PROMPTS:
+        saving.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
+    other = Snapshots(tmp_path / "kept", PLENTY, "other")
+    assert [found.tokens[0] for found in saving.unsaved(snapshots)] == [40, 70]
+    assert saving.unsaved(other) == []
+    disk.goes.set()
+    saving.finish()
+    assert disk.written == [40, 70]
+    assert saving.unsaved(snapshots) == []
+
+
+def test_one_that_fails_is_logged_and_the_next_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    saving, snapshots, save = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model"), Snapshots.save
+    waits, failing = threading.Event(), iter([True, False])
+
+    def fails_once(self: Snapshots, snapshot: Snapshot) -> None:
+        waits.wait()
+        if next(failing):
+            raise SnapshotError("the disk is full")
+        save(self, snapshot)
+
+    monkeypatch.setattr(Snapshots, "save", fails_once)
+    with caplog.at_level(logging.WARNING):
+        for prompt in PROMPTS[:2]:
+            saving.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
+        waits.set()
+        saving.finish()
+    assert "the disk is full" in caplog.text
+    assert used_bytes(tmp_path / "kept")[0] == 1
+
+
+def test_where_no_thread_can_be_started_it_is_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    saving, snapshots = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model")
+    saving.save(snapshots, Snapshot(PROMPTS[0], np.zeros(9, np.uint8), 1.0))
+    saving.finish()
+    assert used_bytes(tmp_path / "kept")[0] == 1

@@ -1,0 +1,103 @@
+"""The policy from numbers alone, and the numbers of a model's keys and values."""
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import gguf
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.models.gguf_header import GgufHeader
+from winnow_engine.targets import residency
+from winnow_engine.targets.residency import Memory, decide, kv_bytes, measure
+
+GB = 10**9
+
+
+def memory(free: float | None, offload: bool = True) -> Memory:
+    """Drafter 0.5 GB and 1 GB of work, target 6 GB."""
+    return Memory(None if free is None else int(free * GB), "no GPU", GB // 2, GB, 6 * GB, offload)
+
+
+@pytest.mark.parametrize(
+    ("free", "offload", "drafter", "target"),
+    [
+        (None, True, "cpu", "cpu"),
+        (80, True, "resident", "resident"),
+        (8.1, True, "resident", "resident"),
+        (8.0, True, "resident", "on-demand"),
+        (7.1, True, "resident", "on-demand"),
+        (7.0, True, "resident", "cpu"),
+        (1.1, True, "resident", "cpu"),
+        (1.0, True, "cpu", "cpu"),
+        (0, True, "cpu", "cpu"),
+        (80, False, "resident", "cpu"),
+        (0, False, "cpu", "cpu"),
+    ],
+)
+def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, drafter: str, target: str) -> None:
+    found = decide(memory(free, offload))
+    assert (found.drafter, found.target) == (drafter, target)
+    assert found.reason == "no GPU" if free is None else f"{free:.1f} GB free" in found.reason
+
+
+def test_a_target_that_fits_where_the_drafter_does_not_is_resident() -> None:
+    found = decide(Memory(2 * GB, "", 3 * GB, GB, GB, True))
+    assert (found.drafter, found.target) == ("cpu", "resident")
+
+
+@pytest.mark.parametrize(("kv_type", "size"), [("f16", 4096), ("q8_0", 2176), ("q4_0", 1152)])
+def test_keys_and_values_take_what_their_type_says(kv_type: str, size: int) -> None:
+    values = {"qwen2.attention.head_count": 4, "qwen2.attention.head_count_kv": 2, "qwen2.embedding_length": 64}
+    header = GgufHeader("qwen2", "", 2, 0, values, {})
+    assert kv_bytes(header, kv_type, tokens=16) == size
+    assert kv_bytes(GgufHeader("mamba", "", 2, 0, {}, {}), kv_type) == 0
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    drafter = tmp_path / "d.gguf"
+    drafter.write_bytes(b"")
+    with pytest.raises(ModelNotFoundError):
+        measure(drafter, drafter.with_name("t.gguf"), TargetOptions())
+
+
+@pytest.fixture
+def smallest(tmp_path: Path) -> Path:
+    """A GGUF with a header and nothing else."""
+    path = tmp_path / "smallest.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(16)
+    writer.add_head_count(2)
+    writer.add_embedding_length(8)
+    writer.add_tensor("a", np.zeros((4, 4), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+class Device:
+    """Answers only in a thread that has made it current, as CUDA does."""
+
+    lock = threading.RLock()
+    active = False
+
+    def activate(self) -> None:
+        self.active = True
+
+    def free_memory(self) -> int:
+        assert self.active
+        return 5 * GB
+
+
+def test_the_memory_is_that_of_the_device_made_current(monkeypatch: pytest.MonkeyPatch, smallest: Path) -> None:
+    monkeypatch.setattr(residency, "availability", lambda: SimpleNamespace(usable=True, reason="a GPU"))
+    monkeypatch.setattr(residency, "open_device", Device)
+    found = measure(smallest, smallest, TargetOptions())
+    assert (found.free, found.why) == (5 * GB, "a GPU")
+    assert found.target > found.drafter == smallest.stat().st_size

@@ -1,0 +1,98 @@
+"""How fast a target reads: as seen, else as an earlier process saw it, else as a slow CPU."""
+
+import os
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Cancellation, Prompt, Sampling
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
+from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S, ReadingSpeed
+
+OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
+PROMPT = np.arange(40, 200, dtype=np.int32)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and everything worth keeping."""
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(keeping, "_LEAST_S", 0.0)
+
+
+def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:
+    return target.generate(prompt, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+
+
+def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
+    speed = ReadingSpeed()
+    speed.learn(100, 1.0)
+    assert speed.token_s == pytest.approx(0.01)
+    speed.learn(100, 2.0)
+    slower = speed.token_s
+    speed.learn(100, 0.5)
+    assert slower is not None
+    assert speed.token_s is not None
+    assert 0.01 < slower < 0.012
+    assert speed.token_s < (0.01 + slower) / 2
+
+
+def test_a_few_tokens_say_nothing() -> None:
+    speed = ReadingSpeed()
+    speed.learn(63, 1.0)
+    assert speed.token_s is None
+
+
+def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
+    speed = ReadingSpeed()
+    speed.recall(0.5)
+    assert (speed.token_s, speed.seen) == (0.5, None)
+    speed.learn(64, 64.0)
+    assert speed.token_s == 1.0
+
+
+def test_a_cpu_is_slow_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        assert target.reading_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+        answer = ask(target)
+        assert target.reading_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+
+
+@pytest.mark.parametrize("place", ["resident", "on-demand"])
+def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
+    options = replace(OPTIONS, place=place)
+    with closing(LlamaTarget.open(tiny_llama, options)) as target:
+        ask(target)
+        seen = target.reading_tokens_per_s
+    with closing(LlamaTarget.open(tiny_llama, options)) as target:
+        assert target.reading_tokens_per_s == pytest.approx(seen)
+    with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
+        assert target.reading_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+
+
+def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        ask(target)
+    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        assert target.reading_tokens_per_s is None
+        answer = ask(target, PROMPT[::-1].copy())
+        assert target.reading_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+
+
+def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path / "kept", 1 << 30, "model")
+    assert snapshots.newest_token_s() is None
+    for start, token_s in ((1, 0.25), (2, 0.5)):
+        snapshots.save(Snapshot(PROMPT[start:], np.zeros(9, np.uint8), token_s))
+    for path in (tmp_path / "kept").iterdir():
+        at = 1e9 if path.name == snapshots._name(PROMPT[1:]) else 0.5e9
+        os.utime(path, (at, at))
+    assert snapshots.newest_token_s() == 0.25

@@ -1,0 +1,32 @@
+"""What is published: answering questions takes nothing of the research, and the research nothing twice."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def packages(project: Path, to: Path) -> dict[str, set[str]]:
+    """The files of a project's wheel, by package."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(to)]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    names = zipfile.ZipFile(next(to.glob("*.whl"))).namelist()
+    return {name: {n for n in names if n.startswith(f"{name}/")} for name in {n.split("/")[0] for n in names}}
+
+
+def test_what_users_install_has_no_research(tmp_path: Path) -> None:
+    found = packages(ROOT, tmp_path)
+    assert {name for name in found if "dist-info" not in name} == {"winnow_cuda", "winnow_engine", "winnow_lsp"}
+
+
+@pytest.mark.parametrize(
+    "needed", ["cli/bench/__init__.py", "evaluation/repositories.toml", "evaluation/real/click.json"]
+)
+def test_the_research_is_a_distribution_of_its_own(needed: str, tmp_path: Path) -> None:
+    found = packages(ROOT / "engine" / "winnow_research", tmp_path)
+    assert {name for name in found if "dist-info" not in name} == {"winnow_research"}
+    assert f"winnow_research/{needed}" in found["winnow_research"]
