@@ -31,7 +31,7 @@ from winnow_engine.selection.keys import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, Stats
 from winnow_engine.selection.weights import read_gate
 from winnow_engine.store import Store
-from winnow_engine.targets.base import Target
+from winnow_engine.targets.base import Request, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Assistant:
             speed = target.reading_tokens_per_s
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
-        generation = target.generate(prompt, sampling, cancellation, on_text, progress)
+        generation = target.generate(Request(prompt, sampling, on_text, cancellation, progress))
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
         self._remembered.add(Conversation.of(ranked.question, generation.text, messages, selection))

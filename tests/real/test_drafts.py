@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.tree import Tree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts.model import ModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.studies.drafting import agreed
@@ -31,7 +31,7 @@ def answer(path: Path, draft: str | Path, text: str = QUOTE, sampling: Sampling 
     sampling = sampling or Sampling(max_tokens=60)
     with closing(LlamaTarget.open(path, TargetOptions(draft=draft))) as target:
         prompt = target.chat_prompt([Message("user", text)])
-        return target.generate(prompt, sampling, Cancellation(), lambda _: None)
+        return target.generate(Request(prompt, sampling))
 
 
 @pytest.fixture(scope="module")

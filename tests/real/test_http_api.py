@@ -14,9 +14,10 @@ import httpx
 import openai
 import pytest
 
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.drafter import segments, template, weights
 from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
@@ -95,7 +96,7 @@ def test_one_winnow_can_be_the_target_of_another(url: str) -> None:
     target = HttpTarget.open(parse(url))
     assert (target.model, target.context_limit, target.context_known) == (MODEL, 8192, True)
     messages = [Message("user", "Say hello.")]
-    answer = target.generate(target.chat_prompt(messages), Sampling(max_tokens=8), Cancellation(), lambda _: None)
+    answer = target.generate(Request(target.chat_prompt(messages), Sampling(max_tokens=8)))
     assert answer.text.strip()
     assert answer.decode_tokens <= 8
 

@@ -15,6 +15,7 @@ import pytest
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import TargetError, TargetProtocolError, TargetRefusedError, WinnowError
 from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.client import Patience
@@ -42,9 +43,9 @@ def target(url: str) -> HttpTarget:
 
 def test_the_same_weights_answer_the_same_as_in_this_process(target: HttpTarget, smollm2: Path) -> None:
     pieces = list[str]()
-    answer = target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), pieces.append)
+    answer = target.generate(Request(target.chat_prompt(QUESTION), SAMPLING, pieces.append))
     with closing(LlamaTarget.open(smollm2)) as local:
-        expected = local.generate(local.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None)
+        expected = local.generate(Request(local.chat_prompt(QUESTION), SAMPLING))
         assert target.count(QUESTION[0].content) == local.count(QUESTION[0].content)
         assert 0 <= len(target.chat_prompt(QUESTION)) - expected.prompt_tokens <= 40
     assert "".join(pieces) == answer.text == expected.text
@@ -54,9 +55,9 @@ def test_the_same_weights_answer_the_same_as_in_this_process(target: HttpTarget,
 
 def test_a_stop_string_ends_an_answer_as_it_does_in_this_process(target: HttpTarget, smollm2: Path) -> None:
     stopped = Sampling(max_tokens=24, stop=("3",))
-    answer = target.generate(target.chat_prompt(QUESTION), stopped, Cancellation(), lambda _: None)
+    answer = target.generate(Request(target.chat_prompt(QUESTION), stopped))
     with closing(LlamaTarget.open(smollm2)) as local:
-        expected = local.generate(local.chat_prompt(QUESTION), stopped, Cancellation(), lambda _: None)
+        expected = local.generate(Request(local.chat_prompt(QUESTION), stopped))
     assert (answer.text, answer.finish) == (expected.text, expected.finish)
     assert answer.finish == "stop"
     assert "3" not in answer.text
@@ -65,9 +66,9 @@ def test_a_stop_string_ends_an_answer_as_it_does_in_this_process(target: HttpTar
 def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -> None:
     cancellation, started = Cancellation(), time.perf_counter()
     long = target.chat_prompt([Message("user", "Write a very long story about a fox.")])
-    answer = target.generate(long, Sampling(max_tokens=2000), cancellation, lambda _: cancellation.cancel())
+    answer = target.generate(Request(long, Sampling(max_tokens=2000), lambda _: cancellation.cancel(), cancellation))
     assert answer.finish == "cancelled"
-    next_one = target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None)
+    next_one = target.generate(Request(target.chat_prompt(QUESTION), SAMPLING))
     assert next_one.text
     # All 2,000 tokens would take 36 s at the 56 tokens/s of an idle machine.
     assert time.perf_counter() - started < 30
@@ -78,7 +79,7 @@ def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str
     target = HttpTarget.open(parse(f"{url}/v1#small"), context_limit=100_000)
     prompt = target.chat_prompt([Message("user", "word " * 2 * CONTEXT)])
     with pytest.raises(TargetProtocolError, match="context is shorter than 100,000 tokens"):
-        target.generate(prompt, SAMPLING, Cancellation(), lambda _: None)
+        target.generate(Request(prompt, SAMPLING))
 
 
 def test_a_server_killed_in_the_middle_of_an_answer_ends_it_with_a_clear_error(smollm2: Path, tmp_path: Path) -> None:
@@ -93,10 +94,10 @@ def test_a_server_killed_in_the_middle_of_an_answer_ends_it_with_a_clear_error(s
                 killed.append(time.perf_counter())
 
         with pytest.raises(TargetProtocolError, match="in the middle"):
-            target.generate(prompt, Sampling(max_tokens=2000), Cancellation(), kill)
+            target.generate(Request(prompt, Sampling(max_tokens=2000), kill))
         assert time.perf_counter() - killed[0] < 2
         with pytest.raises(TargetError, match="is its server running"):
-            target.generate(prompt, SAMPLING, Cancellation(), lambda _: None)
+            target.generate(Request(prompt, SAMPLING))
 
 
 def test_the_servers_key_is_taken_from_the_environment(
@@ -109,7 +110,7 @@ def test_the_servers_key_is_taken_from_the_environment(
                 HttpTarget.open(parse(url))
         monkeypatch.setenv(KEY_VARIABLE, SECRET)
         target = HttpTarget.open(parse(url), CONTEXT)
-        assert target.generate(target.chat_prompt(QUESTION), SAMPLING, Cancellation(), lambda _: None).text
+        assert target.generate(Request(target.chat_prompt(QUESTION), SAMPLING)).text
     assert SECRET not in (tmp_path / "log").read_text()
 
 

@@ -14,10 +14,11 @@ import httpx
 import openai
 import pytest
 
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.drafter import segments, template, weights
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, Tools
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
@@ -88,7 +89,7 @@ def test_a_result_is_read(url: str) -> None:
 def test_one_winnow_passes_tools_on_to_another(url: str) -> None:
     target, called = HttpTarget.open(parse(url)), list[CallDelta]()
     prompt = target.chat_prompt([Message("user", ASKED["messages"][0]["content"])], Tools((WEATHER,)))
-    answer = target.generate(prompt, Sampling(max_tokens=60), Cancellation(), lambda _: None, on_call=called.append)
+    answer = target.generate(Request(prompt, Sampling(max_tokens=60), on_call=called.append))
     assert (answer.text, answer.finish) == ("", "eos")
     assert (called[0].name, json.loads("".join(one.arguments for one in called))) == ("get_weather", {"city": "Paris"})
     assert answer.prompt_tokens <= len(prompt)

@@ -11,7 +11,7 @@ from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
@@ -20,7 +20,7 @@ QUESTION = [Message("user", "Write the numbers from 1 to 30, one a line.")]
 
 
 def ask(target: LlamaTarget) -> Generation:
-    return target.generate(target.chat_prompt(QUESTION), Sampling(max_tokens=12), Cancellation(), lambda _: None)
+    return target.generate(Request(target.chat_prompt(QUESTION), Sampling(max_tokens=12)))
 
 
 def test_parked_and_loaded_again_it_gives_the_same_answer_and_its_memory_back(qwen_small: Path) -> None:
@@ -49,7 +49,7 @@ def test_on_demand_it_is_there_only_for_the_answer(smollm2: Path) -> None:
         cancellation = Cancellation()
         cancellation.cancel()
         prompt = target.chat_prompt(QUESTION)
-        assert target.generate(prompt, Sampling(), cancellation, lambda _: None).finish == "cancelled"
+        assert target.generate(Request(prompt, Sampling(), cancellation=cancellation)).finish == "cancelled"
         assert target.parked
 
 

@@ -21,7 +21,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.prompting.messages import Message
 from winnow_engine.store import Store, default_path
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy as keeping
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
@@ -44,7 +44,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(target: LlamaTarget, prompt: Prompt, max_tokens: int = 32) -> Generation:
-    return target.generate(prompt, Sampling(max_tokens=max_tokens), Cancellation(), lambda _: None)
+    return target.generate(Request(prompt, Sampling(max_tokens=max_tokens)))
 
 
 def about_code(target: LlamaTarget, question: str) -> Prompt:
@@ -112,7 +112,9 @@ def test_a_cancel_and_the_next_question_do_not_wait_for_the_disk(
     with closing(LlamaTarget.open(smollm2, ON)) as target:
         first = ask(target, about_code(target, FIRST))
         other, cancellation = target.chat_prompt([Message("user", SECOND * 9)]), Cancellation()
-        cancelled = target.generate(other, Sampling(max_tokens=500), cancellation, lambda _: cancellation.cancel())
+        cancelled = target.generate(
+            Request(other, Sampling(max_tokens=500), lambda _: cancellation.cancel(), cancellation)
+        )
         again = ask(target, about_code(target, FIRST))
         assert not saved
         goes.set()

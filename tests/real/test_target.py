@@ -15,7 +15,7 @@ from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
 from winnow_engine.errors import BudgetError, ModelDamagedError
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.local.target import LlamaTarget
 
@@ -40,7 +40,7 @@ def fresh(qwen_small: Path) -> Iterator[LlamaTarget]:
 
 
 def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT) -> Generation:
-    return target.generate(prompt, sampling, Cancellation(), lambda _: None)
+    return target.generate(Request(prompt, sampling))
 
 
 def chat(target: LlamaTarget, *contents: str) -> Prompt:
@@ -88,7 +88,7 @@ def test_cancelling_in_prefill_keeps_whole_batches_and_the_same_answer(target: L
         reports.append(report)
         cancellation.cancel()
 
-    cancelled = target.generate(prompt, SHORT, cancellation, lambda _: None, cancel_once_begun)
+    cancelled = target.generate(Request(prompt, SHORT, cancellation=cancellation, progress=cancel_once_begun))
     assert (cancelled.finish, cancelled.decode_tokens) == ("cancelled", 0)
     answer = ask(target, prompt)
     assert answer.reused_tokens == cancelled.reused_tokens + reports[-1].done < len(prompt) - 1
@@ -98,7 +98,7 @@ def test_cancelling_in_prefill_keeps_whole_batches_and_the_same_answer(target: L
 def test_cancelling_while_decoding_keeps_the_same_answer(target: LlamaTarget, fresh: LlamaTarget) -> None:
     prompt, cancellation = chat(target, "Write the numbers from 1 to 500, one a line."), Cancellation()
     cancelled = target.generate(
-        prompt, Sampling(max_tokens=2000), cancellation, on_text=lambda _: cancellation.cancel()
+        Request(prompt, Sampling(max_tokens=2000), lambda _: cancellation.cancel(), cancellation)
     )
     assert cancelled.finish == "cancelled"
     assert 0 < cancelled.decode_tokens < 200
@@ -111,7 +111,7 @@ def test_a_stop_string_over_token_borders_ends_the_answer(target: LlamaTarget) -
     # From the middle of one word to the middle of another: no token border at either end.
     stop = whole[7:16]
     pieces: list[str] = []
-    answer = target.generate(prompt, Sampling(max_tokens=24, stop=(stop,)), Cancellation(), pieces.append)
+    answer = target.generate(Request(prompt, Sampling(max_tokens=24, stop=(stop,)), pieces.append))
     assert answer.finish == "stop"
     assert "".join(pieces) == answer.text == whole[: whole.index(stop)]
 
@@ -129,7 +129,7 @@ def test_characters_of_several_tokens_arrive_whole(qwen_target: Path) -> None:
     with closing(LlamaTarget.open(qwen_target)) as target:
         assert target.count("\N{FLAMINGO}") > 1
         prompt = chat(target, f"Repeat exactly this line and nothing else: {text}")
-        answer = target.generate(prompt, SHORT, Cancellation(), pieces.append)
+        answer = target.generate(Request(prompt, SHORT, pieces.append))
     assert answer.text == text
     assert not any("\ufffd" in piece for piece in pieces)
 

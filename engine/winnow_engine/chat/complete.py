@@ -17,7 +17,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.runtime import Loading
 from winnow_engine.selection.keys import KeyCache
-from winnow_engine.targets.base import Generation, Target
+from winnow_engine.targets.base import Generation, Request, Target
 
 DEFAULT_BUDGET = 6000
 """Tokens of a conversation that stay, beside what is protected."""
@@ -80,10 +80,10 @@ def complete(
 def _generated(target: Target, prompt: Any, asked: Asked, turn: Turn, cancellation: Cancellation) -> Generation:
     """Have the target take its turn; calls that it, or a server, leaves in the text are read."""
     if not asked.tools:
-        return target.generate(prompt, asked.sampling, cancellation, turn.say)
+        return target.generate(Request(prompt, asked.sampling, turn.say, cancellation))
     reader = CallReader(asked.tools, turn.say, turn.call)
     reader.feed(target.begun(asked.tools))
-    generation = target.generate(prompt, asked.sampling, cancellation, reader.feed, on_call=turn.go_on)
+    generation = target.generate(Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on))
     reader.end()
     return generation
 

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink
+from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, ignore_progress
 from winnow_engine.prompting.messages import PromptReader
 from winnow_engine.prompting.tools import CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
+
+
+def ignore(_: object) -> None:
+    """The sink of those who do not listen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[P]):
+    """What `generate` is asked: a prompt, which is not empty, and who is told what while it is answered.
+
+    `on_text` gets each new piece of the answer. `on_call` gets the calls that a server reads from its model's answer,
+    for a prompt with tools; a local target's calls are part of its text (`chat/calls.py`). The sinks run on the
+    target's own thread: they must be quick and must not call the target.
+    """
+
+    prompt: P
+    sampling: Sampling = field(default_factory=Sampling)
+    on_text: TextSink = ignore
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    progress: ProgressSink = ignore_progress
+    on_call: CallSink = ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +81,9 @@ class TargetOf(PromptReader[P], Protocol[P]):
     def begun(self, tools: Tools) -> str:
         """The start of a call that a model which must call is given, "" where its server sees to that."""
 
-    def generate(
-        self,
-        prompt: P,
-        sampling: Sampling,
-        cancellation: Cancellation,
-        on_text: TextSink,
-        progress: ProgressSink | None = None,
-        on_call: CallSink | None = None,
-    ) -> Generation:
-        """Answer `prompt`, which is not empty, passing each new piece of text to `on_text`.
+    def generate(self, request: Request[P]) -> Generation:
+        """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.
 
-        A server may read its model's calls and send them to `on_call`, for a prompt with tools; a local target's are
-        part of its text (`chat/calls.py`). The sinks run on the target's own thread: they must be quick and must not
-        call the target. Cancelling ends the request within 200 ms with `finish="cancelled"` and the answer so far.
         Raises BudgetError if prompt and answer exceed `context_limit`, TargetError if the model fails.
         """
 

@@ -26,6 +26,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.tree import NOTHING, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import Answer, decode
@@ -142,7 +143,7 @@ class DecodeBench:
     def _answer(self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
         """The answer, and its seconds by the clock and of the processors."""
         self._read(cache, prompt)
-        answer = Answer(lambda _: None)
+        answer = Answer(ignore)
         draft.begin(prompt, AbortFlag())
         worked, started = time.process_time(), time.perf_counter()
         decode(answer, cache, self._vocabulary, sampling, draft)
@@ -153,7 +154,7 @@ class DecodeBench:
         if self._model.keeps_states:
             self._bring_back(cache, prompt[:-1])
         cache.reuse(prompt)
-        prefill(cache, prompt, None)
+        prefill(cache, prompt)
 
     def _bring_back(self, cache: KvCache, start: Prompt) -> None:
         """Have recurrent memory, which cannot forget an answer, hold `start`: read once, copied from then on."""
@@ -161,7 +162,7 @@ class DecodeBench:
             cache.restore(*self._checkpoint)
             return
         cache.rewind(0)
-        prefill(cache, start, None)
+        prefill(cache, start)
         self._checkpoint = start, cache.context.state()
 
     def _gap(self, prompt: Prompt, plain: list[int], drafted: list[int]) -> float | None:

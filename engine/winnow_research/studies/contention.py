@@ -20,14 +20,14 @@ from winnow_research.machine import median, report
 _SPINS = (None, "0", "300", "3000")  # None: libgomp's own choice
 _DECODE = """
 import sys
-from winnow_engine.core import Cancellation
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.messages import Message
 from winnow_engine.core import Sampling
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 target = LlamaTarget.open(locate(sys.argv[1]))
 prompt = target.chat_prompt([Message("user", "What is a compiler? " * 30)])
-made = target.generate(prompt, Sampling(max_tokens=48), Cancellation(), lambda _: None)
+made = target.generate(Request(prompt, Sampling(max_tokens=48)))
 target.close()
 print(made.decode_tokens_per_s)
 """

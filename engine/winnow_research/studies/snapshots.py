@@ -23,14 +23,13 @@ import numpy as np  # noqa: E402
 
 from winnow_engine.config import TargetOptions  # noqa: E402
 from winnow_engine.core import (  # noqa: E402
-    Cancellation,
     Prompt,
     Sampling,
 )
 from winnow_engine.models.cache import path as model_path  # noqa: E402
 from winnow_engine.models.registry import DEFAULT_TARGET  # noqa: E402
 from winnow_engine.prompting.messages import Message  # noqa: E402
-from winnow_engine.targets.base import Generation  # noqa: E402
+from winnow_engine.targets.base import Generation, Request  # noqa: E402
 from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes  # noqa: E402
 from winnow_research.click_sources import fetch  # noqa: E402
@@ -51,7 +50,7 @@ def prompts(target: LlamaTarget, tokens: int) -> list[Prompt]:
 
 def first_token(target: LlamaTarget, prompt: Prompt) -> Generation:
     """The prompt answered by one token."""
-    return target.generate(prompt, Sampling(max_tokens=1), Cancellation(), lambda _: None)
+    return target.generate(Request(prompt, Sampling(max_tokens=1)))
 
 
 def once(model: Path, tokens: int) -> dict[str, float]:

@@ -30,7 +30,6 @@ from typing import Any  # noqa: E402
 from winnow_engine.assistant import Answer, Assistant  # noqa: E402
 from winnow_engine.core import (  # noqa: E402
     Budget,
-    Cancellation,
     Question,
     Sampling,
 )
@@ -41,6 +40,7 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET  # noq
 from winnow_engine.prompting.layout import SYSTEM  # noqa: E402
 from winnow_engine.prompting.messages import Message  # noqa: E402
 from winnow_engine.store import Store  # noqa: E402
+from winnow_engine.targets.base import Request  # noqa: E402
 from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
 from winnow_research.click_sources import fetch, questions  # noqa: E402
 from winnow_research.machine import median, report  # noqa: E402
@@ -116,7 +116,7 @@ class Bench:
         text = "\n".join(f"{path.relative_to(root)}\n{path.read_text()}" for path in files)
         content = f"{text}\n\nQuestion: {self.questions[0].text}"
         prompt = self.target.chat_prompt([Message("system", SYSTEM), Message("user", content)])
-        generation = self.target.generate(prompt, _ONE_TOKEN, Cancellation(), lambda _: None)
+        generation = self.target.generate(Request(prompt, _ONE_TOKEN))
         assert generation.reused_tokens < len(prompt) // 100
         return {"prompt_tokens": len(prompt), "ttft_s": round(generation.first_token_s or 0, 3)}
 

@@ -16,12 +16,13 @@ from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
 from winnow_engine.prompting.messages import Message
 from winnow_engine.store import default_path
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.target import HttpTarget
@@ -131,7 +132,7 @@ def _server(url: str) -> Iterator[Finding]:
     where = "this machine" if address.loopback else f"ANOTHER MACHINE, {address.host}: your code is sent there"
     try:
         target = HttpTarget.open(address)
-        answer = target.generate(target.chat_prompt(_GREETING), Sampling(max_tokens=1), Cancellation(), lambda _: None)
+        answer = target.generate(Request(target.chat_prompt(_GREETING), Sampling(max_tokens=1)))
     except WinnowError as error:
         yield Finding(False, "target", str(error), f"start the server, or correct the URL or {KEY_VARIABLE}")
         return

@@ -12,7 +12,7 @@ from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 
 
 class WordTarget:
@@ -30,9 +30,9 @@ class WordTarget:
     def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> "Words":
         return Words(messages)
 
-    def generate(self, prompt: "Words", sampling: Sampling, *_: Any) -> Generation:
-        self.asked.append((list(prompt.messages), sampling))
-        return Generation("yes", "eos", len(prompt), 0, 0.0, 0.0, 1, 0.0)
+    def generate(self, request: Request["Words"]) -> Generation:
+        self.asked.append((list(request.prompt.messages), request.sampling))
+        return Generation("yes", "eos", len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
 
 
 class Words:

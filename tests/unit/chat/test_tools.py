@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 
 LOOK = {"type": "function", "function": {"name": "look"}}
 LOOKS = Tools((LOOK,))
@@ -37,13 +37,14 @@ class Says:
         self.asked.append((messages, tools))
         return [word for message in messages for word in message.content.split()]
 
-    def generate(
-        self, prompt: list[str], sampling: Sampling, cancellation: Cancellation, on_text: Any, on_call: Any = None
-    ) -> Generation:
+    def generate(self, request: Request[list[str]]) -> Generation:
         for piece in self.pieces:
-            (on_call if isinstance(piece, CallDelta) else on_text)(piece)
+            if isinstance(piece, CallDelta):
+                request.on_call(piece)
+            else:
+                request.on_text(piece)
         said = "".join(piece for piece in self.pieces if isinstance(piece, str))
-        return Generation(said, "eos", len(prompt), 0, 0.0, 0.0, 1, 0.0)
+        return Generation(said, "eos", len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
 
 
 def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Completion, list[Piece]]:

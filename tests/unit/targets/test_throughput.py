@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Prompt, Sampling
-from winnow_engine.targets.base import Generation
+from winnow_engine.core import Prompt, Sampling
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy as keeping
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:
-    return target.generate(prompt, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+    return target.generate(Request(prompt, Sampling(max_tokens=4)))
 
 
 def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:

@@ -12,9 +12,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import WinnowError
 from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Request
 
 _TIMEOUT_S = 120
 # Longer than the 32 rows from which llama.cpp changes to its matrix-matrix kernels.
@@ -60,7 +61,7 @@ def main(model: Path) -> int:
     try:
         target = LlamaTarget.open(model)
         prompt = target.chat_prompt([Message("user", _QUESTION)])
-        answer = target.generate(prompt, Sampling(max_tokens=2), Cancellation(), lambda _: None)
+        answer = target.generate(Request(prompt, Sampling(max_tokens=2)))
     except WinnowError as error:
         print(error, file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Progress, ProgressSink, Prompt, Sampling, TextSink
+from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import Context
@@ -17,7 +17,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
@@ -72,23 +72,16 @@ class Session:
         """How an answer that must be a call begins; "" if it need not be one."""
         return self._tool_template.begun(tools)
 
-    def generate(
-        self,
-        prompt: Prompt,
-        sampling: Sampling,
-        abort: AbortFlag,
-        on_text: TextSink,
-        progress: ProgressSink | None,
-        started: float,
-    ) -> Generation:
-        """Answer `prompt`; `started` is the `time.perf_counter` reading when the user asked."""
+    def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
+        """Answer a request until `abort` is set; `started` is the `time.perf_counter` reading when the user asked."""
+        prompt, sampling = request.prompt, request.sampling
         cache = self._cache_for(len(prompt), sampling.max_tokens)
         cache.context.abort_with(abort)
         restored = self._keeper.exchange(cache, prompt) if self._keeper else 0
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
-        answer = Answer(on_text)
-        prefilled = prefill(cache, prompt, progress)
+        answer = Answer(request.on_text)
+        prefilled = prefill(cache, prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._speed.learn(len(prompt) - reused, prefill_s)
@@ -168,7 +161,7 @@ def _opened(options: TargetOptions, model: Model) -> Draft:
         raise
 
 
-def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bool:
+def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
     """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
     started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
     step = cache.context.n_batch
@@ -176,7 +169,6 @@ def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink | None) -> bo
         end = min(start + step, total)
         if not cache.extend(prompt[start:end], want_logits=end == total):
             return False
-        if progress is not None:
-            elapsed_s = time.perf_counter() - started
-            progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
+        elapsed_s = time.perf_counter() - started
+        progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
     return True

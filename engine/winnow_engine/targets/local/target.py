@@ -7,17 +7,17 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.core import Cancellation, ProgressSink, Prompt, Sampling, TextSink
+from winnow_engine.core import Prompt
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.parking import Parking
 from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
 
@@ -78,23 +78,15 @@ class LlamaTarget:
         """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
         return self._submit(lambda: self._parking.session().begun(tools)).result() if tools.required else ""
 
-    def generate(
-        self,
-        prompt: Prompt,
-        sampling: Sampling,
-        cancellation: Cancellation,
-        on_text: TextSink,
-        progress: ProgressSink | None = None,
-        on_call: CallSink | None = None,
-    ) -> Generation:
-        """Answer `prompt`, as `Target.generate` says. A start shared with the last request is reused."""
-        assert len(prompt) > 0
+    def generate(self, request: Request[Prompt]) -> Generation:
+        """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
+        assert len(request.prompt) > 0
         abort = AbortFlag()
         started = time.perf_counter()
-        answer = self._submit(self._generate, prompt, sampling, abort, on_text, progress, started)
+        answer = self._submit(self._generate, request, abort, started)
         try:
             while not answer.done():
-                if cancellation.cancelled:
+                if request.cancellation.cancelled:
                     abort.set()
                 wait((answer,), timeout=_POLL_S)
         except BaseException:
@@ -117,9 +109,9 @@ class LlamaTarget:
         """Free the model, after a running request. Also happens when the target is collected and at exit."""
         self._release()
 
-    def _generate(self, *request: Any) -> Generation:
+    def _generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
         try:
-            return self._parking.session().generate(*request)
+            return self._parking.session().generate(request, abort, started)
         finally:
             self._parking.settle()
 

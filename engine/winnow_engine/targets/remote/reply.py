@@ -20,8 +20,8 @@ class Reply:
     on_text: TextSink
     prompt_tokens: int
     most_characters: int
-    progress: ProgressSink | None
-    on_call: CallSink | None = None
+    progress: ProgressSink
+    on_call: CallSink
     finish: Finish | None = None
     started: float = field(default_factory=time.perf_counter)
     _first_at: float | None = None
@@ -77,12 +77,10 @@ class Reply:
 
     def _call(self, call: CallDelta) -> None:
         self._characters += len(call.name) + len(call.arguments)
-        if self.on_call is not None:
-            self.on_call(call)
+        self.on_call(call)
 
     def _grow(self) -> None:
         self._grown += 1
         if self._first_at is None:
             self._first_at = time.perf_counter()
-            if self.progress is not None:
-                self.progress(Progress("prefill", self.prompt_tokens, self.prompt_tokens))
+            self.progress(Progress("prefill", self.prompt_tokens, self.prompt_tokens))

@@ -7,23 +7,22 @@ import json
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 import httpx
 
-from winnow_engine.core import Cancellation, ProgressSink, Sampling, TextSink
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError, TargetError, TargetProtocolError, TargetTimeoutError
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
+from winnow_engine.targets.remote.body import RemotePrompt, request_body
 from winnow_engine.targets.remote.chunks import DONE, read_chunk
 from winnow_engine.targets.remote.client import Client, Patience
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
 from winnow_engine.targets.remote.reply import Reply
-from winnow_engine.targets.remote.request import request
 from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
 
 T = TypeVar("T")
@@ -35,18 +34,6 @@ _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
 _CALL_TOKENS, _TOOLS_TOKENS = 32, 400
 # A server that does not stop by itself is stopped at so many characters for each token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A prompt for a server, which applies the chat template itself; its length is counted or estimated."""
-
-    messages: tuple[Message, ...]
-    tools: Tools
-    tokens: int
-
-    def __len__(self) -> int:
-        return self.tokens
 
 
 class HttpTarget:
@@ -93,42 +80,33 @@ class HttpTarget:
         except ValueError as error:
             raise TargetProtocolError(f"{self._address.host}: {error}") from error
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Conversation:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> RemotePrompt:
         """The conversation, for the server's own chat template."""
         texts = [message.content for message in messages]
         calls = [call for message in messages for call in message.calls]
         functions = [json.dumps(one) for one in tools.definitions]
         said = self.count("\n".join([*texts, *(f"{call.name} {call.arguments}" for call in calls), *functions]))
         template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + _CALL_TOKENS * len(calls)
-        return Conversation(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
+        return RemotePrompt(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
 
     def begun(self, tools: Tools) -> str:
         """Nothing: whether a call comes is the server's to see to."""
         return ""
 
-    def generate(
-        self,
-        prompt: Conversation,
-        sampling: Sampling,
-        cancellation: Cancellation,
-        on_text: TextSink,
-        progress: ProgressSink | None = None,
-        on_call: CallSink | None = None,
-    ) -> Generation:
-        """Answer `prompt`, as `Target.generate` says.
+    def generate(self, request: Request[RemotePrompt]) -> Generation:
+        """Answer a request, as `Target.generate` says.
 
         Most servers do not tell a stop string from the model's own end: with stop strings it is "stop" unless they do.
         Cancelling closes the connection. Failed attempts are repeated before the first token, never after.
         """
-        need = len(prompt) + sampling.max_tokens
-        if need > self.context_limit:
+        need, most = len(request.prompt), request.sampling.max_tokens
+        if need + most > self.context_limit:
             raise BudgetError(
-                f"the prompt's {len(prompt)} tokens and up to {sampling.max_tokens} of the answer exceed the context "
+                f"the prompt's {need} tokens and up to {most} of the answer exceed the context "
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
             )
-        most = sampling.max_tokens * _MOST_CHARACTERS_A_TOKEN
-        reply = Reply(on_text, len(prompt), most, progress, on_call)
-        self._run(lambda client: _unless_cancelled(self._stream(client, prompt, sampling, reply), cancellation))
+        reply = Reply(request.on_text, need, most * _MOST_CHARACTERS_A_TOKEN, request.progress, request.on_call)
+        self._run(lambda client: _unless_cancelled(self._stream(client, request, reply), request.cancellation))
         return reply.generation()
 
     def close(self) -> None:
@@ -141,25 +119,23 @@ class HttpTarget:
         self.context_limit = context_limit or served or UNKNOWN_CONTEXT
         self._route = await find_route(client, self.model)
 
-    async def _stream(self, client: Client, prompt: Conversation, sampling: Sampling, reply: Reply) -> None:
-        loop, patience = asyncio.get_running_loop(), self._patience
+    async def _stream(self, client: Client, request: Request[RemotePrompt], reply: Reply) -> None:
+        loop, patience, tools = asyncio.get_running_loop(), self._patience, request.prompt.tools
         url = f"{self._address.base}/chat/completions"
-        document = request(self.model, prompt.messages, prompt.tools, sampling)
+        document = request_body(self.model, request)
         try:
             async with asyncio.timeout(patience.first_token_s) as limit, client.stream(url, document) as events:
                 async for data in events:
                     if data == DONE:
                         break
-                    chunk = read_chunk(data, self._address, sampling.stop, prompt.tools)
+                    chunk = read_chunk(data, self._address, request.sampling.stop, tools)
                     reply.add(chunk)
                     if chunk.finish or chunk.grew:
-                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(prompt.tools))
+                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(tools))
                         limit.reschedule(loop.time() + wait)
         except TimeoutError:
             if not reply.finish:
-                raise TargetTimeoutError(
-                    f"{self._address.host} sent {reply.late(patience, bool(prompt.tools))}"
-                ) from None
+                raise TargetTimeoutError(f"{self._address.host} sent {reply.late(patience, bool(tools))}") from None
         if not reply.finish:
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 

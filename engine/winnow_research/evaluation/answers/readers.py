@@ -12,6 +12,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.selection.budget import Piece
+from winnow_engine.targets.base import Request
 from winnow_research.evaluation.methods.base import Row, Subject
 
 Ask = Callable[[Question, Sampling], str]
@@ -75,7 +76,7 @@ class Alternative:
             assert tokens is not None, "rows are compared at a budget in tokens"
             spans = _spans(subject.workspace, ranker(question).keep(tokens))
             prompt = target.chat_prompt(build_messages(subject.workspace, spans, question))
-            return target.generate(prompt, sampling, self.cancellation, lambda _: None).text
+            return target.generate(Request(prompt, sampling, cancellation=self.cancellation)).text
 
         return ask
 

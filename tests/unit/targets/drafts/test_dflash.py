@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama import layer_inputs as features_module
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.tree import NOTHING, ROOT
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.dflash import DFlashDraft, open_dflash
 from winnow_engine.targets.local.target import LlamaTarget
@@ -164,9 +165,7 @@ def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_dflash: M
     said = {}
     for draft in ("off", path):
         with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, draft=draft))) as target:
-            said[draft] = [
-                target.generate(text, Sampling(max_tokens=30), Cancellation(), lambda _: None) for text in asked
-            ]
+            said[draft] = [target.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
     assert [answer.text for answer in said[path]] == [answer.text for answer in said["off"]]
     assert {answer.draft for answer in said[path]} == {"tiny-dflash.gguf"}
     assert sum(answer.drafted_tokens for answer in said[path]) > 0

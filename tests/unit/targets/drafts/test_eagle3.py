@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import NOTHING
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.eagle3 import Eagle3Draft, open_eagle3
 from winnow_engine.targets.local.target import LlamaTarget
@@ -140,7 +141,7 @@ def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_eagle3: M
     said = []
     for draft in ("off", make_eagle3()):
         with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, n_ubatch=8, draft=draft))) as target:
-            said.append(target.generate(prompt(1), Sampling(max_tokens=30), Cancellation(), lambda _: None))
+            said.append(target.generate(Request(prompt(1), Sampling(max_tokens=30))))
     assert said[1].text == said[0].text
     assert said[1].draft == "tiny-eagle3.gguf"
     assert said[1].drafted_tokens > 0

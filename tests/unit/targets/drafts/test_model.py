@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import Model
 from winnow_engine.llama.tree import ROOT
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.model import ModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 
@@ -33,7 +34,7 @@ def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(tiny_
         answer.append(draft.propose(1).tokens[0])
         draft.accept(answer[-1:])
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        said = target.generate(PROMPT, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+        said = target.generate(Request(PROMPT, Sampling(max_tokens=4)))
     vocabulary = Vocabulary(Model(tiny_llama, vocabulary_only=True))
     assert b"".join(map(vocabulary.piece, answer)).decode("utf-8", "replace").startswith(said.text)
 

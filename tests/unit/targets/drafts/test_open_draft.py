@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, ModelNotFoundError
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 
 PROMPT = np.arange(40, 90, dtype=np.int32)
@@ -20,7 +20,7 @@ PROMPT = np.arange(40, 90, dtype=np.int32)
 def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Generation:
     options = TargetOptions(n_threads=1, n_ubatch=32, draft=draft)
     with closing(LlamaTarget.open(path, options)) as target:
-        return target.generate(PROMPT, sampling or Sampling(max_tokens=60), Cancellation(), lambda _: None)
+        return target.generate(Request(PROMPT, sampling or Sampling(max_tokens=60)))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> N
         options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, draft=draft)
         with closing(LlamaTarget.open(tiny_llama, options)) as target:
             prompt = np.tile(PROMPT, 4)
-            said.append(target.generate(prompt, Sampling(max_tokens=40), Cancellation(), lambda _: None))
+            said.append(target.generate(Request(prompt, Sampling(max_tokens=40))))
     assert said[0].text == said[1].text
     assert (said[1].drafted_tokens > 0) == (n_ubatch > 1)
 

@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.writer import Saving
 from winnow_engine.targets.throughput import ReadingSpeed
@@ -22,14 +22,12 @@ def opened(model: Path) -> Session:
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:
     """Answer PROMPT, setting `abort` after that many evaluated tokens."""
-    return session.generate(
+    request = Request(
         PROMPT,
         Sampling(max_tokens=24),
-        abort,
-        on_text=lambda _: None,
         progress=lambda report: abort.set() if report.done == abort_after else None,
-        started=0.0,
     )
+    return session.generate(request, abort, started=0.0)
 
 
 class UnseenFlag(AbortFlag):

@@ -20,7 +20,7 @@ from winnow_engine.errors import (
     UnsupportedModelError,
 )
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation, Target
+from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.local.target import LlamaTarget
 
 # One thread: so little work is slower on two whose cores are shared.
@@ -48,7 +48,7 @@ def ask(
     sampling: Sampling = SHORT,
     on_text: Callable[[str], None] = lambda _: None,
 ) -> Generation:
-    return target.generate(prompt, sampling, Cancellation(), on_text)
+    return target.generate(Request(prompt, sampling, on_text))
 
 
 def fresh(model: Path, prompt: Prompt) -> str:
@@ -93,7 +93,7 @@ def test_the_same_prompt_again_gets_the_same_answer(target: LlamaTarget) -> None
 
 def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: LlamaTarget) -> None:
     prompt, cancellation = prompt_of(*range(40, 140)), Cancellation()
-    answer = target.generate(prompt, ENDLESS, cancellation, lambda _: cancellation.cancel())
+    answer = target.generate(Request(prompt, ENDLESS, lambda _: cancellation.cancel(), cancellation))
     assert answer.finish == "cancelled"
     assert 1 <= answer.decode_tokens < ENDLESS.max_tokens
     assert ask(target, prompt).text == fresh(model, prompt)
@@ -101,7 +101,7 @@ def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: Lla
 
 def test_progress_counts_the_tokens_to_evaluate(target: LlamaTarget) -> None:
     reports: list[Progress] = []
-    target.generate(prompt_of(*range(40, 140)), Sampling(max_tokens=1), Cancellation(), lambda _: None, reports.append)
+    target.generate(Request(prompt_of(*range(40, 140)), Sampling(max_tokens=1), progress=reports.append))
     assert [(report.stage, report.done, report.total) for report in reports] == [
         ("prefill", done, 100) for done in (32, 64, 96, 100)
     ]
@@ -198,13 +198,13 @@ def test_a_forgotten_target_ends_its_thread(tiny_llama: Path) -> None:
 def test_a_process_exits_cleanly_and_silently_with_a_target_in_use(tiny_llama: Path, ending: str) -> None:
     script = f"""
 import pathlib
-from winnow_engine.core import Cancellation
 from winnow_engine.prompting.messages import Message
 from winnow_engine.core import Sampling
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 target = LlamaTarget.open(pathlib.Path({str(tiny_llama)!r}))
 prompt = target.chat_prompt([Message("user", "hello")])
-target.generate(prompt, Sampling(max_tokens=4), Cancellation(), lambda _: None)
+target.generate(Request(prompt, Sampling(max_tokens=4)))
 {ending}
 """
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ from winnow_engine.errors import (
     WinnowError,
 )
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation, Target
+from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.client import Patience
 from winnow_engine.targets.remote.sse import LONGEST_LINE
@@ -39,8 +39,7 @@ def opened(hostile: Hostile, model: str = "", **options) -> HttpTarget:
 
 
 def ask(target: Target, sampling: Sampling | None = None, **sinks) -> Generation:
-    arguments = {"cancellation": Cancellation(), "on_text": lambda _: None} | sinks
-    return target.generate(target.chat_prompt(QUESTION), sampling or Sampling(max_tokens=8), **arguments)
+    return target.generate(Request(target.chat_prompt(QUESTION), sampling or Sampling(max_tokens=8), **sinks))
 
 
 def test_an_answer_streams_and_its_cost_is_what_the_server_counted(hostile: Hostile) -> None:

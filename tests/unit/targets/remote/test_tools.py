@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Sampling
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
-from winnow_engine.targets.base import Generation
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.client import Patience
 from winnow_engine.targets.remote.target import HttpTarget
@@ -35,7 +35,7 @@ def ask(
     target, called = HttpTarget.open(parse(f"{hostile.url}/v1"), patience=patience), list[CallDelta]()
     prompt = target.chat_prompt(messages, tools)
     sampling = Sampling(max_tokens=8, stop=stop)
-    return target.generate(prompt, sampling, Cancellation(), lambda _: None, on_call=called.append), called
+    return target.generate(Request(prompt, sampling, on_call=called.append)), called
 
 
 def delta(finish: str | None = None, **fields: Any) -> bytes:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Prompt, Sampling
-from winnow_engine.targets.base import Generation
+from winnow_engine.core import Prompt, Sampling
+from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local import session
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy as keeping
@@ -44,7 +44,7 @@ def model(request: pytest.FixtureRequest) -> Path:
 
 
 def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT) -> Generation:
-    return target.generate(prompt, sampling, Cancellation(), lambda _: None)
+    return target.generate(Request(prompt, sampling))
 
 
 def once(model: Path, prompt: Prompt, options: TargetOptions = OPTIONS) -> Generation:
@@ -218,14 +218,14 @@ def test_a_disk_that_refuses_costs_only_the_time(
 def test_a_process_that_ends_in_order_leaves_what_it_has_read(tiny_llama: Path, ending: str) -> None:
     script = f"""
 import pathlib, numpy as np
-from winnow_engine.core import Cancellation
 from winnow_engine.targets.snapshots import policy as keeping
 from winnow_engine.core import Sampling
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.config import TargetOptions
 keeping._LEAST_S = 0.0
 target = LlamaTarget.open(pathlib.Path({str(tiny_llama)!r}), TargetOptions(snapshot_bytes=1 << 30))
-target.generate(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4), Cancellation(), lambda _: None)
+target.generate(Request(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4)))
 {ending}
 """
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -1,20 +1,33 @@
-"""What a server is asked: messages, tools and sampling as OpenAI's API has them."""
+"""A request as OpenAI's API has it: messages, tools and sampling."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.core import Sampling
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
+from winnow_engine.targets.base import Request
 
 
-def request(model: str, messages: Sequence[Message], tools: Tools, sampling: Sampling) -> dict[str, Any]:
-    """The body of a request for a streamed answer."""
+@dataclass(frozen=True, slots=True)
+class RemotePrompt:
+    """A prompt for a server, which applies the chat template itself. Its length is counted or estimated."""
+
+    messages: tuple[Message, ...]
+    tools: Tools
+    tokens: int
+
+    def __len__(self) -> int:
+        return self.tokens
+
+
+def request_body(model: str, request: Request[RemotePrompt]) -> dict[str, Any]:
+    """The body of a request for an answer streamed by `model`."""
+    prompt, sampling = request.prompt, request.sampling
     document: dict[str, Any] = {
         "model": model,
-        "messages": [_message(message) for message in messages],
+        "messages": [_message(message) for message in prompt.messages],
         "max_tokens": sampling.max_tokens,
         "temperature": sampling.temperature,
         "stream": True,
@@ -24,7 +37,7 @@ def request(model: str, messages: Sequence[Message], tools: Tools, sampling: Sam
         document |= {"top_p": sampling.top_p, "seed": sampling.seed}
     if sampling.stop:
         document["stop"] = list(sampling.stop)
-    return document | _tools(tools) if tools else document
+    return document | _tools(prompt.tools) if prompt.tools else document
 
 
 def _message(message: Message) -> dict[str, Any]:
