@@ -24,12 +24,12 @@ from winnow_engine.prompting.conversation import Conversation
 from winnow_engine.prompting.fitting import continued, fitted
 from winnow_engine.prompting.history import Remembered
 from winnow_engine.runtime import Clock, Loading
-from winnow_engine.selection.asked import asked_of
-from winnow_engine.selection.auto_budget import readable
+from winnow_engine.selection.asked_question import ask_drafter
+from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, Stats
-from winnow_engine.selection.weights import read_gate
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Request, Target
 
@@ -139,7 +139,7 @@ class Assistant:
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
             target = self.target.loaded if self.target else None
-            most = readable(target.reading_tokens_per_s if target else None)
+            most = prefill_limit(target.reading_tokens_per_s if target else None)
             selection = ranked.select(ranked.tokens(budget, most))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
@@ -190,7 +190,7 @@ class Assistant:
         with clock.stage("index"):
             keys = cache.of(workspace, progress, cancellation)
         with clock.stage("score"):
-            asked = asked_of(workspace, keys, cache.drafter, question, cancellation)
-            scores = fuse(asked, read_gate(cache.drafter.fusion))
+            asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
+            scores = fuse(asked, read_fusion_weights(cache.drafter.fusion))
         cancellation.check()
         return Ranked(question, workspace, keys, scores, cache.drafter)

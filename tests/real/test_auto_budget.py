@@ -52,7 +52,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(
 ) -> None:
     """With a quarter of the usual numbers, because SmolLM2 takes a minute for 2,600 tokens where others work too."""
     monkeypatch.setattr(auto, "_LEAST_TOKENS", 375)
-    monkeypatch.setattr(auto, "_READABLE", (650, 1000, 6000))
+    monkeypatch.setattr(auto, "_PREFILL_LIMITS", (650, 1000, 6000))
     answer = assistant.ask(SOURCES, BROAD, Budget(), Sampling(max_tokens=1), lambda _: None)
     assert (answer.stats.budget_tokens, answer.stats.reading_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
     assert sum(span.tokens for span in answer.spans) <= 650

@@ -13,8 +13,8 @@ from winnow_engine.drafter.weights import shape_of
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.keys import KeyCache
-from winnow_engine.selection.weights import read_gate
+from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
@@ -69,8 +69,8 @@ def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2:
     store.close()
     assert len(observations) == 10
     assert mean_reciprocal_rank(observations, gate) > 0.6  # 0.52 is chance among four functions
-    assert read_gate(gate.document()) == gate
-    assert {"heads", "words", "names"} <= gate.kinds.keys()
+    assert read_fusion_weights(gate.document()) == gate
+    assert {"heads", "words", "names"} <= gate.units.keys()
 
 
 def test_the_automatic_budget_says_what_it_decided(qwen_small: Path, tmp_path: Path) -> None:

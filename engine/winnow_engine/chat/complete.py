@@ -16,7 +16,7 @@ from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.runtime import Loading
-from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.targets.base import Generation, Request, Target
 
 DEFAULT_BUDGET = 6000

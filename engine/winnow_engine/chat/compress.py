@@ -10,12 +10,12 @@ from winnow_engine.core import Cancellation, Question, Turn, ignore_progress
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.prompting.messages import Message
-from winnow_engine.selection.asked import asked_of
+from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import Focus, Piece, choose
 from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.keys import KeyCache
-from winnow_engine.selection.source import WorkspaceSource
-from winnow_engine.selection.weights import read_gate
+from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import content_key
 
 # What is asked stands at one end of a message, whatever is pasted beside it.
@@ -34,9 +34,9 @@ class Compressor:
         self._messages, self._passages = messages, passages(messages)
         self._workspace = Workspace(tuple(map(_file, self._passages)))
         keys = cache.of(self._workspace, ignore_progress, cancellation)
-        asked = asked_of(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
-        self._scores = fuse(asked, read_gate(cache.drafter.fusion)).total
-        self._source = WorkspaceSource(self._workspace, keys.unit_tokens, cache.drafter.count)
+        asked = ask_drafter(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
+        self._scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).total
+        self._source = WorkspaceUnits(self._workspace, keys.unit_tokens, cache.drafter.count)
 
     @property
     def tokens(self) -> int:

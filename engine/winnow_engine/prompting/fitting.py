@@ -10,7 +10,7 @@ from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages, with_latest_turns
 from winnow_engine.prompting.messages import Message, PromptReader
-from winnow_engine.selection.auto_budget import readable
+from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.ranking import Ranked, Selection
 
 Fitted = tuple[Selection, list[Message], Any]
@@ -26,7 +26,7 @@ def continued(
         return None
     if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
         return None
-    wanted = ranked.tokens(budget, readable(target.reading_tokens_per_s))
+    wanted = ranked.tokens(budget, prefill_limit(target.reading_tokens_per_s))
     selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
@@ -44,7 +44,7 @@ def fitted(ranked: Ranked, budget: Budget, target: PromptReader[Any], sampling: 
 
     BudgetError if it does not hold the question alone.
     """
-    wanted = tokens = ranked.tokens(budget, readable(target.reading_tokens_per_s))
+    wanted = tokens = ranked.tokens(budget, prefill_limit(target.reading_tokens_per_s))
     asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
     forgotten = len(ranked.question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens

@@ -1,1 +1,1 @@
-"""From evidence about units to the spans the target sees."""
+"""Which units of a workspace the target sees: a question is scored against every unit, then a budget is filled."""

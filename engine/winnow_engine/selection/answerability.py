@@ -1,4 +1,4 @@
-"""What tells whether anything in the workspace answers a question: the numbers its probability is made of."""
+"""Answerability features: the numbers from which the probability is computed that anything in the workspace answers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from winnow_engine.selection.features import Asked, Scores
+from winnow_engine.selection.asked_question import AskedQuestion, Scores
 
 
-def clues_of(asked: Asked, traits: Mapping[str, float], evidence: Mapping[str, Scores]) -> dict[str, float]:
-    """The question's traits, and how well the best units match it. Each clue is of the order of 1.
+def match_features(
+    asked: AskedQuestion, question_features: Mapping[str, float], unit_features: Mapping[str, Scores]
+) -> dict[str, float]:
+    """The features of the question, and how well the best units match it. Each is of the order of 1.
 
-    `best_KIND`: the highest score of a kind of the drafter's, as the drafter gives it; `known`: the share of the
-    question's words that the workspace has; `titles`: the best match of a unit's name.
+    `best_NAME`: the highest of the drafter's scores of that name, as the drafter gives it. `known`: the share of the
+    question's words that occur in the workspace. `titles`: the best match with a unit's name.
     """
     return {
-        **traits,
-        **{f"best_{kind}": float(scores.max(initial=0.0)) / 10 for kind, scores in asked.drafted.items()},
+        **question_features,
+        **{f"best_{name}": float(scores.max(initial=0.0)) / 10 for name, scores in asked.drafter_scores.items()},
         "known": asked.workspace.lexical.known_share(asked.text),
-        "titles": float(evidence["titles"].max(initial=0.0)) / 2,
+        "titles": float(unit_features["titles"].max(initial=0.0)) / 2,
     }
 
 
-def clues_in(total: Scores) -> dict[str, float]:
-    """What all evidence together shows. Each clue is of the order of 1.
+def total_features(total: Scores) -> dict[str, float]:
+    """What the weighted sums of the units' features show. Each is of the order of 1.
 
-    `lead`: the highest total above the mean; `spread`: ln Σ e^(total − highest), near 0 where one unit stands alone.
+    `lead`: the highest total above the mean. `spread`: ln Σ e^(total − highest), near 0 where one unit stands alone.
     """
     highest = total.max(initial=0.0)
     return {

@@ -1,8 +1,8 @@
-"""How much to keep where the user leaves it open: as much as the scores say the answer is spread over.
+"""How much to keep where the user leaves it open: as many units as the answer seems to be spread over.
 
-Scores are log-odds (`fusion.py`), so their softmax is how the chance of holding the answer is shared between units.
-The figures behind the numbers below are in docs/relevance.md. Reading takes time, on a CPU minutes: `readable` bounds
-the list by what the target reads while people wait.
+Scores are log-odds (`fusion.py`), so their softmax is each unit's share of the chance of holding the answer. The
+measurements behind the numbers below are in docs/relevance.md. Prefill takes time, on a CPU minutes: `prefill_limit`
+bounds the budget by what the target reads while somebody waits.
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.selection.features import Scores
+from winnow_engine.selection.asked_question import Scores
 
 PATIENCE_S = 30.0
 """How long a target may read what `auto` keeps, unless what the answer needs takes longer."""
 MOST_TOKENS = 6000
-# In steps, lest every prompt be another one as the machine is a little faster or slower: what was read would be lost.
-_READABLE = (2600, 4000, MOST_TOKENS)
-_LEAST_TOKENS, _LEAST_TOKENS_A_PART = 1500, 1000
+# In steps, so that a machine a little faster or slower than last time gets the same prompt: another one would have to
+# be read again.
+_PREFILL_LIMITS = (2600, 4000, MOST_TOKENS)
+_LEAST_TOKENS, _LEAST_TOKENS_EACH = 1500, 1000
 _MISSED = 0.2  # of the chance, that may be left out
 _CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
 _NOTHING = -3.0  # log-odds of an answer below which nothing is kept; no development question with one is below
 
 
-def readable(tokens_per_s: float | None) -> int:
-    """How much to keep for a target that reads so fast: 2,600, 4,000 or 6,000 tokens. None is fast enough for any."""
+def prefill_limit(tokens_per_s: float | None) -> int:
+    """The most tokens to keep for a target with this prefill throughput: 2,600, 4,000 or 6,000; 6,000 for None."""
     if tokens_per_s is None:
         return MOST_TOKENS
-    return max((step for step in _READABLE if step <= tokens_per_s * PATIENCE_S), default=_READABLE[0])
+    in_time = tokens_per_s * PATIENCE_S
+    return max((limit for limit in _PREFILL_LIMITS if limit <= in_time), default=_PREFILL_LIMITS[0])
 
 
-def enough(scores: Scores, tokens: NDArray[np.int32], parts: int, most: int = MOST_TOKENS) -> int:
-    """Tokens of the units that are likely to hold the answer to a question of so many parts.
+def tokens_needed(scores: Scores, tokens: NDArray[np.int32], subquestions: int, most: int = MOST_TOKENS) -> int:
+    """The tokens of the units that are likely to hold the answer to a question with so many sub-questions.
 
-    `scores` are float32 [U], `tokens` int32 [U]. 0 where probably nothing answers; else at least 1,500, or 1,000 a part
-    if that is more, and beyond these at most `most`.
+    `scores` are float32 [U], `tokens` int32 [U]. 0 if probably nothing answers. Otherwise at least 1,500, or 1,000 for
+    each sub-question if that is more, and beyond that at most `most`.
     """
     if scores.max(initial=-np.inf) < _NOTHING:
         return 0
@@ -43,5 +45,5 @@ def enough(scores: Scores, tokens: NDArray[np.int32], parts: int, most: int = MO
     chance = np.exp(below) / np.exp(below).sum()
     likely = 1 + int(np.searchsorted(np.cumsum(chance), 1 - _MISSED))
     wanted = tokens[order[: max(likely, int((below >= -_CLOSE).sum()))]].sum()
-    least = max(_LEAST_TOKENS, parts * _LEAST_TOKENS_A_PART)
+    least = max(_LEAST_TOKENS, subquestions * _LEAST_TOKENS_EACH)
     return max(min(int(wanted), most), least)

@@ -1,12 +1,12 @@
-"""One score a unit from all kinds of evidence, and how likely it is that anything answers.
+"""One score for each unit from all its features, and how likely it is that anything answers.
 
-A question that asks for several things speaks with several voices: as a whole and in each of its parts, each of which
-shares one answer's chance among the units, as the softmax of its own weighed evidence. A unit's score is the log of
-what all voices give it together: so what a part is sure of leaves room for what the others look for. The whole, which
-says little that its parts do not, has a P-th of a part's share where there are P of them.
+A question with sub-questions is scored as a whole and once for each of them. Each of these shares the chance of one
+answer among the units: the softmax of its own weighted features. A unit's score is the logarithm of the sum of its
+shares. A unit that one sub-question is sure of so leaves room for what the others look for. The whole says little
+that its P sub-questions do not; it counts a P-th of one of them.
 
-Last, as far as the voices find no answer, words may: where a package's name stands is known without understanding it.
-So the softmax of BM25 has a share of one answer's chance, the larger, the less likely it is that the voices found one.
+Last come the words. The place of a package's name, for example, is found without understanding it. So the softmax of
+BM25 gets a share of one answer's chance too: the larger, the less likely it is that the features found an answer.
 """
 
 from __future__ import annotations
@@ -18,82 +18,88 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.selection.answerability import clues_in, clues_of
-from winnow_engine.selection.features import Asked, Scores, gather
-from winnow_engine.selection.traits import traits_of
-from winnow_engine.selection.weights import Gate
+from winnow_engine.selection.answerability import match_features, total_features
+from winnow_engine.selection.asked_question import AskedQuestion, Scores
+from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.question_features import question_features
+from winnow_engine.selection.unit_features import unit_features
 
-_SHOWN = 0.05  # what a kind of evidence must add to a score to be shown for it
-_WORDS_SHARE = 0.2  # of the chance that the voices have found no answer
+_SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
+_WORDS_SHARE = 0.2  # of the chance that the features have found no answer
 _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
-    """`total` are the units' scores, float32 [U]: log-odds up to a constant, which makes the highest `log_odds`, those
-    of anything in the workspace being an answer. Below 0 probably nothing is.
+class FusedScores:
+    """The scores of all units for one question.
 
-    `added` is what each kind of evidence adds in the voice that speaks most for a unit, float32 [U] each.
+    `total` are log-odds up to a constant, float32 [U]. The constant makes the highest equal `log_odds`, the log-odds
+    that anything in the workspace answers: below 0 probably nothing does. `contributions` has what each feature adds
+    to the totals, float32 [U] each; of a question with sub-questions, in the one with the largest share of the unit.
     """
 
     total: Scores
-    added: Mapping[str, Scores]
+    contributions: Mapping[str, Scores]
     log_odds: float
 
-    def of(self, unit: int) -> dict[str, float]:
-        """What each kind of evidence adds to the score of one unit, where it is of any account."""
-        added = {kind: round(float(scores[unit]), 2) for kind, scores in self.added.items()}
-        return {kind: value for kind, value in added.items() if abs(value) >= _SHOWN}
+    def contributions_to(self, unit: int) -> dict[str, float]:
+        """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""
+        added = {name: round(float(scores[unit]), 2) for name, scores in self.contributions.items()}
+        return {name: value for name, value in added.items() if abs(value) >= _SHOWN}
 
 
-def fuse(asked: Asked, gate: Gate) -> Fused:
-    """The scores of the units, each kind of evidence weighed as the gate weighs it for questions with such traits."""
-    whole, *parts = (_voice(one, gate) for one in (asked, *asked.parts))
-    return _with_words(_together(whole, parts) if parts else whole, asked)
+def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
+    """The scores of the units, with each feature weighted for a question like this one."""
+    whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
+    return _add_words(_combine(whole, subquestions) if subquestions else whole, asked)
 
 
-def weigh(evidence: Mapping[str, Scores], traits: Mapping[str, float], gate: Gate) -> dict[str, Scores]:
-    """What each kind of evidence adds to every unit, float32 [U] each."""
-    return {kind: np.float32(gate.weight(kind, traits)) * scores for kind, scores in evidence.items()}
+def weigh(
+    of_units: Mapping[str, Scores], of_question: Mapping[str, float], weights: FusionWeights
+) -> dict[str, Scores]:
+    """What each unit feature adds to every unit's score, float32 [U] each, for a question with these features."""
+    return {name: np.float32(weights.weight(name, of_question)) * scores for name, scores in of_units.items()}
 
 
-def _voice(asked: Asked, gate: Gate) -> Fused:
-    """One voice: Σ of its weighed evidence."""
-    traits, evidence = traits_of(asked), gather(asked)
-    added = weigh(evidence, traits, gate)
-    total = np.asarray(np.sum(list(added.values()), axis=0), np.float32)
-    log_odds = gate.log_odds(clues_of(asked, traits, evidence) | clues_in(total))
-    return Fused(_raised(total, log_odds), added, log_odds)
+def _fuse_one(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
+    """The scores of a question without regard to its sub-questions: the sum of its weighted features."""
+    of_question, of_units = question_features(asked), unit_features(asked)
+    contributions = weigh(of_units, of_question, weights)
+    total = np.asarray(np.sum(list(contributions.values()), axis=0), np.float32)
+    log_odds = weights.log_odds(match_features(asked, of_question, of_units) | total_features(total))
+    return FusedScores(_raised(total, log_odds), contributions, log_odds)
 
 
-def _together(whole: Fused, parts: list[Fused]) -> Fused:
-    """What several voices say. Anything answers if anything answers one of them."""
-    voices = [whole, *parts]
-    shares = np.stack([_log_shares(voice.total) for voice in voices])
-    shares[0] -= math.log(len(parts))
-    log_odds = max(voice.log_odds for voice in voices)
-    loudest = shares.argmax(axis=0)
-    added = {kind: np.choose(loudest, [voice.added[kind] for voice in voices]) for kind in whole.added}
-    return Fused(_raised(np.logaddexp.reduce(shares), log_odds), added, log_odds)
+def _combine(whole: FusedScores, subquestions: list[FusedScores]) -> FusedScores:
+    """The scores of a question with sub-questions. If anything answers one of them, something answers."""
+    all_scores = [whole, *subquestions]
+    shares = np.stack([_log_shares(scores.total) for scores in all_scores])
+    shares[0] -= math.log(len(subquestions))
+    log_odds = max(scores.log_odds for scores in all_scores)
+    largest = shares.argmax(axis=0)
+    contributions = {
+        name: np.choose(largest, [scores.contributions[name] for scores in all_scores]) for name in whole.contributions
+    }
+    return FusedScores(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds)
 
 
-def _with_words(said: Fused, asked: Asked) -> Fused:
-    """ln(p + λ q / (1 − λ Σ q)) for a unit with p of the voices' chance and q of the words'.
+def _add_words(fused: FusedScores, asked: AskedQuestion) -> FusedScores:
+    """Add ln(p + λ q / (1 − λ Σ q)) − ln p to each score: p is the unit's share by its features, q by BM25.
 
-    λ is 0.2 (1 − P(answer)), or a P-th of it for a question of P parts.
+    λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.
     """
     (units,) = np.nonzero(asked.words)
-    log_share = math.log(_WORDS_SHARE / max(len(asked.parts), 1)) - np.logaddexp(0, said.log_odds)
-    words = log_share + _log_found(asked.words, units)
-    voiced = _log_shares(said.total)[units]
-    added = np.zeros_like(said.total)
-    added[units] = np.logaddexp(voiced, words - np.log1p(-np.exp(words).sum())) - voiced
-    both = {**said.added, "words": said.added["words"] + added}
-    return Fused(_raised(said.total + added, said.log_odds), both, said.log_odds)
+    log_lambda = math.log(_WORDS_SHARE / max(len(asked.subquestions), 1)) - np.logaddexp(0, fused.log_odds)
+    by_words = log_lambda + _log_word_shares(asked.words, units)
+    by_features = _log_shares(fused.total)[units]
+    added = np.zeros_like(fused.total)
+    added[units] = np.logaddexp(by_features, by_words - np.log1p(-np.exp(by_words).sum())) - by_features
+    contributions = {**fused.contributions, "words": fused.contributions["words"] + added}
+    return FusedScores(_raised(fused.total + added, fused.log_odds), contributions, fused.log_odds)
 
 
-def _log_found(scores: Scores, units: NDArray[np.intp]) -> Scores:
-    """Logarithm of the softmax of twice BM25, less what it would be without a word, of units that have one."""
+def _log_word_shares(scores: Scores, units: NDArray[np.intp]) -> Scores:
+    """Logarithm of: the softmax of twice BM25, less what a unit without any word of the question gets of it."""
     log_shares = _log_shares(_SHARPNESS * scores)[units]
     return np.asarray(log_shares + np.log(-np.expm1(-_SHARPNESS * scores[units])), np.float32)
 
@@ -104,5 +110,5 @@ def _log_shares(scores: Scores) -> Scores:
 
 
 def _raised(scores: Scores, highest: float) -> Scores:
-    """The scores, moved so that the highest is this."""
+    """The scores, shifted so that the highest is `highest`."""
     return np.asarray(scores - scores.max(initial=-np.inf) + highest, np.float32)

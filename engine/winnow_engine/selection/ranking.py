@@ -9,12 +9,12 @@ import numpy as np
 from winnow_engine.core import Budget, Question, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.auto_budget import MOST_TOKENS, enough
+from winnow_engine.selection.auto_budget import MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, density
-from winnow_engine.selection.fusion import Fused
-from winnow_engine.selection.keys import WorkspaceKeys
-from winnow_engine.selection.source import WorkspaceSource
-from winnow_engine.selection.subquestions import parts
+from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.key_cache import WorkspaceKeys
+from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Ranked:
     question: Question
     workspace: Workspace
     keys: WorkspaceKeys
-    scores: Fused
+    scores: FusedScores
     drafter: Drafter
 
     @property
@@ -76,7 +76,7 @@ class Ranked:
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
         """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code.
 
-        `most` bounds only the latter, as `enough` says.
+        `most` bounds only the latter, as `tokens_needed` says.
         """
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
@@ -84,7 +84,7 @@ class Ranked:
         focus, tokens = self._focus, self.keys.unit_tokens.copy()
         given = [*focus.units, *focus.companions] if focus else []
         at_cursor, tokens[given] = int(tokens[given].sum()), 0
-        return at_cursor + enough(self.scores.total, tokens, len(parts(self.question.text)), most)
+        return at_cursor + tokens_needed(self.scores.total, tokens, len(subquestions_of(self.question.text)), most)
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget."""
@@ -103,8 +103,8 @@ class Ranked:
         return Selection(self.workspace, spans, stats, tuple(notices))
 
     @property
-    def _source(self) -> WorkspaceSource:
-        return WorkspaceSource(self.workspace, self.keys.unit_tokens, self.drafter.count)
+    def _source(self) -> WorkspaceUnits:
+        return WorkspaceUnits(self.workspace, self.keys.unit_tokens, self.drafter.count)
 
     @property
     def _focus(self) -> Focus | None:

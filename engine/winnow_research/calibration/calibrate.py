@@ -15,7 +15,7 @@ from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.profiles import adapter_of, calibrated_directory, fingerprint
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads

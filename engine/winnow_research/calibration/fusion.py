@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from winnow_engine.selection.answerability import clues_in
-from winnow_engine.selection.features import Scores
+from winnow_engine.selection.answerability import total_features
+from winnow_engine.selection.asked_question import Scores
 from winnow_engine.selection.fusion import weigh
-from winnow_engine.selection.traits import TRAITS
-from winnow_engine.selection.weights import Gate
+from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.question_features import QUESTION_FEATURES
 from winnow_research.calibration.answering import fit_log_odds
 from winnow_research.calibration.listwise import Example, fit_weights
 from winnow_research.calibration.observing import Observation
@@ -21,19 +21,19 @@ _PENALTY = 3.0
 _DIGITS = 4
 
 
-def fit_gate(observations: Sequence[Observation]) -> Gate:
+def fit_gate(observations: Sequence[Observation]) -> FusionWeights:
     """The weights that make the golds of all questions likeliest, and those that tell whether there is any gold."""
     kinds = list(observations[0].evidence)
     examples = [_example(one, kinds) for one in observations if len(one.golds)]
     fitted = fit_weights(examples, _PENALTY)
     rows = {
-        kind: {trait: round(float(w), _DIGITS) for trait, w in zip(TRAITS, row, strict=True)}
+        kind: {trait: round(float(w), _DIGITS) for trait, w in zip(QUESTION_FEATURES, row, strict=True)}
         for kind, row in zip(kinds, fitted, strict=True)
     }
-    return Gate(rows, _clues(observations, Gate(rows, {})))
+    return FusionWeights(rows, _clues(observations, FusionWeights(rows, {})))
 
 
-def mean_reciprocal_rank(observations: Sequence[Observation], gate: Gate) -> float:
+def mean_reciprocal_rank(observations: Sequence[Observation], gate: FusionWeights) -> float:
     """Of the best gold among the units not at the cursor, over the questions that have one."""
     return float(np.mean([_reciprocal_rank(one, gate) for one in observations if len(one.golds)]))
 
@@ -41,22 +41,22 @@ def mean_reciprocal_rank(observations: Sequence[Observation], gate: Gate) -> flo
 def _example(one: Observation, kinds: Sequence[str]) -> Example:
     columns = np.stack([one.evidence[kind] for kind in kinds], axis=1)
     others = np.delete(columns, np.concatenate([one.golds, one.given]), axis=0)
-    traits = np.array([one.traits[trait] for trait in TRAITS])
+    traits = np.array([one.traits[trait] for trait in QUESTION_FEATURES])
     return Example(traits, columns[one.golds], others, _COUNTS.get(one.family, 1.0))
 
 
-def _clues(observations: Sequence[Observation], gate: Gate) -> dict[str, float]:
-    found = [one.clues | clues_in(_total(one, gate)) for one in observations]
+def _clues(observations: Sequence[Observation], gate: FusionWeights) -> dict[str, float]:
+    found = [one.clues | total_features(_total(one, gate)) for one in observations]
     rows = np.array([list(clues.values()) for clues in found])
     weights = fit_log_odds(rows, np.array([len(one.golds) > 0 for one in observations]))
     return {clue: round(float(w), _DIGITS) for clue, w in zip(found[0], weights, strict=True)}
 
 
-def _reciprocal_rank(one: Observation, gate: Gate) -> float:
+def _reciprocal_rank(one: Observation, gate: FusionWeights) -> float:
     total = _total(one, gate)
     total[one.given] = -np.inf
     return 1.0 / (1 + int((total > total[one.golds].max()).sum()))
 
 
-def _total(one: Observation, gate: Gate) -> Scores:
+def _total(one: Observation, gate: FusionWeights) -> Scores:
     return np.asarray(sum(weigh(one.evidence, one.traits, gate).values()), np.float32)

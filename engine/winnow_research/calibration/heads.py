@@ -21,7 +21,7 @@ from winnow_engine.drafter.heads import FEATURES, HeadsProfile, ScoringHead
 from winnow_engine.drafter.weights import shape_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.listwise import Example, fit_weights
 from winnow_research.evaluation.cases import Scene

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Cursor, ProgressSink
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.answerability import clues_of
-from winnow_engine.selection.asked import asked_of
-from winnow_engine.selection.features import Scores, gather
-from winnow_engine.selection.keys import KeyCache
-from winnow_engine.selection.traits import traits_of
+from winnow_engine.selection.answerability import match_features
+from winnow_engine.selection.asked_question import Scores, ask_drafter
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.question_features import question_features
+from winnow_engine.selection.unit_features import unit_features
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import indexed
@@ -58,11 +58,11 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
     workspace = Workspace(indexed(scene.files))
     keys = cache.of(workspace, progress, cancellation)
     for case in scene.cases:
-        asked = asked_of(workspace, keys, cache.drafter, case.question, cancellation)
+        asked = ask_drafter(workspace, keys, cache.drafter, case.question, cancellation)
         given = _units(workspace, case.question.cursor)
         golds = np.setdiff1d(_golds(workspace, case), given)
-        traits, evidence = traits_of(asked), gather(asked)
-        yield Observation(case.family, traits, clues_of(asked, traits, evidence), evidence, golds, given)
+        traits, evidence = question_features(asked), unit_features(asked)
+        yield Observation(case.family, traits, match_features(asked, traits, evidence), evidence, golds, given)
 
 
 def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:

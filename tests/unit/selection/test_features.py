@@ -4,16 +4,17 @@ import numpy as np
 
 from winnow_engine.core import Cursor, Question, UnitKind
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.features import Asked, gather, zscore
-from winnow_engine.selection.traits import TRAITS, traits_of
+from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.question_features import QUESTION_FEATURES, question_features
+from winnow_engine.selection.unit_features import unit_features, zscore
 
 from .conftest import written
 
 
-def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> Asked:
+def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> AskedQuestion:
     nothing = np.zeros(len(workspace.units), np.float32)
     code = workspace.selected_text(at) if at else ""
-    return Asked(workspace, Question(text, at), code, {"drafter": nothing})
+    return AskedQuestion(workspace, Question(text, at), code, {"drafter": nothing})
 
 
 def names(workspace: Workspace, scores: np.ndarray) -> list[str]:
@@ -36,53 +37,53 @@ def test_one_outlier_does_not_outvote_everything() -> None:
 
 
 def test_a_name_leads_to_its_definition_and_its_users(workspace: Workspace) -> None:
-    found = gather(asked(workspace, "Who calls send_order?"))
+    found = unit_features(asked(workspace, "Who calls send_order?"))
     assert names(workspace, found["names"]) == ["send_order"]
     assert names(workspace, found["users"]) == ["checkout"]
 
 
 def test_the_code_at_the_cursor_leads_to_what_it_uses_but_not_to_itself(workspace: Workspace) -> None:
-    found = gather(asked(workspace, "Explain this code.", Cursor("src/shop/basket.py", 8, 9)))
+    found = unit_features(asked(workspace, "Explain this code.", Cursor("src/shop/basket.py", 8, 9)))
     assert names(workspace, found["cursor"]) == ["total_price", "send_order"]
 
 
 def test_words_of_names_and_paths_count_by_themselves(workspace: Workspace) -> None:
-    found = gather(asked(workspace, "how is the total computed for orders"))
+    found = unit_features(asked(workspace, "how is the total computed for orders"))
     assert names(workspace, found["titles"]) == ["total_price", "send_order"][:1]
     assert set(names(workspace, found["paths"])) == {"send_order", "cancel"}
 
 
 def test_a_file_that_is_named_speaks_for_its_units(workspace: Workspace) -> None:
     for question in ("what is in shop/orders.py?", "orders.py"):
-        assert names(workspace, gather(asked(workspace, question))["files"]) == ["send_order", "cancel"]
-    assert not gather(asked(workspace, "what is in ders.py?"))["files"].any()
+        assert names(workspace, unit_features(asked(workspace, question))["files"]) == ["send_order", "cancel"]
+    assert not unit_features(asked(workspace, "what is in ders.py?"))["files"].any()
 
 
 def test_what_stands_around_definitions_is_told_from_what_a_file_without_any_says(tmp_path: Path) -> None:
     code = "LIMIT = 3\n\n\ndef take(items):\n    return items[:LIMIT]\n"
     workspace = written({"code.py": code, "settings.toml": "[limits]\ntake = 3\n"}, tmp_path)
     assert [unit.kind for _, unit in workspace.units].count(UnitKind.TOP_LEVEL) == 2
-    (around,) = np.flatnonzero(gather(asked(workspace, "how many are taken?"))["headers"])
+    (around,) = np.flatnonzero(unit_features(asked(workspace, "how many are taken?"))["headers"])
     assert workspace.units[around][0].path == "code.py"
 
 
 def test_what_leads_speaks_for_its_file_and_for_what_it_uses(workspace: Workspace) -> None:
-    found = gather(asked(workspace, "what does `checkout` do?"))
+    found = unit_features(asked(workspace, "what does `checkout` do?"))
     assert names(workspace, found["used"]) == ["total_price", "send_order"]
     assert "total_price" in names(workspace, found["file"])
 
 
 def test_prose_and_imports_are_told_apart_from_code(workspace: Workspace) -> None:
-    found = gather(asked(workspace, "anything"))
+    found = unit_features(asked(workspace, "anything"))
     assert [workspace.units[unit][0].path for unit in np.flatnonzero(found["prose"])] == ["docs/guide.md"] * 2
     assert found["imports"].sum() == 1
 
 
-def test_traits_say_what_a_question_is_like(workspace: Workspace) -> None:
-    plain = traits_of(asked(workspace, "how does it work"))
-    assert tuple(plain) == TRAITS
-    assert {trait for trait, value in plain.items() if value} == {"one", "length"}
-    assert traits_of(asked(workspace, "who calls `send_order`"))["uses"] == 1
-    assert traits_of(asked(workspace, "who calls `send_order`"))["named"] == 1
-    assert traits_of(asked(workspace, "where do the docs say this"))["documentation"] == 1
-    assert traits_of(asked(workspace, "explain", Cursor("src/shop/basket.py", 8, 8)))["cursor"] == 1
+def test_question_features(workspace: Workspace) -> None:
+    plain = question_features(asked(workspace, "how does it work"))
+    assert tuple(plain) == QUESTION_FEATURES
+    assert {name for name, value in plain.items() if value} == {"one", "length"}
+    assert question_features(asked(workspace, "who calls `send_order`"))["uses"] == 1
+    assert question_features(asked(workspace, "who calls `send_order`"))["named"] == 1
+    assert question_features(asked(workspace, "where do the docs say this"))["documentation"] == 1
+    assert question_features(asked(workspace, "explain", Cursor("src/shop/basket.py", 8, 8)))["cursor"] == 1

@@ -1,6 +1,6 @@
 import pytest
 
-from winnow_engine.selection.subquestions import parts
+from winnow_engine.selection.subquestions import subquestions_of
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from winnow_engine.selection.subquestions import parts
     ],
 )
 def test_a_question_falls_into_what_it_asks_for(question: str, expected: tuple[str, ...]) -> None:
-    assert parts(question) == expected
+    assert subquestions_of(question) == expected
 
 
 def test_a_pasted_log_is_one_question() -> None:
-    assert parts("Why does it stop?\n" + "this line went wrong\n" * 100) == ()
+    assert subquestions_of("Why does it stop?\n" + "this line went wrong\n" * 100) == ()

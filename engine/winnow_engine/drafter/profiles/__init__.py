@@ -2,7 +2,7 @@
 
 A profile is a JSON document with either "adapter", a file beside it, or "heads", perhaps with "keys", as what these are
 kept ("int8", or "float16"), and with "fusion", the weights with which its evidence is fused with the rest
-(`selection/weights.py`).
+(`selection/fusion_weights.py`).
 """
 
 from __future__ import annotations

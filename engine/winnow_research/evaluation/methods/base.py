@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from winnow_engine.core import Question
 from winnow_engine.drafter.drafter import CodeAtCursor
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.selection.asked import code_at_cursor
+from winnow_engine.selection.asked_question import code_at_cursor
 from winnow_engine.selection.budget import Piece, choose
-from winnow_engine.selection.source import WorkspaceSource
+from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import Store
 
 Scores = NDArray[np.float32]
@@ -76,6 +76,6 @@ def by_units(subject: Subject, question: Question, scores: Scores, worth: Scores
 
     With `worth`, float32 [U], units are kept in its order.
     """
-    source = WorkspaceSource(subject.workspace, subject.unit_tokens, subject.count)
+    source = WorkspaceUnits(subject.workspace, subject.unit_tokens, subject.count)
     focus = source.focus(question.cursor) if question.cursor else None
     return Ranking(scores, lambda budget: choose(source, scores if worth is None else worth, budget, focus))

@@ -15,8 +15,8 @@ from winnow_engine.drafter.weights import shape_of
 from winnow_engine.errors import EvaluationError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.budget import density
-from winnow_engine.selection.features import zscore
-from winnow_engine.selection.keys import KeyCache
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
 
 # The best single head of the default drafter, found on packages that are in no split.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, Question
 from winnow_engine.drafter.drafter import FileText
 from winnow_engine.selection.budget import density
-from winnow_engine.selection.features import zscore
+from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Scores, Subject, by_units
 from winnow_research.evaluation.methods.product import Load, Winnow
 

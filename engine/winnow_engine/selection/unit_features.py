@@ -1,27 +1,22 @@
-"""What each kind of evidence says of each unit, on scales that weights can compare.
+"""Unit features: what speaks for each unit, on scales that weights can compare.
 
-Dense kinds (the drafter's, words) count in deviations from the workspace's mean, at most 6; sparse ones, which are 0
-for most units (names, titles, paths), as they are, at most 2; what a unit is (imports, prose, tests) as 0 or 1.
+Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones, which
+are 0 for most units (names, titles, paths), stay as they are, at most 2. What a unit is (imports, prose, tests) is 0
+or 1.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from winnow_engine.core import Question, UnitKind
-from winnow_engine.index.names import AskedNames, identifiers
-from winnow_engine.index.workspace import Workspace
-
-Scores = NDArray[np.float32]
+from winnow_engine.core import UnitKind
+from winnow_engine.selection.asked_question import AskedQuestion, Scores
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
-_LEADERS = 24  # units whose file, users and definitions count for more
+_LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
@@ -31,48 +26,12 @@ _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 _DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A question about a workspace, with the code at the cursor (empty without one) and what the drafter said.
-
-    `drafted` is the drafter's evidence by kind, float32 [U] each. What asks for several things has `parts`, each a
-    question of its own.
-    """
-
-    workspace: Workspace
-    question: Question
-    code: str
-    drafted: Mapping[str, Scores]
-    parts: tuple[Asked, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """What to look for."""
-        return self.question.search_text
-
-    @cached_property
-    def words(self) -> Scores:
-        """BM25 of every unit, float32 [U]."""
-        return self.workspace.lexical.score(self.text)
-
-    @cached_property
-    def names(self) -> AskedNames:
-        """The names the question may mean."""
-        return self.workspace.symbols.asked(self.text)
-
-    @cached_property
-    def names_at_cursor(self) -> set[str]:
-        """The names that the code at the cursor uses and does not itself define."""
-        cursor = self.question.cursor
-        return identifiers(self.code) - self.workspace.names_defined_at(cursor) if cursor else set()
-
-
-def gather(asked: Asked) -> dict[str, Scores]:
-    """All evidence by kind, float32 [U] each; of the question as a whole where it has parts."""
-    found = {kind: zscore(scores) for kind, scores in asked.drafted.items()}
-    found.update({kind: say(asked) for kind, say in _KINDS.items()})
-    found.update(_around(asked, _leaders(found, len(asked.drafted))))
-    return found
+def unit_features(asked: AskedQuestion) -> dict[str, Scores]:
+    """All features by name, float32 [U] each; of the question as a whole, not of its sub-questions."""
+    features = {name: zscore(scores) for name, scores in asked.drafter_scores.items()}
+    features.update({name: compute(asked) for name, compute in _FEATURES.items()})
+    features.update(_neighbour_features(asked, _leaders(features, len(asked.drafter_scores))))
+    return features
 
 
 def zscore(scores: Scores) -> Scores:
@@ -89,42 +48,42 @@ def _capped(scores: Scores) -> Scores:
     return np.asarray(np.minimum(scores, _MOST_SPARSE), np.float32)
 
 
-def _titles(asked: Asked) -> Scores:
+def _titles(asked: AskedQuestion) -> Scores:
     return _capped(asked.workspace.titles.score(asked.text) * _WORDS_SCALE)
 
 
-def _paths(asked: Asked) -> Scores:
+def _paths(asked: AskedQuestion) -> Scores:
     return asked.workspace.by_unit(_capped(asked.workspace.paths.score(asked.text) * _WORDS_SCALE))
 
 
-def _files(asked: Asked) -> Scores:
+def _files(asked: AskedQuestion) -> Scores:
     """1 / √(files that match) for the units of files the question names, by whole path or by its end."""
     named = [f"/{name.strip('./')}" for name in _FILE.findall(asked.text)]
     found = np.array([any(f"/{file.path}".endswith(name) for name in named) for file in asked.workspace.files])
     return asked.workspace.by_unit(np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32))
 
 
-def _tests(asked: Asked) -> Scores:
+def _tests(asked: AskedQuestion) -> Scores:
     found = [_TEST.search(file.path.lower()) is not None for file in asked.workspace.files]
     return asked.workspace.by_unit(np.array(found, np.float32))
 
 
-def _size(asked: Asked) -> Scores:
+def _size(asked: AskedQuestion) -> Scores:
     bytes_ = np.array([unit.end_byte - unit.start_byte for _, unit in asked.workspace.units])
     return np.asarray(np.clip(np.log(bytes_ / _USUAL_BYTES), -3, 3), np.float32)
 
 
-def _is(*kinds: UnitKind) -> Callable[[Asked], Scores]:
+def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
     return lambda asked: np.array([unit.kind in kinds for _, unit in asked.workspace.units], np.float32)
 
 
-def _headers(asked: Asked) -> Scores:
-    """What stands around definitions. In a file that has none, as those with settings, it is what the file says: 0."""
+def _headers(asked: AskedQuestion) -> Scores:
+    """1 for what stands around definitions. 0 in a file without any, such as settings: there it is the content."""
     defining = [any(unit.kind in _DEFINITIONS for unit in file.units) for file in asked.workspace.files]
     return _is(*_HEADERS)(asked) * asked.workspace.by_unit(np.array(defining, np.float32))
 
 
-_KINDS: dict[str, Callable[[Asked], Scores]] = {
+_FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
     "words": lambda asked: zscore(asked.words),
     "titles": _titles,
     "paths": _paths,
@@ -141,15 +100,18 @@ _KINDS: dict[str, Callable[[Asked], Scores]] = {
 }
 
 
-def _leaders(found: Mapping[str, Scores], drafted: int) -> dict[int, float]:
-    """The units ahead by what directly speaks for them, each with its likelihood as a share of the first one's."""
-    by_drafter = list(found.values())[:drafted]
-    ahead = 2 * np.mean(by_drafter, axis=0) + found["words"] / 2 + 2 * found["names"] + 3 * found["cursor"]
+def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int, float]:
+    """The units ahead by what directly speaks for them, each with its likelihood as a share of the first one's.
+
+    The first `drafter_features` of the features are the drafter's.
+    """
+    by_drafter = list(features.values())[:drafter_features]
+    ahead = 2 * np.mean(by_drafter, axis=0) + features["words"] / 2 + 2 * features["names"] + 3 * features["cursor"]
     first = np.argsort(-ahead, kind="stable")[:_LEADERS]
     return {int(unit): float(np.exp(ahead[unit] - ahead[first[0]])) for unit in first}
 
 
-def _around(asked: Asked, leaders: Mapping[int, float]) -> dict[str, Scores]:
+def _neighbour_features(asked: AskedQuestion, leaders: Mapping[int, float]) -> dict[str, Scores]:
     """What the leaders lead to: the rest of their files, the definitions they use, the units that use them."""
     workspace = asked.workspace
     own = np.zeros(len(workspace.units), np.float32)

@@ -11,10 +11,10 @@ from winnow_engine.core import Cursor, Span, UnitKind
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.budget import Focus, Piece
-from winnow_engine.selection.fusion import Fused
+from winnow_engine.selection.fusion import FusedScores
 
 
-class WorkspaceSource:
+class WorkspaceUnits:
     """Weighs and cuts the units of a workspace; `count` gives a text's tokens."""
 
     def __init__(self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int]) -> None:
@@ -54,12 +54,12 @@ class WorkspaceSource:
         companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))
         return Focus(chosen, (cursor.start_line, cursor.end_line), companions)
 
-    def spans(self, pieces: list[Piece], scores: Fused) -> tuple[Span, ...]:
+    def spans(self, pieces: list[Piece], scores: FusedScores) -> tuple[Span, ...]:
         """The pieces as spans, in path and line order."""
         return tuple(self._span(piece, scores) for piece in pieces)
 
-    def _span(self, piece: Piece, scores: Fused) -> Span:
+    def _span(self, piece: Piece, scores: FusedScores) -> Span:
         file, unit = self._workspace.units[piece.unit]
         lines = piece.start_line, piece.end_line
         score = round(float(scores.total[piece.unit]), 4)
-        return Span(file.path, *lines, piece.tokens, score, unit.kind, unit.name, scores.of(piece.unit))
+        return Span(file.path, *lines, piece.tokens, score, unit.kind, unit.name, scores.contributions_to(piece.unit))

@@ -1,11 +1,11 @@
-"""What a question is like, as the numbers that decide how much each kind of evidence counts for it."""
+"""Question features: the numbers that decide how much each unit feature counts for a question."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from winnow_engine.selection.features import Asked
+from winnow_engine.selection.asked_question import AskedQuestion
 
 _USES = re.compile(
     r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
@@ -15,14 +15,15 @@ _USES = re.compile(
 _DOCUMENTATION = re.compile(r"\b(docs?|documentation|documented|readme|guide|manual|tutorial)\b", re.IGNORECASE)
 _USUAL_WORDS = 12
 
-TRAITS = ("one", "named", "cursor", "length", "uses", "documentation")
+QUESTION_FEATURES = ("one", "named", "cursor", "length", "uses", "documentation")
 
 
-def traits_of(asked: Asked) -> dict[str, float]:
-    """Each of TRAITS, of the order of 1.
+def question_features(asked: AskedQuestion) -> dict[str, float]:
+    """Each of QUESTION_FEATURES, of the order of 1.
 
-    `named` is the rarity of the rarest name that the question surely means and the workspace defines; `uses` and
-    `documentation` say whether its words ask for users of something or for documentation.
+    `one` is constant. `named` is the rarity of the rarest name that the question surely means and the workspace
+    defines. `uses` and `documentation` tell whether the question's words ask for users of something, or for
+    documentation.
     """
     return {
         "one": 1.0,

@@ -1,0 +1,88 @@
+"""A question about a workspace, with the drafter's scores of every unit for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.names import AskedNames, identifiers
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.key_cache import WorkspaceKeys
+from winnow_engine.selection.subquestions import subquestions_of
+
+Scores = NDArray[np.float32]
+"""One number for each unit of a workspace, float32 [U]."""
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """What the features of a question and of the units are computed from.
+
+    `code` is the code the question is about, empty without a cursor. `drafter_scores` are the scores the drafter's
+    profile gives, by name. A question that asks for several things has `subquestions`, each asked on its own.
+    """
+
+    workspace: Workspace
+    question: Question
+    code: str
+    drafter_scores: Mapping[str, Scores]
+    subquestions: tuple[AskedQuestion, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text to search for."""
+        return self.question.search_text
+
+    @cached_property
+    def words(self) -> Scores:
+        """BM25 of every unit."""
+        return self.workspace.lexical.score(self.text)
+
+    @cached_property
+    def names(self) -> AskedNames:
+        """The names of code that the question may mean."""
+        return self.workspace.symbols.asked(self.text)
+
+    @cached_property
+    def names_at_cursor(self) -> set[str]:
+        """The names that the code at the cursor uses and does not itself define."""
+        cursor = self.question.cursor
+        return identifiers(self.code) - self.workspace.names_defined_at(cursor) if cursor else set()
+
+
+def ask_drafter(
+    workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
+) -> AskedQuestion:
+    """Score the workspace's units with the drafter, for the question and for each of its sub-questions.
+
+    A question about the code at the cursor is scored with that code and has no sub-questions. For any other question
+    the cursor is ignored, because where it stands says nothing about the answer. Raises PositionError if the cursor
+    is not in the workspace, CancelledError.
+    """
+    if not question.is_about_cursor:
+        question = replace(question, cursor=None)
+    code = code_at_cursor(workspace, question)
+    scores = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
+    if code is not None:
+        return AskedQuestion(workspace, question, code.text, scores)
+    texts = subquestions_of(question.text)
+    scores_of_each = drafter.score_each(keys.arrays, keys.offsets, texts, cancellation)
+    subquestions = (
+        AskedQuestion(workspace, Question(text), "", own) for text, own in zip(texts, scores_of_each, strict=True)
+    )
+    return AskedQuestion(workspace, question, "", scores, tuple(subquestions))
+
+
+def code_at_cursor(workspace: Workspace, question: Question) -> CodeAtCursor | None:
+    """The code at the cursor, with its language; None without a cursor. Raises PositionError."""
+    if question.cursor is None:
+        return None
+    language = for_path(question.cursor.path)
+    return CodeAtCursor(workspace.selected_text(question.cursor), language.name if language else "")
