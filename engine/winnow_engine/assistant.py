@@ -97,7 +97,7 @@ class Assistant:
             conversation = self._remembered.with_turns(question.earlier)
             follow_up = continued(conversation, ranked, budget, target, sampling)
             selection, messages, prompt = follow_up or fitted(ranked, budget, target, sampling)
-            speed = target.reading_tokens_per_s
+            throughput = target.prefill_tokens_per_s
         progress(Progress("prefill", 0, len(prompt)))
         before = clock.elapsed
         generation = target.generate(Request(prompt, sampling, on_text, cancellation, progress))
@@ -118,7 +118,7 @@ class Assistant:
             draft=generation.draft,
             places={"drafter": ranked.drafter.place, "target": target.place},
             target_host=target.host,
-            reading_tokens_per_s=speed,
+            prefill_tokens_per_s=throughput,
         )
         citations = cite(generation.text, selection.workspace, selection.spans)
         return Answer(generation.text, citations, selection.spans, stats, generation.finish, selection.notices)
@@ -139,7 +139,7 @@ class Assistant:
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
             target = self.target.loaded if self.target else None
-            most = prefill_limit(target.reading_tokens_per_s if target else None)
+            most = prefill_limit(target.prefill_tokens_per_s if target else None)
             selection = ranked.select(ranked.tokens(budget, most))
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 

@@ -54,22 +54,22 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(
     monkeypatch.setattr(auto, "_LEAST_TOKENS", 375)
     monkeypatch.setattr(auto, "_PREFILL_LIMITS", (650, 1000, 6000))
     answer = assistant.ask(SOURCES, BROAD, Budget(), Sampling(max_tokens=1), lambda _: None)
-    assert (answer.stats.budget_tokens, answer.stats.reading_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
+    assert (answer.stats.budget_tokens, answer.stats.prefill_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
     assert sum(span.tokens for span in answer.spans) <= 650
     assert any("because the target reads about 33 tokens a second" in notice for notice in answer.notices)
-    speed = target._parking.speed
-    assert speed.seen == pytest.approx(1 / target.reading_tokens_per_s)
-    read = answer.stats.prompt_tokens * speed.seen
+    throughput = target._parking.throughput
+    assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
+    read = answer.stats.prompt_tokens * throughput.measured_s
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
 
 
 def test_one_that_reads_fast_is_shown_all_and_what_the_user_set_is_kept(
     assistant: Assistant, target: LlamaTarget
 ) -> None:
-    speed = target._parking.speed
+    throughput = target._parking.throughput
     found = []
     for tokens_per_s in (10, 1000):
-        speed.seen = 1 / tokens_per_s
+        throughput.measured_s = 1 / tokens_per_s
         found.append(budget_tokens(assistant))
         assert budget_tokens(assistant, Budget(keep_tokens=5000)) == 5000
         assert budget_tokens(assistant, Budget(keep_ratio=1.0)) > 5000

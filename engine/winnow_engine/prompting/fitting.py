@@ -26,7 +26,7 @@ def continued(
         return None
     if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
         return None
-    wanted = ranked.tokens(budget, prefill_limit(target.reading_tokens_per_s))
+    wanted = ranked.tokens(budget, prefill_limit(target.prefill_tokens_per_s))
     selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
@@ -44,7 +44,7 @@ def fitted(ranked: Ranked, budget: Budget, target: PromptReader[Any], sampling: 
 
     BudgetError if it does not hold the question alone.
     """
-    wanted = tokens = ranked.tokens(budget, prefill_limit(target.reading_tokens_per_s))
+    wanted = tokens = ranked.tokens(budget, prefill_limit(target.prefill_tokens_per_s))
     asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
     forgotten = len(ranked.question.earlier) - len(asked.earlier)
     room = target.context_limit - sampling.max_tokens
@@ -74,5 +74,5 @@ def _left_unread(useful: int, wanted: int, target: PromptReader[Any]) -> list[st
     """What to say where a slow target gets less than the scores ask for."""
     if useful == wanted:
         return []
-    speed = f"the target reads about {target.reading_tokens_per_s:,.0f} tokens a second here"
+    speed = f"the target reads about {target.prefill_tokens_per_s:,.0f} tokens a second here"
     return [f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {speed}: set a budget to keep more"]

@@ -36,8 +36,8 @@ class PromptReader(Protocol[P_co]):
         """Tokens of prompt and answer together that the model takes."""
 
     @property
-    def reading_tokens_per_s(self) -> float | None:
-        """How fast it reads prompts, as seen or feared; None where nobody need wait long, as on servers."""
+    def prefill_tokens_per_s(self) -> float | None:
+        """Prefill throughput in tokens/s, measured or assumed; None where nobody waits long, as on servers."""
 
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""

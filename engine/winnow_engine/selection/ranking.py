@@ -25,7 +25,7 @@ class Stats:
     `prompt_tokens` are the target's, all in; `reused_tokens` of them it had read before, `restored_tokens` of these it
     took from disk. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
     gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
-    `reading_tokens_per_s` is how fast the target was thought to read, None if that was no concern.
+    `prefill_tokens_per_s` is the prefill throughput that was assumed for the target, None if it did not matter.
     `places` says where drafter and target live, `target_host` where the prompt was sent to if it left this machine.
     """
 
@@ -45,7 +45,7 @@ class Stats:
     places: dict[str, str] = field(default_factory=dict)
     target_host: str | None = None
     restored_tokens: int = 0
-    reading_tokens_per_s: float | None = None
+    prefill_tokens_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from winnow_engine.targets.drafts.cost import nearer
-
 SLOW_CPU_TOKENS_PER_S = 33.0
-"""What a CPU is taken for until it has read something: so did two cores with AVX2 (Qwen2.5-Coder-1.5B, Q4_K_M)."""
-# A prefill of fewer tokens says little of what a long one takes.
-_FEWEST_TIMED = 64
+"""What a CPU is assumed to read until it has read something: two cores with AVX2, Qwen2.5-Coder-1.5B, Q4_K_M."""
+# A shorter prefill says little about a long one.
+_FEWEST_TIMED = 64  # tokens
+# Share of the newest duration in a running mean. Other work on the machine makes things slower, none makes them
+# faster: of two that contradict each other the quicker one tells more.
+_QUICKER, _SLOWER = 0.5, 0.1
 
 
-class ReadingSpeed:
-    """Seconds that a token of a prompt takes: `seen` here, as a running mean, None before. The owner thread learns."""
+class PrefillThroughput:
+    """How long the target takes to read a token of a prompt. Only the target's owner thread changes it.
+
+    `measured_s` is a running mean over this process's prompts in seconds per token, or None before the first one.
+    """
 
     def __init__(self) -> None:
-        self.seen: float | None = None
-        self._recalled: float | None = None
+        self.measured_s: float | None = None
+        self._recalled_s: float | None = None
 
     @property
     def token_s(self) -> float | None:
-        """As seen here, or else as an earlier process saw it; None as long as nobody knows."""
-        return self.seen or self._recalled
+        """Seconds per token: measured here, else recalled from an earlier process, else None."""
+        return self.measured_s or self._recalled_s
 
     def learn(self, tokens: int, seconds: float) -> None:
-        """So many tokens have been read in so long."""
+        """Learn from a prefill of `tokens` tokens."""
         if tokens >= _FEWEST_TIMED:
             newest = seconds / tokens
-            self.seen = newest if self.seen is None else nearer(self.seen, newest)
+            self.measured_s = newest if self.measured_s is None else running_mean(self.measured_s, newest)
 
     def recall(self, token_s: float | None) -> None:
-        """What an earlier process saw, if any did."""
-        self._recalled = token_s
+        """Take over what an earlier process measured, or None."""
+        self._recalled_s = token_s
+
+
+def running_mean(mean: float, newest: float) -> float:
+    """A running mean of durations, one measurement later."""
+    return mean + (_QUICKER if newest < mean else _SLOWER) * (newest - mean)

@@ -25,8 +25,8 @@ def stats_json(stats: Stats) -> dict[str, Any]:
     rounded = {name: round(seconds, 3) for name, seconds in stats.stages.items()}
     ttft = None if stats.ttft_s is None else round(stats.ttft_s, 3)
     speed = round(stats.decode_tokens_per_s, 2)
-    reading = None if stats.reading_tokens_per_s is None else round(stats.reading_tokens_per_s, 1)
-    rounded_too = {"ttft_s": ttft, "decode_tokens_per_s": speed, "reading_tokens_per_s": reading}
+    prefill = None if stats.prefill_tokens_per_s is None else round(stats.prefill_tokens_per_s, 1)
+    rounded_too = {"ttft_s": ttft, "decode_tokens_per_s": speed, "prefill_tokens_per_s": prefill}
     return asdict(stats) | {"stages": rounded} | rounded_too
 
 

@@ -1,4 +1,4 @@
-"""How fast a target reads: as seen, else as an earlier process saw it, else as a slow CPU."""
+"""Prefill throughput: measured here, else by an earlier process, else that of a slow CPU."""
 
 import os
 from contextlib import closing
@@ -14,7 +14,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy as keeping
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
-from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S, ReadingSpeed
+from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S, PrefillThroughput
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
 PROMPT = np.arange(40, 200, dtype=np.int32)
@@ -32,37 +32,37 @@ def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:
 
 
 def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
-    speed = ReadingSpeed()
-    speed.learn(100, 1.0)
-    assert speed.token_s == pytest.approx(0.01)
-    speed.learn(100, 2.0)
-    slower = speed.token_s
-    speed.learn(100, 0.5)
+    throughput = PrefillThroughput()
+    throughput.learn(100, 1.0)
+    assert throughput.token_s == pytest.approx(0.01)
+    throughput.learn(100, 2.0)
+    slower = throughput.token_s
+    throughput.learn(100, 0.5)
     assert slower is not None
-    assert speed.token_s is not None
+    assert throughput.token_s is not None
     assert 0.01 < slower < 0.012
-    assert speed.token_s < (0.01 + slower) / 2
+    assert throughput.token_s < (0.01 + slower) / 2
 
 
 def test_a_few_tokens_say_nothing() -> None:
-    speed = ReadingSpeed()
-    speed.learn(63, 1.0)
-    assert speed.token_s is None
+    throughput = PrefillThroughput()
+    throughput.learn(63, 1.0)
+    assert throughput.token_s is None
 
 
 def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
-    speed = ReadingSpeed()
-    speed.recall(0.5)
-    assert (speed.token_s, speed.seen) == (0.5, None)
-    speed.learn(64, 64.0)
-    assert speed.token_s == 1.0
+    throughput = PrefillThroughput()
+    throughput.recall(0.5)
+    assert (throughput.token_s, throughput.measured_s) == (0.5, None)
+    throughput.learn(64, 64.0)
+    assert throughput.token_s == 1.0
 
 
 def test_a_cpu_is_slow_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.reading_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+        assert target.prefill_tokens_per_s == SLOW_CPU_TOKENS_PER_S
         answer = ask(target)
-        assert target.reading_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+        assert target.prefill_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
 
 
 @pytest.mark.parametrize("place", ["resident", "on-demand"])
@@ -70,11 +70,11 @@ def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
     options = replace(OPTIONS, place=place)
     with closing(LlamaTarget.open(tiny_llama, options)) as target:
         ask(target)
-        seen = target.reading_tokens_per_s
+        seen = target.prefill_tokens_per_s
     with closing(LlamaTarget.open(tiny_llama, options)) as target:
-        assert target.reading_tokens_per_s == pytest.approx(seen)
+        assert target.prefill_tokens_per_s == pytest.approx(seen)
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
-        assert target.reading_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+        assert target.prefill_tokens_per_s == SLOW_CPU_TOKENS_PER_S
 
 
 def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +82,9 @@ def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: py
         ask(target)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.reading_tokens_per_s is None
+        assert target.prefill_tokens_per_s is None
         answer = ask(target, PROMPT[::-1].copy())
-        assert target.reading_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+        assert target.prefill_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
 
 
 def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:

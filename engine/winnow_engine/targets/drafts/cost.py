@@ -10,20 +10,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 from winnow_engine.targets.drafts.base import MOST_NODES
+from winnow_engine.targets.throughput import running_mean
 
 _USUAL_SLOPE = 0.5  # plain rounds that a drafted token is thought to cost before one was tried
 # Times what a token of the largest size tried costs, for each beyond: costs have steps, which only hope finds.
 _HOPE = 0.75
-# Share of the newest round in a running mean. Other work on the machine makes rounds slower, none makes them faster:
-# of two that contradict each other the quicker one tells more.
-_QUICKER, _SLOWER = 0.5, 0.1
 _FORGET = 0.04  # of what is above the usual cost, each time: slow rounds must not end drafting for good
 _USUAL = [1 + _USUAL_SLOPE * size for size in range(MOST_NODES + 1)]
-
-
-def nearer(mean: float, newest: float) -> float:
-    """A running mean of times, one round later."""
-    return mean + (_QUICKER if newest < mean else _SLOWER) * (newest - mean)
 
 
 class Cost:
@@ -41,7 +34,7 @@ class Cost:
     def learn(self, drafted: int, cost: float) -> None:
         """A round with `drafted` tokens, at least one, took `cost` plain rounds."""
         known = self._means.get(drafted)
-        self._means[drafted] = (cost + self.curve[drafted]) / 2 if known is None else nearer(known, cost)
+        self._means[drafted] = (cost + self.curve[drafted]) / 2 if known is None else running_mean(known, cost)
         self._draw()
 
     def forget(self) -> None:

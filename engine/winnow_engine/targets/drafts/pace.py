@@ -10,7 +10,8 @@ import math
 from bisect import bisect_right
 
 from winnow_engine.llama.tree import Tree
-from winnow_engine.targets.drafts.cost import Cost, nearer
+from winnow_engine.targets.drafts.cost import Cost
+from winnow_engine.targets.throughput import running_mean
 
 _FIRST = 3  # plain rounds that are timed before any draft
 _MOST_SLOWER = 3.0  # times the expected; a round that takes longer was disturbed by other work
@@ -85,7 +86,7 @@ class Pace:
         self._purse += tokens - cost
 
     def _learn_plain(self, seconds: float) -> None:
-        self._plain = nearer(self._plain, seconds) if self._plain_rounds else seconds
+        self._plain = running_mean(self._plain, seconds) if self._plain_rounds else seconds
         self._plain_rounds += 1
         if self._plain_rounds % _FORGETTING == 0:
             self._cost.forget()

@@ -24,7 +24,7 @@ from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses
 from winnow_engine.targets.local.decoding import Answer, decode
 from winnow_engine.targets.snapshots.policy import open_keeper
 from winnow_engine.targets.snapshots.writer import Saving
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
 _CONTEXT_STEP = 4096
@@ -35,18 +35,18 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context: everything that only the owner thread may touch."""
 
-    def __init__(self, path: Path, options: TargetOptions, saving: Saving, speed: ReadingSpeed) -> None:
-        """Load `path`; `saving` writes what is to be kept, `speed` learns.
+    def __init__(self, path: Path, options: TargetOptions, saving: Saving, throughput: PrefillThroughput) -> None:
+        """Load `path`; `saving` writes what is to be kept, `throughput` learns.
 
         Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
         """
         started = time.perf_counter()
-        self._options, self._name, self._speed = options, path.stem, speed
+        self._options, self._name, self._throughput = options, path.stem, throughput
         self._model = Model(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
-        self._keeper = open_keeper(path, options, self._model, saving, speed)
+        self._keeper = open_keeper(path, options, self._model, saving, throughput)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
@@ -84,7 +84,7 @@ class Session:
         prefilled = prefill(cache, prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            self._speed.learn(len(prompt) - reused, prefill_s)
+            self._throughput.learn(len(prompt) - reused, prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft)
         first_at = answer.first_token_at

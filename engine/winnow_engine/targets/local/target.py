@@ -58,10 +58,13 @@ class LlamaTarget:
         return cls(owner, parking, place, on_gpu=on_gpu)
 
     @property
-    def reading_tokens_per_s(self) -> float | None:
-        """As it has read so far, on a CPU also in a process before; one that has not is taken for a slow one."""
-        speed = self._parking.speed
-        token_s = speed.seen if self._on_gpu else speed.token_s
+    def prefill_tokens_per_s(self) -> float | None:
+        """As measured so far, on a CPU also by an earlier process; a CPU that has read nothing is assumed to be slow.
+
+        None for a GPU that has read nothing.
+        """
+        throughput = self._parking.throughput
+        token_s = throughput.measured_s if self._on_gpu else throughput.token_s
         if token_s is None:
             return None if self._on_gpu else SLOW_CPU_TOKENS_PER_S
         return 1 / token_s

@@ -61,7 +61,7 @@ class HttpTarget:
         return target
 
     @property
-    def reading_tokens_per_s(self) -> float | None:
+    def prefill_tokens_per_s(self) -> float | None:
         """Unknown: a server may have read a prompt before, or others' prompts first."""
         return None
 

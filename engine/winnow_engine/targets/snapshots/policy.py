@@ -15,7 +15,7 @@ from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import Model
 from winnow_engine.targets.snapshots.files import Found, Snapshot, Snapshots, default_folder, made_by, refuse
 from winnow_engine.targets.snapshots.writer import Saving
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 # Reading again what takes less than this is not worth megabytes of writing.
 _LEAST_S = 1.0
@@ -27,11 +27,13 @@ _log = logging.getLogger(__name__)
 class Keeper:
     """Keeps what a session has read. Belongs to the owner thread; what fails is logged and costs speed alone."""
 
-    def __init__(self, snapshots: Snapshots, saving: Saving, speed: ReadingSpeed, *, keeps_states: bool) -> None:
+    def __init__(
+        self, snapshots: Snapshots, saving: Saving, throughput: PrefillThroughput, *, keeps_states: bool
+    ) -> None:
         """`keeps_states`: the model's memory cannot forget a part, so that only whole snapshots are of use."""
         self._snapshots, self._saving, self._whole = snapshots, saving, keeps_states
-        self._speed = speed
-        speed.recall(snapshots.newest_token_s())
+        self._throughput = throughput
+        throughput.recall(snapshots.newest_token_s())
         self._bytes_per_s = _GUESSED_BYTES_PER_S
 
     def exchange(self, cache: KvCache, prompt: Prompt) -> int:
@@ -52,7 +54,7 @@ class Keeper:
 
     def put_away(self, cache: KvCache, forgotten: int) -> None:
         """Have a cache written before its last `forgotten` tokens go, if these take long to read and are not there."""
-        token_s = self._speed.token_s
+        token_s = self._throughput.token_s
         if not forgotten or token_s is None:
             return
         kept = self._find(cache.tokens)
@@ -66,7 +68,7 @@ class Keeper:
         found = self._find(prompt, room)
         if found is None:
             return None
-        token_s = self._speed.token_s or found.token_s
+        token_s = self._throughput.token_s or found.token_s
         worth = (found.shared - held) * token_s > found.size / self._bytes_per_s
         return found if worth else None
 
@@ -87,11 +89,13 @@ class Keeper:
         return snapshot
 
 
-def open_keeper(path: Path, options: TargetOptions, model: Model, saving: Saving, speed: ReadingSpeed) -> Keeper | None:
+def open_keeper(
+    path: Path, options: TargetOptions, model: Model, saving: Saving, throughput: PrefillThroughput
+) -> Keeper | None:
     """The keeper of the model at `path`; None where the disk is to be left alone."""
     if options.snapshot_bytes is None:
         return None
     name = made_by(path, options.kv_type, llama_cpp.__version__)
     return Keeper(
-        Snapshots(default_folder(), options.snapshot_bytes, name), saving, speed, keeps_states=model.keeps_states
+        Snapshots(default_folder(), options.snapshot_bytes, name), saving, throughput, keeps_states=model.keeps_states
     )

@@ -63,8 +63,8 @@ def _stats_json(stats: Stats) -> dict[str, Any]:
         "draft": stats.draft,
         "places": dict(stats.places),
     }
-    if stats.reading_tokens_per_s is not None:
-        document["readingTokensPerSecond"] = round(stats.reading_tokens_per_s, 1)
+    if stats.prefill_tokens_per_s is not None:
+        document["prefillTokensPerSecond"] = round(stats.prefill_tokens_per_s, 1)
     if stats.target_host is not None:
         document["targetHost"] = stats.target_host
     return document if stats.ttft_s is None else document | {"ttft": round(stats.ttft_s, 3)}

@@ -15,7 +15,7 @@ from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.writer import Saving
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..conftest import write_llama
 from ..loaded import OPTIONS
@@ -158,7 +158,7 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
     templates = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": HERMES}]
     must = Tools(LOOK.definitions, required=True)
     model = write_llama(tmp_path / "two.gguf", templates)
-    with closing(Session(model, OPTIONS, Saving(), ReadingSpeed())) as session:
+    with closing(Session(model, OPTIONS, Saving(), PrefillThroughput())) as session:
         plain = session.count(ChatTemplate(CHATML, {}).render([ASKED]))
         assert len(session.chat_prompt([ASKED], NO_TOOLS)) < plain < len(session.chat_prompt([ASKED], LOOK))
         assert len(session.chat_prompt([ASKED, CALLED, RESULT], NO_TOOLS)) > plain
@@ -166,7 +166,7 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
 
 
 def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> None:
-    with closing(Session(tiny_llama, OPTIONS, Saving(), ReadingSpeed())) as session:
+    with closing(Session(tiny_llama, OPTIONS, Saving(), PrefillThroughput())) as session:
         with pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
             session.chat_prompt([ASKED], LOOK)
         assert session.begun(Tools(LOOK.definitions, required=True)) == ""

@@ -10,14 +10,14 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.writer import Saving
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 PROMPT = np.tile(np.arange(40, 240, dtype=np.int32), 2)
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 
 
 def opened(model: Path) -> Session:
-    return Session(model, OPTIONS, Saving(), ReadingSpeed())
+    return Session(model, OPTIONS, Saving(), PrefillThroughput())
 
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:

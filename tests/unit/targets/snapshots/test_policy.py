@@ -18,7 +18,7 @@ from winnow_engine.targets.local import session
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy as keeping
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
 SHORT = Sampling(max_tokens=24)
@@ -34,7 +34,7 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_second_each(monkeypatch: pytest.MonkeyPatch, token_s: float = 1.0) -> None:
-    monkeypatch.setattr(ReadingSpeed, "learn", lambda self, tokens, seconds: setattr(self, "seen", token_s))
+    monkeypatch.setattr(PrefillThroughput, "learn", lambda self, tokens, seconds: setattr(self, "measured_s", token_s))
 
 
 @pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])

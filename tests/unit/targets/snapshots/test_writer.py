@@ -16,7 +16,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
 from winnow_engine.targets.snapshots.writer import Saving
-from winnow_engine.targets.throughput import ReadingSpeed
+from winnow_engine.targets.throughput import PrefillThroughput
 
 PROMPTS = [np.arange(start, start + 150, dtype=np.int32) for start in (40, 50, 60, 70)]
 PLENTY = 1 << 30
@@ -41,7 +41,7 @@ class Disk:
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(ReadingSpeed, "learn", lambda self, tokens, seconds: setattr(self, "seen", 1.0))
+    monkeypatch.setattr(PrefillThroughput, "learn", lambda self, tokens, seconds: setattr(self, "measured_s", 1.0))
     disk = Disk(monkeypatch)
     yield disk
     disk.goes.set()
