@@ -41,7 +41,7 @@ def test_a_needle_in_code_is_kept(qwen_small: Path, store: Store) -> None:
     run = NeedleRun(load(corpus(drafter, "tornado")), assistant, Budget(keep_ratio=0.05), lambda _: None)
     tests = [all_tests()[f"single: {style} in code"] for style in ("code", "prose")]
     results = list(run.run(tests, [8000], 1))
-    assert {(one.row, one.score) for one in results} == {(KEPT, 1.0)}
+    assert {(one.method, one.score) for one in results} == {(KEPT, 1.0)}
     assistant.close()
 
 
@@ -59,9 +59,9 @@ def test_with_a_target_there_are_answers_from_what_is_kept_and_from_all(smollm2:
     drafter = Drafter(smollm2)
     assistant = Assistant(store, lambda: drafter, lambda: LlamaTarget.open(smollm2))
     run = NeedleRun(load(corpus(drafter, "tornado")), assistant, Budget(200), lambda _: None)
-    rows = {one.row: one.score for one in run.run([all_tests()["single: prose in prose"]], [600], 1)}
-    assert rows.keys() == {KEPT, WINNOW, FULL}
-    assert rows[FULL] == 1
+    methods = {one.method: one.score for one in run.run([all_tests()["single: prose in prose"]], [600], 1)}
+    assert methods.keys() == {KEPT, WINNOW, FULL}
+    assert methods[FULL] == 1
     assistant.close()
 
 
@@ -83,6 +83,6 @@ def test_answers_are_asked_of_every_way_to_read(smollm2: Path, store: Store) -> 
     ]
     run = AnswerRun(corpus(drafter, "zod"), readers, store, lambda _: None)
     results = list(run.run(6000))
-    assert {one.row for one in results} == {"Winnow", "BM25"}
+    assert {one.method for one in results} == {"Winnow", "BM25"}
     assert run.absent == {}
     assistant.close()

@@ -18,13 +18,13 @@ from winnow_research.evaluation.figures import BUDGETS, Figure, figures
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
-from winnow_research.evaluation.methods.product import Winnow
 from winnow_research.evaluation.methods.published import LOOK_AHEAD, FullDrafter, Published
-from winnow_research.evaluation.methods.stages import TwoStages
+from winnow_research.evaluation.methods.winnow import Winnow
+from winnow_research.evaluation.methods.winnow_two_stages import TwoStages
 from winnow_research.evaluation.parallel import Plan, run
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.evaluation.tasks.real import load, problems
 
 pytestmark = pytest.mark.real_weights
@@ -47,7 +47,7 @@ def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> 
     evaluation = Evaluation(
         Corpus(chosen, drafter.count, questions=24), [Bm25(), Winnow(lambda: drafter)], store, print
     )
-    outcomes = list(evaluation.run([all_families()["describe"]], [TOKENS]))
+    outcomes = list(evaluation.run([all_tasks()["describe"]], [TOKENS]))
     bm25, winnow = (figure for figure in figures(outcomes) if figure.group == "all")
     assert winnow.cases >= 40
     assert kept(winnow, 2000)[1] >= RECORDED, winnow
@@ -56,11 +56,11 @@ def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> 
 
 def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_path: Path) -> None:
     plan = Plan(smollm2, ("BM25", "symbols"), Split.DEVELOPMENT, 8, 0, tmp_path / "index.sqlite")
-    tasks = [
-        task for task in plan.tasks(["describe", "real"], [24_000]) if task.repository in ("fastify", "cordova-android")
+    items = [
+        item for item in plan.items(["describe", "real"], [24_000]) if item.repository in ("fastify", "cordova-android")
     ]
-    alone, together = (run(plan, tasks, jobs, print, Cancellation()) for jobs in (1, 2))
-    assert {(one.family, one.repository) for one in alone.outcomes} == {
+    alone, together = (run(plan, items, jobs, print, Cancellation()) for jobs in (1, 2))
+    assert {(one.task, one.repository) for one in alone.outcomes} == {
         ("describe", "fastify"),
         ("describe", "cordova-android"),
         ("real", "fastify"),
@@ -106,8 +106,8 @@ def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp
     (root / "a.py").write_text("def add(a, b):\n    return a + b\n\n\ndef greet(name):\n    print('hello', name)\n")
     sources = Sources((Folder(root),))
     workspace = read_workspace(sources, store, Cancellation())
-    row = Published(smollm2, rotated)
-    ranking = row.ranker(Subject(sources, workspace, store, len))(Question("Which function says hello?"))
+    method = Published(smollm2, rotated)
+    ranking = method.ranker(Subject(sources, workspace, store, len))(Question("Which function says hello?"))
     assert ranking.scores.shape == (2,)
     assert np.isfinite(ranking.scores).all()
     assert [piece.unit for piece in ranking.keep(1000)] == [0, 1]

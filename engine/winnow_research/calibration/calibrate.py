@@ -21,10 +21,10 @@ from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.observing import Observation, Observer
 from winnow_research.evaluation.corpus import corpus_of
-from winnow_research.evaluation.parallel import Task
+from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 
 _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # a workspace
 _TOKENS, _QUESTIONS = 16_000, 16
@@ -63,7 +63,7 @@ class Calibration:
 
     def _heads(self, file: Path) -> Heads:
         corpus = corpus_of(Split.CALIBRATION, file, _HEADS_QUESTIONS)
-        scenes = list(all_families()["describe"].scenes(corpus, _HEADS_TOKENS))
+        scenes = list(all_tasks()["describe"].scenes(corpus, _HEADS_TOKENS))
         with closing(Store(self.store)) as store:
             chosen = choose_heads(file, scenes, store, self.progress, self.cancellation)
         self.report(f"heads: {', '.join(f'layer {one.layer} head {one.head} {one.feature}' for one in chosen)}")
@@ -71,11 +71,11 @@ class Calibration:
 
     def _observations(self, file: Path, heads: Heads | None) -> Iterator[Observation]:
         questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
-        start, tasks = partial(_alone, file, heads, self.store, questions), self._tasks()
+        start, items = partial(_alone, file, heads, self.store, questions), self._items()
         with spread(self.jobs, self._here(file, heads, questions), start) as ask:
-            for task, found in zip(tasks, ask(Observer.all_of, tasks), strict=True):
+            for item, found in zip(items, ask(Observer.all_of, items), strict=True):
                 if found:
-                    self.report(f"{task.family} {task.repository}: {len(found)} questions")
+                    self.report(f"{item.task} {item.repository}: {len(found)} questions")
                 self.cancellation.check()
                 yield from found
 
@@ -84,11 +84,11 @@ class Calibration:
         with closing(Store(self.store)) as store:
             yield _observer(file, heads, store, questions, self.progress, self.cancellation)
 
-    def _tasks(self) -> list[Task]:
+    def _items(self) -> list[WorkItem]:
         tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
         # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks.
-        fitted = (one for one in all_families().values() if one.name != "multi" and (one.sized or self.thorough))
-        return [Task(one.name, tokens, asked.name) for one in fitted for asked in repositories(Split.CALIBRATION)]
+        fitted = (one for one in all_tasks().values() if one.name != "multi" and (one.sized or self.thorough))
+        return [WorkItem(one.name, tokens, asked.name) for one in fitted for asked in repositories(Split.CALIBRATION)]
 
 
 def _alone(file: Path, heads: Heads | None, store: Path, questions: int) -> Observer:

@@ -42,7 +42,7 @@ def _example(one: Observation, kinds: Sequence[str]) -> Example:
     columns = np.stack([one.evidence[kind] for kind in kinds], axis=1)
     others = np.delete(columns, np.concatenate([one.golds, one.given]), axis=0)
     traits = np.array([one.traits[trait] for trait in QUESTION_FEATURES])
-    return Example(traits, columns[one.golds], others, _COUNTS.get(one.family, 1.0))
+    return Example(traits, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
 
 
 def _clues(observations: Sequence[Observation], gate: FusionWeights) -> dict[str, float]:

@@ -18,8 +18,8 @@ from winnow_engine.selection.unit_features import unit_features
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import indexed
-from winnow_research.evaluation.parallel import Task
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.parallel import WorkItem
+from winnow_research.evaluation.tasks import all_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Observation:
     `golds` are units, and `given` those at the cursor.
     """
 
-    family: str
+    task: str
     traits: dict[str, float]
     clues: dict[str, float]
     evidence: dict[str, Scores]
@@ -46,10 +46,10 @@ class Observer:
     progress: ProgressSink
     cancellation: Cancellation
 
-    def all_of(self, task: Task) -> list[Observation]:
-        """Every question of a task."""
-        corpus = replace(self.corpus, asked=task.repository)
-        scenes = all_families()[task.family].scenes(corpus, task.tokens)
+    def all_of(self, item: WorkItem) -> list[Observation]:
+        """Every question of an item."""
+        corpus = replace(self.corpus, asked=item.repository)
+        scenes = all_tasks()[item.task].scenes(corpus, item.tokens)
         return [one for scene in scenes for one in observe(scene, self.cache, self.progress, self.cancellation)]
 
 
@@ -62,7 +62,7 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
         given = _units(workspace, case.question.cursor)
         golds = np.setdiff1d(_golds(workspace, case), given)
         traits, evidence = question_features(asked), unit_features(asked)
-        yield Observation(case.family, traits, match_features(asked, traits, evidence), evidence, golds, given)
+        yield Observation(case.task, traits, match_features(asked, traits, evidence), evidence, golds, given)
 
 
 def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:

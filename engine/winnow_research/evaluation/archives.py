@@ -1,4 +1,4 @@
-"""Source archives out of package registries: fetched by name, version and hash, unpacked once, never run."""
+"""Source archives from package registries: fetched by name, version and hash, unpacked once, never run."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def default_directory() -> Path:
 
 
 def unpacked(archive: Archive, directory: Path | None = None) -> Path:
-    """The folder that holds the archive's files, without the archive's own top folder; fetched if it is not there.
+    """The folder with the archive's files, without the archive's own top folder; fetched on first use.
 
-    EvaluationError when the registry does not deliver, or delivers other bytes than the pinned ones.
+    EvaluationError if the registry does not deliver the archive, or delivers other bytes than the pinned ones.
     """
     directory = directory or default_directory()
     place = directory / archive.folder
@@ -78,7 +78,7 @@ def _check(archive: Archive, file: Path) -> None:
 
 def _unpack(file: Path, into: Path) -> Path:
     """The one top folder of the archive, unpacked. Links and special files stay out."""
-    # Python before 3.11.4, such as Debian 12's, has no filters; what is unpacked has a pinned hash besides.
+    # Python before 3.11.4, such as Debian 12's, has no filters. The hash is pinned in any case.
     filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(file) as tar:
         tar.extractall(into, [member for member in tar if member.isreg()], **filters)
@@ -87,7 +87,7 @@ def _unpack(file: Path, into: Path) -> Path:
 
 
 def _from_pypi(archive: Archive, scratch: Path) -> Path:
-    """The file as the index's page (PEP 503) links to it. pip itself would run the project's build to fetch it."""
+    """The file that the index's page (PEP 503) links to. To download it, pip itself would run the project's build."""
     index = _index()
     file = scratch / "archive"
     with _registry_errors(archive):
@@ -122,7 +122,7 @@ def _registry_errors(archive: Archive) -> Iterator[None]:
 
 
 def _from_npm(archive: Archive, scratch: Path) -> Path:
-    """The file as npm, which knows the registry and its credentials, packs it; none of its scripts run."""
+    """The file as npm packs it, which knows the registry and its credentials. No script of the package runs."""
     npm = shutil.which("npm")
     if npm is None:
         raise EvaluationError(f"npm, which fetches {archive.project}, is missing: install Node.js")
@@ -135,7 +135,7 @@ def _from_npm(archive: Archive, scratch: Path) -> Path:
 
 
 def _from_debian(archive: Archive, scratch: Path) -> Path:
-    """The upstream tarball of a source package, as apt, which knows the mirrors, fetches it; nothing is unpacked."""
+    """The upstream tarball of a source package, fetched by apt, which knows the mirrors; apt unpacks nothing."""
     apt = shutil.which("apt-get")
     if apt is None:
         raise EvaluationError(f"apt-get, which fetches the sources of {archive.project}, is missing: use Debian")

@@ -1,4 +1,4 @@
-"""What is asked, where the answer stands, and in which workspace: the nouns of the evaluation."""
+"""The nouns of the evaluation: a case is a question with its golds, a scene a workspace with its cases."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question. All of its golds must be kept; a question without golds has no answer in the workspace.
+    """One question with the lines that answer it, all of which must be kept. Without golds nothing here answers it.
 
     `language` is that of the code asked about.
     """
 
-    family: str
+    task: str
     repository: str
     language: str
     question: Question
@@ -46,7 +46,7 @@ class Scene:
     cases: tuple[Case, ...]
 
     def write(self, root: Path) -> None:
-        """Lay the files out under `root`, for the engine to read them as it reads any workspace."""
+        """Write the files to `root`, where the engine reads them as it reads any workspace."""
         for file in self.files:
             place = root / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class Scene:
 
 
 def without_lines(scene: Scene, dropped: Mapping[str, Set[int]]) -> Scene:
-    """The scene with some lines of its files gone, and every gold and cursor moved to where its lines are now.
+    """The scene without some lines of its files. Golds and cursors move to where their lines are now.
 
     `dropped` has the 1-based lines to leave out, by path.
     """
@@ -78,7 +78,7 @@ def _moved(case: Case, dropped: Mapping[str, Set[int]]) -> Case:
 
 
 def _lines_now(first: int, last: int, dropped: Iterable[int]) -> tuple[int, int]:
-    """Where what remains of some lines is; some of it must remain."""
+    """Where the rest of some lines is now; at least one of them must remain."""
     gone = list(dropped)
     before = sum(line < first for line in gone)
     return first - before, last - before - sum(first <= line <= last for line in gone)

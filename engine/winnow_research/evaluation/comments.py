@@ -1,4 +1,4 @@
-"""What a function's documentation says in its first sentence, and on which lines the documentation stands."""
+"""Documented functions: the first sentence of the documentation, and the lines it takes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MARKUP = (
 
 @dataclass(frozen=True)
 class Described:
-    """A function, the first sentence of its documentation, and the lines of all of that documentation."""
+    """A function, the first sentence of its documentation, and the lines of the whole documentation."""
 
     place: Place
     sentence: str
@@ -41,8 +41,8 @@ class Described:
 def described(haystack: Haystack) -> Iterator[Described]:
     """The haystack's own functions whose first sentence is a fair question, in file order.
 
-    The sentence does not name the function, occurs once in the workspace, and enough of the function remains
-    without its documentation. Functions with a near-duplicate are for the caller to leave out: that check is slow.
+    The sentence does not name the function and occurs once in the workspace, and enough of the function remains
+    without its documentation. The caller leaves out functions with a near-duplicate: that check is slow.
     """
     for file in haystack.own_files:
         for unit, text, lines in documentation(file):
@@ -53,9 +53,9 @@ def described(haystack: Haystack) -> Iterator[Described]:
 
 
 def first_sentence(documentation: str, name: str) -> str | None:
-    """The first sentence on one line, without the function's name in front (as Go has it); None if it will not do.
+    """The first sentence on one line, without the function's name in front (as Go has it).
 
-    It will not do when it names the function, is very short or long, or is no description.
+    None if the sentence names the function, is very short or long, or does not describe anything.
     """
     sentence = " ".join(_SENTENCE_END.split(documentation.strip())[0].split())
     sentence = re.sub(rf"^{re.escape(name)}(\(\))?\s+(-\s+)?", "", sentence)
@@ -65,14 +65,14 @@ def first_sentence(documentation: str, name: str) -> str | None:
 
 
 def without_markup(sentence: str) -> str:
-    """A sentence as one would say it: no `{@link x}`, `@c x`, `:func:` roles, links or tags."""
+    """A sentence in plain words, without `{@link x}`, `@c x`, `:func:` roles, links and tags."""
     for pattern, plain in _MARKUP:
         sentence = pattern.sub(plain, sentence)
     return sentence
 
 
 def names(sentence: str, name: str) -> bool:
-    """Whether a sentence gives a name away: as a word, or written apart or together if it is long."""
+    """Whether a sentence gives a name away: as a word, or, if it is long, with or without spaces in it."""
     bare = name.strip("_").lower()
     if re.search(rf"\b{re.escape(bare)}\b", sentence.lower()):
         return True

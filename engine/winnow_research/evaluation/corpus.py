@@ -22,10 +22,10 @@ _LARGEST_SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class Corpus:
-    """Repositories of one split. `count` gives a text's tokens; equal seeds give equal workspaces and questions.
+    """Repositories of one split. `count` counts a text's tokens. Equal seeds give equal workspaces and questions.
 
-    `questions` is how many cases a scene has at most. `asked` names the one repository to ask about, if not all; the
-    others fill its workspaces up all the same.
+    `questions` is the most cases a scene may have. `asked` names the only repository to ask about, None for all; the
+    others fill up its workspaces in either case.
     """
 
     repositories: tuple[Repository, ...]
@@ -46,7 +46,7 @@ class Corpus:
         return tuple(one for one in self.repositories if self.asked in (None, one.name))
 
     def files(self, repository: Repository) -> tuple[SourceFile, ...]:
-        """A repository's files, fetched if they are not there."""
+        """A repository's files, fetched on first use."""
         if repository.name not in self._files:
             self._files[repository.name] = repository.files(directory=self.directory)
         return self._files[repository.name]
@@ -59,8 +59,10 @@ class Corpus:
     def haystack(
         self, repository: Repository, files: Iterable[SourceFile], tokens: int, first: Set[str] = frozenset()
     ) -> Haystack:
-        """As many of `files` as fit, in random order but those whose path is in `first` before all others; then files
-        of other repositories, those of its language before the rest."""
+        """A workspace of as many of `files` as fit, taken at random, those whose path is in `first` before all others.
+
+        What room is left goes to files of other repositories, those of the same language first.
+        """
         rng = self.rng(repository, "files")
         ordered = sorted(_shuffled(files, rng), key=lambda file: file.path not in first)
         chosen, room = self._fitting(ordered, tokens, tokens)
@@ -72,7 +74,7 @@ class Corpus:
         return Haystack(repository, indexed(sorted(chosen, key=lambda file: file.path)))
 
     def rng(self, repository: Repository, purpose: str) -> random.Random:
-        """A source of chance of its own for each repository and purpose."""
+        """A random generator for a repository and a purpose, the same in every run."""
         return random.Random(f"{self.seed}/{repository.name}/{purpose}")
 
     def _others(self, repository: Repository, rng: random.Random) -> list[Repository]:
@@ -96,7 +98,7 @@ class Corpus:
 
 
 def corpus_of(split: Split, drafter: Path, questions: int, seed: int = 0) -> Corpus:
-    """The corpus of a split, its sizes in tokens of the drafter in a GGUF."""
+    """The corpus of a split. Sizes are in tokens of `drafter`, a GGUF file."""
     vocabulary = Vocabulary(Model(drafter, vocabulary_only=True))
     return Corpus(repositories(split), lambda text: len(vocabulary.tokenize(text)), questions, seed)
 

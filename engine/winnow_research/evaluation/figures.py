@@ -1,4 +1,4 @@
-"""From outcomes to figures with 95% intervals."""
+"""Figures with 95% intervals, made from the outcomes of single cases."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one row did on one case. `kept`, `share`, `all_files` and `any_file` have a value for each of BUDGETS.
+    """How one method did on one case. `kept`, `share`, `all_files` and `any_file` have a value for each of BUDGETS.
 
-    `kept`: every line of every gold. `share`: of the golds, those kept with every line. `all_files`, `any_file`:
-    something of every, or of any, gold's file.
-    `reciprocal_rank`: 1 / the rank of the best unit that holds a gold; None where there is none. `top`: the highest
-    score, which says how sure the row is that anything answers.
+    `kept`: whether every line of every gold is kept. `share`: the share of golds of which every line is kept.
+    `all_files`, `any_file`: whether something of each gold's file, or of any gold's file, is kept.
+    `reciprocal_rank`: 1 / the rank of the best unit that holds a gold; None if the case has no gold. `top`: the highest
+    score, which says how sure the method is that anything answers.
     """
 
-    row: str
-    family: str
+    method: str
+    task: str
     tokens: int
     repository: str
     language: str
@@ -49,13 +49,13 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A row's figures over a group of cases; `group` is all, or a language. Tuples are by BUDGETS.
+    """A method's figures over a group of cases, `all` or those of a language. Tuples have a value for each of BUDGETS.
 
-    `auroc` is there where some cases have no answer: how well the highest score tells them from the others.
+    `auroc` says how well the highest score tells cases with an answer from cases without; None if all are of one kind.
     """
 
-    row: str
-    family: str
+    method: str
+    task: str
     tokens: int
     group: str
     cases: int
@@ -68,19 +68,22 @@ class Figure:
 
 
 def figures(outcomes: Iterable[Outcome]) -> list[Figure]:
-    """A figure for each row, family and size, over all its cases and by language; rows in the order they come in."""
+    """A figure for each method, task and size, over all its cases and by language.
+
+    Methods keep the order in which they first occur.
+    """
     outcomes = list(outcomes)
-    rows = list(dict.fromkeys(outcome.row for outcome in outcomes))
+    methods = list(dict.fromkeys(outcome.method for outcome in outcomes))
     grouped = [*_grouped(outcomes, lambda outcome: "all"), *_grouped(outcomes, lambda outcome: outcome.language)]
 
     def place(found: Figure) -> tuple[str, int, bool, str, int]:
-        return found.family, found.tokens, found.group != "all", found.group, rows.index(found.row)
+        return found.task, found.tokens, found.group != "all", found.group, methods.index(found.method)
 
     return sorted(grouped, key=place)
 
 
 def wilson(hits: float, cases: int) -> Estimate:
-    """A share with Wilson's score interval (Wilson 1927); 0 of 0 is anything between 0 and 1."""
+    """A share with Wilson's score interval (Wilson 1927); for 0 of 0 the interval is 0 to 1."""
     if not cases:
         return Estimate(0.0, 0.0, 1.0)
     share, spread = hits / cases, _Z * _Z / cases
@@ -107,7 +110,10 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
 
 
 def as_json(found: Figure) -> dict[str, Any]:
-    """A figure as JSON has it: shares by budget as [value, low, high], rounded to 4 digits."""
+    """A figure as JSON: shares by budget as [value, low, high], rounded to 4 digits.
+
+    The keys `row` (the method) and `family` (the task) are those of earlier versions, so that old documents compare.
+    """
 
     def rounded(estimate: Estimate) -> list[float]:
         return [round(number, 4) for number in (estimate.value, estimate.low, estimate.high)]
@@ -116,8 +122,8 @@ def as_json(found: Figure) -> dict[str, Any]:
         return {str(budget): rounded(one) for budget, one in zip(BUDGETS, estimates, strict=True)}
 
     return {
-        "row": found.row,
-        "family": found.family,
+        "row": found.method,
+        "family": found.task,
         "tokens": found.tokens or "whole",
         "group": found.group,
         "cases": found.cases,
@@ -132,7 +138,7 @@ def as_json(found: Figure) -> dict[str, Any]:
 
 def _grouped(outcomes: list[Outcome], group: Callable[[Outcome], str]) -> list[Figure]:
     def key(outcome: Outcome) -> tuple[str, int, str, str]:
-        return outcome.family, outcome.tokens, outcome.row, group(outcome)
+        return outcome.task, outcome.tokens, outcome.method, group(outcome)
 
     return [_figure(name, list(some)) for (*_, name), some in groupby(sorted(outcomes, key=key), key)]
 
@@ -147,8 +153,8 @@ def _figure(group: str, outcomes: list[Outcome]) -> Figure:
 
     first = outcomes[0]
     return Figure(
-        first.row,
-        first.family,
+        first.method,
+        first.task,
         first.tokens,
         group,
         len(outcomes),

@@ -1,4 +1,4 @@
-"""The files of a workspace as the families of questions look at them."""
+"""A workspace as tasks look at it: its units, which names they define and use, and how unlike they are."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Place:
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a function or method of a size that makes a fair gold."""
+        """Whether it is a function or method whose size makes a fair gold."""
         return self.is_code and self.fair_size
 
     @property
@@ -79,7 +79,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Haystack:
-    """A workspace made for `repository`, perhaps filled up with files of others."""
+    """A workspace about `repository`, which files of other repositories may fill up."""
 
     repository: Repository
     files: tuple[IndexedFile, ...]
@@ -100,11 +100,11 @@ class Haystack:
 
     @property
     def own_files(self) -> Iterator[IndexedFile]:
-        """The files of `repository` itself that are no tests: what questions are about."""
+        """The files of `repository` that are not tests: what questions are about."""
         return (file for file in self.files if self.owns(file) and not is_test(file))
 
     def owns(self, file: IndexedFile) -> bool:
-        """Whether a file is one of `repository`, and not one that only fills the workspace up."""
+        """Whether a file belongs to `repository`, and does not only fill the workspace up."""
         return file.path.startswith(f"{self.repository.name}/")
 
     @cached_property
@@ -126,12 +126,12 @@ class Haystack:
         return found
 
     def occurrences(self, text: str) -> int:
-        """How often a text stands in the workspace, whatever its white space, case and punctuation."""
+        """How often a text occurs in the workspace, regardless of white space, case and punctuation."""
         wanted = squeezed(text)
         return sum(file.count(wanted) for file in self._squeezed)
 
     def has_near_duplicate(self, place: Place) -> bool:
-        """Whether another unit has nearly the same words, so that keeping either would do."""
+        """Whether another unit has nearly the same words, so that either would answer."""
         own = frozenset(words(place.text))
         others = (found for other, found in zip(self.places, self._words, strict=True) if other != place)
         return any(len(own & found) >= _SAME * len(own | found) for found in others)
@@ -166,7 +166,7 @@ def is_test(file: IndexedFile) -> bool:
 
 
 def is_test_path(path: str) -> bool:
-    """The same of a path within a repository."""
+    """Like `is_test`, for a path within a repository."""
     return any(
         re.search(r"(^|[._-])(tests?|specs?|testing|bench(marks?)?|examples?)([._-]|$)", part)
         for part in PurePosixPath(path).parts

@@ -1,4 +1,4 @@
-"""The evaluation in one or several processes, each with rows of its own: one family, size and repository at a time."""
+"""The evaluation in one or several processes, one task, size and repository at a time."""
 
 from __future__ import annotations
 
@@ -14,60 +14,63 @@ from winnow_engine.errors import CancelledError, EvaluationError, WinnowError
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.figures import Outcome
-from winnow_research.evaluation.methods import all_rows
+from winnow_research.evaluation.methods import all_methods
 from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation, Report
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to compare, on what; `rows` are names, `drafter` and `store` files."""
+    """What to compare, on what. `methods` are names; `drafter` and `store` are files."""
 
     drafter: Path
-    rows: tuple[str, ...]
+    methods: tuple[str, ...]
     split: Split
     questions: int
     seed: int
     store: Path
 
-    def tasks(self, families: Sequence[str], sizes: Sequence[int]) -> list[Task]:
-        """The whole evaluation, the largest workspaces first; a family that is not sized comes once."""
-        sized = [(name, size) for name in families for size in (sizes if all_families()[name].sized else sizes[:1])]
+    def items(self, tasks: Sequence[str], sizes: Sequence[int]) -> list[WorkItem]:
+        """All that is to be done, the largest workspaces first. A task that is not sized comes once."""
+        sized = [(name, size) for name in tasks for size in (sizes if all_tasks()[name].sized else sizes[:1])]
         sized.sort(key=lambda one: -one[1])
-        return [Task(name, size, one.name) for name, size in sized for one in repositories(self.split)]
+        return [WorkItem(name, size, one.name) for name, size in sized for one in repositories(self.split)]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """The questions of a family about one repository, in workspaces of a size."""
+class WorkItem:
+    """The questions of a task about one repository, in workspaces of a size."""
 
-    family: str
+    task: str
     tokens: int
     repository: str
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Outcomes, by row and task; by row why it could not score something; by task why it came to nothing."""
+    """What came out. `absent` says by method why it could not score something, `failed` by item why it has no outcomes.
+
+    Outcomes are ordered by method, task, size and repository.
+    """
 
     outcomes: list[Outcome]
     absent: dict[str, str]
-    failed: dict[Task, str]
+    failed: dict[WorkItem, str]
 
 
-def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellation: Cancellation) -> Results:
-    """Do all tasks, in `jobs` processes where that is more than one. CancelledError when cancelled.
+def run(plan: Plan, items: Sequence[WorkItem], jobs: int, report: Report, cancellation: Cancellation) -> Results:
+    """Work through all items, in `jobs` processes if that is more than one. CancelledError when cancelled.
 
-    A task that fails costs no other its outcomes.
+    If an item fails, the others keep their outcomes.
     """
     results = Results([], {}, {})
     with spread(jobs, _here(plan, report, cancellation), partial(_alone, plan)) as evaluate:
-        waiting = dict.fromkeys(tasks)
+        waiting = dict.fromkeys(items)
         try:
-            for task, found in zip(tasks, evaluate(results_of, tasks), strict=True):
-                waiting.pop(task)
+            for item, found in zip(items, evaluate(results_of, items), strict=True):
+                waiting.pop(item)
                 results.outcomes.extend(found.outcomes)
                 results.absent.update(found.absent)
                 results.failed.update(found.failed)
@@ -75,7 +78,7 @@ def run(plan: Plan, tasks: Sequence[Task], jobs: int, report: Report, cancellati
                 cancellation.check()
         except EvaluationError as error:
             results.failed.update(dict.fromkeys(waiting, str(error)))
-    results.outcomes.sort(key=lambda one: (plan.rows.index(one.row), one.family, one.tokens, one.repository))
+    results.outcomes.sort(key=lambda one: (plan.methods.index(one.method), one.task, one.tokens, one.repository))
     return results
 
 
@@ -86,24 +89,25 @@ def _here(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Ev
 
 
 def _alone(plan: Plan) -> Evaluation:
-    """The evaluation of a process of its own."""
+    """What a process of the pool works with."""
     return _opened(plan, Store(plan.store), lambda _: None, Cancellation())
 
 
 def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
-    rows = [row for row in all_rows(plan.drafter) if row.name in plan.rows]
-    return Evaluation(corpus_of(plan.split, plan.drafter, plan.questions, plan.seed), rows, store, report, cancellation)
+    methods = [method for method in all_methods(plan.drafter) if method.name in plan.methods]
+    corpus = corpus_of(plan.split, plan.drafter, plan.questions, plan.seed)
+    return Evaluation(corpus, methods, store, report, cancellation)
 
 
-def results_of(evaluation: Evaluation, task: Task) -> Results:
-    """What one task comes to. CancelledError when cancelled; any other failure is in the results."""
-    narrowed = replace(evaluation, corpus=replace(evaluation.corpus, asked=task.repository), absent={})
+def results_of(evaluation: Evaluation, item: WorkItem) -> Results:
+    """The results of one item. CancelledError when cancelled; any other failure is recorded in the results."""
+    narrowed = replace(evaluation, corpus=replace(evaluation.corpus, asked=item.repository), absent={})
     try:
-        outcomes = list(narrowed.run([all_families()[task.family]], [task.tokens]))
+        outcomes = list(narrowed.run([all_tasks()[item.task]], [item.tokens]))
     except CancelledError:
         raise
     except WinnowError as error:
-        return Results([], narrowed.absent, {task: str(error)})
+        return Results([], narrowed.absent, {item: str(error)})
     except Exception as error:
-        return Results([], narrowed.absent, {task: "".join(traceback.format_exception(error))})
+        return Results([], narrowed.absent, {item: "".join(traceback.format_exception(error))})
     return Results(outcomes, narrowed.absent, {})

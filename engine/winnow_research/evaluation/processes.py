@@ -1,4 +1,4 @@
-"""Work spread over processes, each of which opens once what all its tasks need."""
+"""Work spread over processes, each of which opens what it needs once, for all items it works on."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ R = TypeVar("R")
 
 
 class Spread(Protocol[Opened]):
-    """Does tasks with what is opened."""
+    """Works on items with what was opened."""
 
-    def __call__(self, work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """work(opened, task) of every task, in their order. `work` must be a function of a module.
+    def __call__(self, work: Callable[[Opened, T], R], items: Sequence[T]) -> Iterator[R]:
+        """work(opened, item) for every item, in order. `work` must be a function of a module, so that it pickles.
 
-        EvaluationError if a process dies; what a task raises is raised.
+        EvaluationError if a process dies. What `work` raises is raised.
         """
 
 
 @contextmanager
 def spread(jobs: int, here: AbstractContextManager[Opened], start: Callable[[], Opened]) -> Iterator[Spread[Opened]]:
-    """`jobs` processes, each with what `start` opens, or for one job this process, with what `here` does."""
+    """`jobs` processes, each with what `start` opens; for one job this process, with what `here` opens."""
     if jobs > 1:
         with processes(jobs, start) as several:
             yield several
     else:
         with here as opened:
-            yield lambda work, tasks: (work(opened, task) for task in tasks)
+            yield lambda work, items: (work(opened, item) for item in items)
 
 
 @contextmanager
 def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]]:
-    """`jobs` processes that share the cores; `start`, which must pickle, opens what each of them works with."""
+    """`jobs` processes that share the cores. `start`, which must pickle, opens what each of them works with."""
     # Forking would share CUDA contexts and locks that threads hold.
     context = multiprocessing.get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // jobs)
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(start, threads))
 
-    def all_of(work: Callable[[Opened, T], R], tasks: Sequence[T]) -> Iterator[R]:
-        for done in [pool.submit(_do, work, task) for task in tasks]:
+    def all_of(work: Callable[[Opened, T], R], items: Sequence[T]) -> Iterator[R]:
+        for done in [pool.submit(_do, work, item) for item in items]:
             try:
                 yield done.result()
             except BrokenProcessPool as error:
@@ -63,15 +63,15 @@ def processes(jobs: int, start: Callable[[], Opened]) -> Iterator[Spread[Opened]
 
 
 _opened: list[Any] = []
-"""The one of this process, where it is a pool's."""
+"""What this process opened, if it belongs to a pool; one item at most."""
 
 
 def _start(start: Callable[[], Any], threads: int) -> None:
-    """Make a process of the pool ready. Ctrl-C is for the process that started it."""
+    """Set up a process of the pool. Only the process that started it handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(threads)
     _opened.append(start())
 
 
-def _do(work: Callable[[Any, T], R], task: T) -> R:
-    return work(_opened[0], task)
+def _do(work: Callable[[Any, T], R], item: T) -> R:
+    return work(_opened[0], item)

@@ -1,4 +1,4 @@
-"""The pinned repositories and their split, which nothing crosses."""
+"""The pinned repositories, each in one split: nothing learned from one split is judged on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HISTORIES = Path(__file__).parent / "histories.toml"
 
 
 class Split(StrEnum):
-    """What a repository may be used for: training and calibrating, choosing between designs, or judging."""
+    """What a repository may be used for: calibrating, choosing between designs, or judging."""
 
     CALIBRATION = "calibration"
     DEVELOPMENT = "development"
@@ -36,7 +36,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A project's sources: what of `root`, a folder in the archive, matches `include` (all, when empty)."""
+    """A project's sources: the files below `root`, a folder of the archive, that match `include` (all if empty)."""
 
     name: str
     language: str
@@ -47,7 +47,7 @@ class Repository:
     history: History | None = None
 
     def files(self, archive: Archive | None = None, directory: Path | None = None) -> tuple[SourceFile, ...]:
-        """The files as a workspace would have them, under `NAME/`; of another release's archive where given.
+        """The files as a workspace would have them, below `NAME/`. `archive` may be another release's.
 
         EvaluationError if the archive cannot be fetched, WorkspaceError if it has no folder `root`.
         """
@@ -94,7 +94,7 @@ def _history(archive: Archive, released: dict[str, Any]) -> History:
 
 
 def _check_apart(found: Iterable[Repository]) -> None:
-    """No name twice, and no file in two repositories: that would carry it across the split."""
+    """Check that no name occurs twice, and no file in two repositories, which could stand in different splits."""
     seen: dict[str, Repository] = {}
     for one in found:
         if one.name in seen:

@@ -1,4 +1,4 @@
-"""The evaluation: every family, size, scene, row and question, in that order."""
+"""The evaluation's loop: every task, size, scene, method and question, in that order."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome
-from winnow_research.evaluation.methods.base import Ranking, Row, Subject
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.methods.base import Method, Ranking, Subject
+from winnow_research.evaluation.tasks.base import Task
 
 Report = Callable[[str], None]
-"""Told in a few words what is being worked on."""
+"""Called with a few words about what is being worked on."""
 
 
 @dataclass
 class Evaluation:
-    """What to compare, on what. `absent` collects, by row, why it could not score something."""
+    """What to compare, on what. `absent` collects by method the reason why it could not score something."""
 
     corpus: Corpus
-    rows: Sequence[Row]
+    methods: Sequence[Method]
     store: Store
     report: Report
     cancellation: Cancellation = field(default_factory=Cancellation)
     absent: dict[str, str] = field(default_factory=dict)
 
-    def run(self, families: Iterable[Family], sizes: Sequence[int]) -> Iterator[Outcome]:
-        """The outcome of every case on every row that can score it. A family that is not sized runs once, as size 0."""
-        for family in families:
-            for tokens in sizes if family.sized else (0,):
-                for scene in family.scenes(self.corpus, tokens):
+    def run(self, tasks: Iterable[Task], sizes: Sequence[int]) -> Iterator[Outcome]:
+        """The outcome of every case with every method that can score it.
+
+        A task that is not sized runs once, as size 0.
+        """
+        for task in tasks:
+            for tokens in sizes if task.sized else (0,):
+                for scene in task.scenes(self.corpus, tokens):
                     yield from self._scene(scene, tokens)
 
     def _scene(self, scene: Scene, tokens: int) -> Iterator[Outcome]:
@@ -48,44 +51,44 @@ class Evaluation:
             return
         with tempfile.TemporaryDirectory() as folder:
             subject = laid_out(scene, Path(folder), self.store, self.corpus.count, self.cancellation)
-            for row in self.rows:
-                self.report(f"{scene.cases[0].family} {tokens:,} {scene.name} {row.name}")
-                yield from self._row(row, subject, scene, tokens)
+            for method in self.methods:
+                self.report(f"{scene.cases[0].task} {tokens:,} {scene.name} {method.name}")
+                yield from self._method(method, subject, scene, tokens)
 
-    def _row(self, row: Row, subject: Subject, scene: Scene, tokens: int) -> Iterator[Outcome]:
-        if row.most_tokens is not None and subject.tokens > row.most_tokens:
-            self.absent[row.name] = f"not run on workspaces of more than {row.most_tokens:,} tokens"
+    def _method(self, method: Method, subject: Subject, scene: Scene, tokens: int) -> Iterator[Outcome]:
+        if method.most_tokens is not None and subject.tokens > method.most_tokens:
+            self.absent[method.name] = f"not run on workspaces of more than {method.most_tokens:,} tokens"
             return
         try:
-            ranker = row.ranker(subject)
+            ranker = method.ranker(subject)
         except CancelledError:
             raise
         except WinnowError as error:
-            self.absent[row.name] = str(error)
+            self.absent[method.name] = str(error)
             return
         for case in scene.cases:
             self.cancellation.check()
-            yield outcome(row.name, tokens, case, subject.workspace, ranker(case.question))
+            yield outcome(method.name, tokens, case, subject.workspace, ranker(case.question))
 
 
 def laid_out(
     scene: Scene, root: Path, store: Store, count: Callable[[str], int], cancellation: Cancellation
 ) -> Subject:
-    """A scene, written under `root` and read as the engine reads any workspace. CancelledError when cancelled."""
+    """A scene, written to `root` and read as the engine reads any workspace. CancelledError when cancelled."""
     scene.write(root)
     sources = Sources((Folder(root),))
     return Subject(sources, read_workspace(sources, store, cancellation), store, count)
 
 
-def outcome(row: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:
+def outcome(method: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:
     """What a ranking keeps of a case's golds."""
     lines = [_lines(_kept(ranking, budget), workspace) for budget in BUDGETS]
     held = [[_holds(kept, gold) for gold in case.golds] for kept in lines]
     wanted = {gold.path for gold in case.golds}
     present = [wanted & kept.keys() for kept in lines]
     return Outcome(
-        row,
-        case.family,
+        method,
+        case.task,
         tokens,
         case.repository,
         case.language,
@@ -99,9 +102,9 @@ def outcome(row: str, tokens: int, case: Case, workspace: Workspace, ranking: Ra
 
 
 def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspace) -> float:
-    """1 / the rank of the best-scored unit that holds a line of a gold; of equal scores the first unit ranks first.
+    """1 / the rank of the best unit that holds a line of a gold. Of units with equal scores the first ranks first.
 
-    Units at the cursor have no rank: they are given, not found.
+    Units at the cursor are not ranked: they are given, not found.
     """
     golds = {unit for gold in case.golds for unit in _units(workspace, gold)}
     given = _units(workspace, case.question.cursor) if case.question.cursor else range(0)
@@ -116,7 +119,7 @@ def _units(workspace: Workspace, lines: Gold | Cursor) -> range:
 
 
 def _kept(ranking: Ranking, budget: int) -> list[Piece]:
-    """What is kept within a budget: nothing where not even the code at the cursor fits."""
+    """What is kept within a budget; nothing if not even the code at the cursor fits."""
     try:
         return ranking.keep(budget)
     except BudgetError:

@@ -25,16 +25,16 @@ from winnow_engine.models.cache import locate
 from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.corpus import Corpus, corpus_of
-from winnow_research.evaluation.methods import all_rows
-from winnow_research.evaluation.methods.base import Ranking, Row
+from winnow_research.evaluation.methods import all_methods
+from winnow_research.evaluation.methods.base import Method, Ranking
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
 
 _DRAFTER = "qwen2.5-coder-0.5b"
-_ROWS = ("profile", "Winnow")
-_FAMILIES = ("describe", "cursor", "usage", "doc", "multi")
+_METHODS = ("profile", "Winnow")
+_TASKS = ("describe", "cursor", "usage", "doc", "multi")
 
 
 def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -51,30 +51,32 @@ def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def write(out: Path, arguments: argparse.Namespace) -> None:
-    """Write what this process keeps, by row and question: the pieces, their tokens, the best unit."""
+    """Write what this process keeps, by method and question: the pieces, their tokens, the best unit."""
     file = locate(_DRAFTER)
     corpus = corpus_of(Split.DEVELOPMENT, file, arguments.questions)
-    rows = [row for row in all_rows(file) if row.name in _ROWS]
-    kept: dict[str, list[Any]] = {row: [] for row in _ROWS}
+    methods = [method for method in all_methods(file) if method.name in _METHODS]
+    kept: dict[str, list[Any]] = {method: [] for method in _METHODS}
     with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
-        for family in _FAMILIES:
-            for number, scene in enumerate(all_families()[family].scenes(corpus, arguments.tokens)):
-                for row, ranking in rankings(scene, Path(folder, family, str(number)), store, corpus, rows):
+        for task in _TASKS:
+            for number, scene in enumerate(all_tasks()[task].scenes(corpus, arguments.tokens)):
+                for method, ranking in rankings(scene, Path(folder, task, str(number)), store, corpus, methods):
                     pieces = ranking.keep(arguments.budget)
                     lines = [(piece.unit, piece.start_line, piece.end_line, piece.tokens) for piece in pieces]
-                    kept[row].append({"pieces": lines, "best": int(ranking.scores.argmax())})
+                    kept[method].append({"pieces": lines, "best": int(ranking.scores.argmax())})
     out.write_text(json.dumps({"backend": availability().reason, "kept": kept}))
 
 
-def rankings(scene: Scene, root: Path, store: Store, corpus: Corpus, rows: list[Row]) -> Iterator[tuple[str, Ranking]]:
-    """What each row makes of each question."""
+def rankings(
+    scene: Scene, root: Path, store: Store, corpus: Corpus, methods: list[Method]
+) -> Iterator[tuple[str, Ranking]]:
+    """What each method makes of each question."""
     if not scene.cases:
         return
     subject = laid_out(scene, root, store, corpus.count, Cancellation())
-    for row in rows:
-        ranker = row.ranker(subject)
+    for method in methods:
+        ranker = method.ranker(subject)
         for case in scene.cases:
-            yield row.name, ranker(case.question)
+            yield method.name, ranker(case.question)
 
 
 def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
@@ -99,7 +101,7 @@ def main() -> None:
     """Compare, print and write results/agreement.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=24_000)
-    parser.add_argument("--questions", type=int, default=8, help="at most, of a family about a repository")
+    parser.add_argument("--questions", type=int, default=8, help="at most, of a task about a repository")
     parser.add_argument("--budget", type=int, default=2_600)
     parser.add_argument("--write", type=Path, help="write what this process keeps, and compare nothing")
     arguments = parser.parse_args()
@@ -107,10 +109,10 @@ def main() -> None:
         write(arguments.write, arguments)
         return
     found = sides(arguments)
-    rows = {row: compare(found["gpu"]["kept"][row], found["cpu"]["kept"][row]) for row in _ROWS}
+    methods = {method: compare(found["gpu"]["kept"][method], found["cpu"]["kept"][method]) for method in _METHODS}
     backends = {side: found[side]["backend"] for side in found}
     sizes = {"tokens": arguments.tokens, "budget": arguments.budget}
-    report("agreement", {"backends": backends, **sizes, "rows": rows})
+    report("agreement", {"backends": backends, **sizes, "rows": methods})
 
 
 if __name__ == "__main__":

@@ -34,10 +34,10 @@ from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.evaluation.methods.base import Subject, by_units
-from winnow_research.evaluation.methods.product import Winnow
+from winnow_research.evaluation.methods.winnow import Winnow
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out, outcome
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
 from winnow_research.training.asking import batches
 from winnow_research.training.writer import Writer
@@ -195,7 +195,7 @@ WAYS = (likelihood, yes, attention)
 def asked_of(split: Split, only: Sequence[str], units: int, drafter: Path, folder: Path) -> Iterator[Asked]:
     """Every hand-written question of a split, scored by the product."""
     row, corpus, store = Winnow(lambda: Drafter(drafter)), corpus_of(split, drafter, 1), Store(folder / "index.sqlite")
-    for scene in all_families()["real"].scenes(corpus, 0):
+    for scene in all_tasks()["real"].scenes(corpus, 0):
         if only and scene.name not in only:
             continue
         subject = laid_out(scene, folder / scene.name, store, corpus.count, Cancellation())

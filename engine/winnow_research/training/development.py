@@ -16,7 +16,7 @@ from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Place, indexed
 from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.training.collecting import Collector, Part, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example
@@ -29,10 +29,10 @@ def development(
     tokens: int,
     progress: ProgressSink,
     questions: int = 32,
-    families: Sequence[str] = JUDGED,
+    tasks: Sequence[str] = JUDGED,
     directory: Path | None = None,
 ) -> Dataset:
-    """Workspaces of `tokens` tokens (whole repositories where the family has no size) with their questions.
+    """Workspaces of `tokens` tokens (whole repositories where the task has no size) with their questions.
 
     Raises EvaluationError where an archive cannot be had, and the drafter's errors.
     """
@@ -41,8 +41,8 @@ def development(
     split = repositories(Split.DEVELOPMENT)
     corpus = Corpus(split, lambda text: len(vocabulary.tokenize(text)), questions, directory=directory)
     parts = []
-    for name in families:
-        for scene in all_families()[name].scenes(corpus, tokens):
+    for name in tasks:
+        for scene in all_tasks()[name].scenes(corpus, tokens):
             if scene.cases:
                 parts.append(part_of(scene, collector))
                 progress(Progress(f"development {name}", len(parts), 0))
@@ -60,12 +60,12 @@ def _example(case: Case, files: dict[str, IndexedFile]) -> Example:
     golds = [place for gold in case.golds for place in _places(files[gold.path], gold.start_line, gold.end_line)]
     cursor = case.question.cursor
     if cursor is None:
-        return Example(case.family, case.question.text, tuple(golds))
+        return Example(case.task, case.question.text, tuple(golds))
     file = files[cursor.path]
     language = for_path(cursor.path)
     code = CodeAtCursor(file.text_of_lines(cursor.start_line, cursor.end_line), language.name if language else "")
     at = next(_places(file, cursor.start_line, cursor.end_line))
-    return Example(case.family, case.question.text, tuple(golds), at, code)
+    return Example(case.task, case.question.text, tuple(golds), at, code)
 
 
 def _places(file: IndexedFile, first: int, last: int) -> Iterator[Place]:

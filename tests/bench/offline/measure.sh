@@ -3,7 +3,7 @@
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
 # A process with the drafter takes 4 GB of memory: JOBS (8) of them run at a time. Steps that time something (speed, agreement,
-# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, ROWS those of the answers,
+# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS those of the answers,
 # DATA the training data, DEVELOPMENT what variants of the training are judged by.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
@@ -20,10 +20,10 @@ needles() {
 }
 
 answers() {
-  for row in ${ROWS:-full-context Winnow BM25 MiniLM}; do
+  for method in ${METHODS:-full-context Winnow BM25 MiniLM}; do
     # MiniLM runs on the processor, where four processes with a thread for every core each would wait for one another.
-    OPENBLAS_NUM_THREADS=6 winnow bench answers --row "${row//-/ }" --target "$target" --json \
-      --out "$results/answers-$row.jsonl" >"$results/answers-$row.json" &
+    OPENBLAS_NUM_THREADS=6 winnow bench answers --method "${method//-/ }" --target "$target" --json \
+      --out "$results/answers-$method.jsonl" >"$results/answers-$method.json" &
   done
   wait
 }
@@ -34,19 +34,19 @@ step() {
     checkers) for tool in memcheck racecheck; do compute-sanitizer --tool "$tool" python3 tests/bench/sanitize.py; done ;;
     agreement) python3 -m winnow_research.studies.agreement && cp results/agreement.json "$results" ;;
     calibrate) winnow calibrate --thorough --jobs "$jobs" --out "$results/profile.json" ;;
-    judge) relevance development --split development --row profile --row Winnow --tokens 128k &&
-      relevance calibration --split calibration --family real --row profile --row Winnow --tokens 128k &&
+    judge) relevance development --split development --method profile --method Winnow --tokens 128k &&
+      relevance calibration --split calibration --task real --method profile --method Winnow --tokens 128k &&
       python3 tests/bench/offline/rule.py "$results"/relevance-{development,calibration}.json | tee "$results/rule" ;;
     test)
-      for size in 128k 32k; do relevance "$size" --row profile --row Winnow --tokens "$size"; done
-      for seed in 1 2; do relevance "128k-$seed" --row Winnow --tokens 128k --seed "$seed"; done ;;
-    large) relevance 512k --family describe --row BM25 --row profile --row Winnow --tokens 512k ;;
+      for size in 128k 32k; do relevance "$size" --method profile --method Winnow --tokens "$size"; done
+      for seed in 1 2; do relevance "128k-$seed" --method Winnow --tokens 128k --seed "$seed"; done ;;
+    large) relevance 512k --task describe --method BM25 --method profile --method Winnow --tokens 512k ;;
     rivals)
       for size in 128k 32k; do
-        relevance "rivals-$size" --row BM25 --row symbols --row MiniLM --row "one head" --tokens "$size"
+        relevance "rivals-$size" --method BM25 --method symbols --method MiniLM --method "one head" --tokens "$size"
       done ;;
-    stages) relevance stages --split development --row Winnow --row "two stages" --tokens 128k ;;
-    published) relevance published --row SpecPrefill --row pflash --tokens 32k --questions 3 ;;
+    stages) relevance stages --split development --method Winnow --method "two stages" --tokens 128k ;;
+    published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" &&
       winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
       winnow train ask --kind reported --questions 12000 "$results/changed.npz" "$results/reported.npz" ;;

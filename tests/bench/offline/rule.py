@@ -2,7 +2,7 @@
 
 usage: python tests/bench/offline/rule.py RELEVANCE.json...
 
-The files are what `winnow bench relevance --json` printed for the development split, and for the family real of the
+The files are what `winnow bench relevance --json` printed for the development split, and for the task real of the
 calibration split (measure.sh, step judge). Summed are the shares of questions kept whole within 2K, 4K and 8K tokens.
 """
 
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-_ROWS = ("profile", "Winnow")
+_METHODS = ("profile", "Winnow")
 _COUNTS = {"describe": 1, "cursor": 1, "usage": 1, "doc": 1, "multi": 1, "real": 2}
 _BUDGETS = ("2000", "4000", "8000")
 
 
 def rule(figures: Iterable[Mapping[str, Any]]) -> float:
-    """The sum over figures as JSON has them; those of single languages and of other rows and families are left out."""
-    summed = (one for one in figures if one["group"] == "all" and one["row"] in _ROWS and one["family"] in _COUNTS)
+    """The sum over figures as JSON has them; those of single languages and of other methods and tasks are left out."""
+    summed = (one for one in figures if one["group"] == "all" and one["row"] in _METHODS and one["family"] in _COUNTS)
     return sum(_COUNTS[one["family"]] * one["kept"][budget][0] for one in summed for budget in _BUDGETS)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
@@ -13,19 +12,28 @@ import click
 
 from winnow_engine.core import Budget
 from winnow_lsp.cli.options import drafter_option, target_option
-from winnow_research.cli.bench.shared import Bench, corpus_options, opened, parse_sizes, say, show, writing
+from winnow_research.cli.bench.shared import (
+    Bench,
+    RenamedOptions,
+    corpus_options,
+    opened,
+    parse_sizes,
+    say,
+    show,
+    writing,
+)
 from winnow_research.evaluation.answers.readers import Alternative, Product, Reader
 from winnow_research.evaluation.answers.run import Answer, AnswerRun
-from winnow_research.evaluation.methods import all_rows
+from winnow_research.evaluation.methods import all_methods
 from winnow_research.evaluation.scores import scores
 
 _WHOLE, _PRODUCT = "full context", "Winnow"
 _ALTERNATIVES = ("BM25", "MiniLM")
-_ROWS = (_WHOLE, _PRODUCT, *_ALTERNATIVES)
+_METHODS = (_WHOLE, _PRODUCT, *_ALTERNATIVES)
 
 
-@click.command()
-@click.option("--row", "chosen", multiple=True, type=click.Choice(_ROWS), help="Only this row [all].")
+@click.command(cls=RenamedOptions, renamed={"--row": "--method"})
+@click.option("--method", "chosen", multiple=True, type=click.Choice(_METHODS), help="Only this [all].")
 @click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
 @click.option("--budget", type=click.IntRange(1), default=2600, show_default=True, help="Tokens kept.")
 @click.option("--questions", type=click.IntRange(1), default=16, show_default=True, help="Functions, a workspace.")
@@ -65,18 +73,18 @@ def _opened_for_writing(path: Path | None) -> AbstractContextManager[TextIO | No
 
 
 def written(answers: Iterable[Answer], file: TextIO | None) -> Iterator[Answer]:
-    """The answers, each in the file, if there is one, before the next is asked for. Raises WinnowError."""
+    """Pass answers on, and write each as a line of JSON before the next is asked for. WinnowError if that fails."""
     for answer in answers:
         if file is not None:
             with writing(Path(file.name)):
-                print(json.dumps(asdict(answer)), file=file, flush=True)
+                print(json.dumps(answer.as_json()), file=file, flush=True)
         yield answer
 
 
 def _readers(bench: Bench, budget: Budget) -> list[Reader]:
-    rows = {row.name: row for row in all_rows(bench.drafter)}
+    methods = {method.name: method for method in all_methods(bench.drafter)}
     return [
         Product(_WHOLE, bench.assistant, Budget(keep_ratio=1.0), bench.cancellation),
         Product(_PRODUCT, bench.assistant, budget, bench.cancellation),
-        *(Alternative(rows[name], bench.assistant, budget, bench.cancellation) for name in _ALTERNATIVES),
+        *(Alternative(methods[name], bench.assistant, budget, bench.cancellation) for name in _ALTERNATIVES),
     ]

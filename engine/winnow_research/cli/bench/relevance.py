@@ -13,20 +13,20 @@ from winnow_engine.models.cache import locate
 from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.options import drafter_option
 from winnow_lsp.cli.session import cancel_on_interrupt
-from winnow_research.cli.bench.shared import corpus_options, parse_sizes, say
+from winnow_research.cli.bench.shared import RenamedOptions, corpus_options, parse_sizes, say
 from winnow_research.cli.bench.tables import tables
 from winnow_research.evaluation.figures import as_json, figures
-from winnow_research.evaluation.methods import all_rows
+from winnow_research.evaluation.methods import all_methods
 from winnow_research.evaluation.parallel import Plan, run
 from winnow_research.evaluation.repositories import Split
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 
 _CACHE_BYTES = 16 << 30
 
 
-@click.command()
-@click.option("--family", "names", multiple=True, type=click.Choice(sorted(all_families())), help="Only this [all].")
-@click.option("--row", "chosen", multiple=True, metavar="ROW", help="Only this row of the tables [all].")
+@click.command(cls=RenamedOptions, renamed={"--family": "--task", "--row": "--method"})
+@click.option("--task", "names", multiple=True, type=click.Choice(sorted(all_tasks())), help="Only this [all].")
+@click.option("--method", "chosen", multiple=True, metavar="NAME", help="Only this way to choose code [all].")
 @click.option("--tokens", "sizes", default="32k,128k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
 @click.option("--questions", type=click.IntRange(1), default=32, show_default=True, help="At most, a workspace.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes to share the work.")
@@ -49,9 +49,9 @@ def relevance(
     """
     file = locate(drafter)
     cache = default_path().with_name("evaluation.sqlite")
-    plan = Plan(file, _rows(file, chosen), Split(split), questions, seed, cache)
+    plan = Plan(file, _methods(file, chosen), Split(split), questions, seed, cache)
     with cancel_on_interrupt() as cancellation:
-        results = run(plan, plan.tasks(names or sorted(all_families()), sizes), jobs, say, cancellation)
+        results = run(plan, plan.items(names or sorted(all_tasks()), sizes), jobs, say, cancellation)
     with closing(Store(cache)) as store:
         store.trim(_CACHE_BYTES)
     found = figures(results.outcomes)
@@ -60,20 +60,20 @@ def relevance(
         document = {"split": split, "seed": seed, "drafter": file.name, "absent": results.absent}
         click.echo(json.dumps(document | {"figures": [as_json(figure) for figure in found]}, indent=2))
     else:
-        click.echo("\n".join([*tables(found), *(f"{row}: {why}" for row, why in results.absent.items())]))
+        click.echo("\n".join([*tables(found), *(f"{method}: {why}" for method, why in results.absent.items())]))
     for why in dict.fromkeys(results.failed.values()):
-        tasks = [task for task, reason in results.failed.items() if reason == why]
-        say(f"\n{', '.join(f'{task.family} {task.tokens:,} {task.repository}' for task in tasks)}: {why}")
+        items = [item for item, reason in results.failed.items() if reason == why]
+        say(f"\n{', '.join(f'{item.task} {item.tokens:,} {item.repository}' for item in items)}: {why}")
     if results.failed:
         raise EvaluationError(f"{len(results.failed)} workspaces failed: the figures are of the others")
 
 
-def _rows(drafter: Path, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """The rows asked for, in the order of the tables."""
-    names = [row.name for row in all_rows(drafter)]
+def _methods(drafter: Path, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods asked for, in the order of the tables."""
+    names = [method.name for method in all_methods(drafter)]
     unknown = set(chosen) - set(names)
     if unknown:
         raise click.BadParameter(
-            f"no row {', '.join(sorted(unknown))}; there are {', '.join(names)}", param_hint="--row"
+            f"no method {', '.join(sorted(unknown))}; there are {', '.join(names)}", param_hint="--method"
         )
     return tuple(name for name in names if name in (chosen or names))

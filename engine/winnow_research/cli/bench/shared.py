@@ -1,11 +1,11 @@
-"""What several benchmarks share: sizes, the corpus, the models, and how their scores are printed."""
+"""What benchmarks share: options, the corpus and models they run on, and how scores are printed."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +38,24 @@ _json_option = click.option("--json", "as_document", is_flag=True, help="Print e
 corpus_options = shared(_split_option, _seed_option, _json_option)
 
 
+class RenamedOptions(click.Command):
+    """A command that still takes options by their former names, with a notice on stderr."""
+
+    def __init__(self, *args: Any, renamed: Mapping[str, str], **kwargs: Any) -> None:
+        """`renamed` maps former names to current ones."""
+        super().__init__(*args, **kwargs)
+        self._renamed = renamed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As `click.Command`, with current names for former ones."""
+        parts = [argument.partition("=") for argument in args]
+        for old in dict.fromkeys(name for name, _, _ in parts if name in self._renamed):
+            click.echo(f"winnow: {old} is now called {self._renamed[old]}", err=True)
+        return super().parse_args(ctx, [self._renamed.get(name, name) + sign + value for name, sign, value in parts])
+
+
 def parse_sizes(_context: click.Context, _option: click.Parameter, value: str) -> list[int]:
-    """`32k,128k` as numbers of tokens."""
+    """Numbers of tokens from text such as `32k,128k`."""
     parts = [re.fullmatch(r"([1-9]\d*)(k?)", part, re.IGNORECASE) for part in value.split(",")]
     if not all(parts):
         raise click.BadParameter(f"{value!r} is not a list of sizes such as 32k,128k")
@@ -47,7 +63,7 @@ def parse_sizes(_context: click.Context, _option: click.Parameter, value: str) -
 
 
 def say(text: str) -> None:
-    """A line that the next one replaces on a terminal."""
+    """Print a line on stderr, which the next one replaces if stderr is a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", err=True, nl=False)
     else:
@@ -82,7 +98,7 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Whatever keeps `path` from being written is a WinnowError that names it."""
+    """Turn an OSError while `path` is written into a WinnowError that names it."""
     try:
         yield
     except OSError as error:
@@ -90,22 +106,24 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def show(found: Iterable[Score], absent: dict[str, str], as_document: bool, **about: Any) -> None:
-    """Print scores, as tables or as one JSON object that begins with what they are `about`."""
+    """Print scores as a table, or as one JSON object that begins with the fields `about`."""
     say("")
     if as_document:
         document = about | {"absent": absent, "scores": [score.as_json() for score in found]}
         click.echo(json.dumps(document, indent=2))
     else:
-        click.echo("\n".join([*score_table(found), *(f"{row}: {why}" for row, why in absent.items())]))
+        click.echo("\n".join([*score_table(found), *(f"{method}: {why}" for method, why in absent.items())]))
 
 
 def score_table(found: Iterable[Score]) -> list[str]:
-    """Percent with its 95% interval, a line a test and row, a column a size."""
-    cells = {(one.test, one.row, one.tokens): one for one in found}
+    """Percentages with 95% intervals: a line for each test and method, a column for each size."""
+    cells = {(one.test, one.method, one.tokens): one for one in found}
     columns = sorted({tokens for _, _, tokens in cells})
     lines = [f"{'':44}" + "".join(f"{f'{tokens:,} tokens':>22}" for tokens in columns)]
-    for test, row in dict.fromkeys((test, row) for test, row, _ in cells):
-        lines.append(f"{f'{test}, {row}':44}" + "".join(_cell(cells.get((test, row, tokens))) for tokens in columns))
+    for test, method in dict.fromkeys((test, method) for test, method, _ in cells):
+        lines.append(
+            f"{f'{test}, {method}':44}" + "".join(_cell(cells.get((test, method, tokens))) for tokens in columns)
+        )
     return lines
 
 

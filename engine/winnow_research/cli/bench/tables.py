@@ -1,4 +1,4 @@
-"""What the relevance evaluation found, as tables for people."""
+"""Figures of the relevance evaluation as tables for people."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from winnow_research.evaluation.figures import BUDGETS, Estimate, Figure
 
 
 def tables(found: Iterable[Figure]) -> list[str]:
-    """Percent kept whole within each budget and the mean reciprocal rank, with 95% intervals; a line a row."""
+    """A line for each method: percent kept whole within each budget, and mean reciprocal rank, with 95% intervals."""
     lines: list[str] = []
     title = ""
     for figure in found:
         size = f"{figure.tokens:,} tokens" if figure.tokens else "whole repositories"
-        heading = f"{figure.family}, {size}, {figure.group}: {figure.cases} questions"
+        heading = f"{figure.task}, {size}, {figure.group}: {figure.cases} questions"
         if heading != title:
             title = heading
             columns = "".join(f"{f'{budget:,}':>17}" for budget in BUDGETS)
             lines += ["", heading, f"{'':12}{columns}{'MRR':>17}"]
         lines.append(_line(figure))
-        if figure.family == "real":
+        if figure.task == "real":
             parts = {"of the golds": figure.share, "all files": figure.all_files, "any file": figure.any_file}
             lines += [_part(name, shares) for name, shares in parts.items()]
     return lines
@@ -28,7 +28,7 @@ def tables(found: Iterable[Figure]) -> list[str]:
 def _line(figure: Figure) -> str:
     sure = "" if figure.auroc is None else f"  AUROC {figure.auroc:.3f}"
     mrr = f"{figure.mrr.value:.2f} [{figure.mrr.low:.2f}–{figure.mrr.high:.2f}]"
-    return f"{_part(figure.row, figure.kept)}{mrr:>17}{sure}"
+    return f"{_part(figure.method, figure.kept)}{mrr:>17}{sure}"
 
 
 def _part(name: str, shares: Iterable[Estimate]) -> str:

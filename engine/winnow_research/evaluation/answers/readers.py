@@ -1,4 +1,4 @@
-"""Ways of choosing what the target reads before it answers: one row of the tables each."""
+"""Ways of choosing what the target reads before it answers: one method of the tables each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.selection.budget import Piece
 from winnow_engine.targets.base import Request
-from winnow_research.evaluation.methods.base import Row, Subject
+from winnow_research.evaluation.methods.base import Method, Subject
 
 Ask = Callable[[Question, Sampling], str]
 
 
 class Reader(Protocol):
-    """One row."""
+    """One method."""
 
     @property
     def name(self) -> str:
         """What the tables call it."""
 
     def about(self, subject: Subject) -> Ask:
-        """Prepare a workspace for questions. WinnowError if this row cannot run here."""
+        """Prepare a workspace for questions. WinnowError if this method cannot run here."""
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,22 @@ class Product:
 
 @dataclass(frozen=True)
 class Alternative:
-    """The same target and prompt, with the code that a row of the relevance evaluation chooses."""
+    """The same target and prompt, with the code that a method of the relevance evaluation chooses."""
 
-    row: Row
+    method: Method
     assistant: Assistant
     budget: Budget
     cancellation: Cancellation
 
     @property
     def name(self) -> str:
-        """The row's."""
-        return self.row.name
+        """The method's."""
+        return self.method.name
 
     def about(self, subject: Subject) -> Ask:
         """See `Reader`."""
         assert self.assistant.target is not None
-        target, ranker = self.assistant.target.wait_for(self.cancellation), self.row.ranker(subject)
+        target, ranker = self.assistant.target.wait_for(self.cancellation), self.method.ranker(subject)
 
         def ask(question: Question, sampling: Sampling) -> str:
             tokens = self.budget.tokens(subject.tokens)

@@ -1,11 +1,12 @@
-"""Every workspace, way of reading it, and question, in that order."""
+"""The loop over workspaces, readers and questions."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import CancelledError, WinnowError
@@ -28,10 +29,14 @@ class Answer(Result):
     question: str
     text: str
 
+    def as_json(self) -> dict[str, Any]:
+        """All of it; the key `row` has the method."""
+        return {{"method": "row"}.get(name, name): value for name, value in asdict(self).items()}
+
 
 @dataclass
 class AnswerRun:
-    """What to ask, and how the target gets to read. `absent` collects, by row, why it could not answer.
+    """What to ask, and by which readers. `absent` collects by reader the reason why it could not answer.
 
     The questions about a workspace come one after the other, so that the full context is evaluated once.
     """
@@ -64,15 +69,15 @@ class AnswerRun:
         except WinnowError as error:
             self.absent[reader.name] = str(error)
 
-    def _answers(self, ask: Ask, row: str, sheet: Sheet, tokens: int) -> Iterator[Answer]:
+    def _answers(self, ask: Ask, method: str, sheet: Sheet, tokens: int) -> Iterator[Answer]:
         for item in sheet.items:
             self.cancellation.check()
             text = ask(item.question, Sampling(max_tokens=item.most_tokens))
-            yield Answer(item.test, row, tokens, float(item.right(text)), sheet.name, item.question.text, text)
+            yield Answer(item.test, method, tokens, float(item.right(text)), sheet.name, item.question.text, text)
 
 
 def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:
-    """A workspace a repository with at most `corpus.questions` functions and a third as many facts to ask for."""
+    """A workspace for each repository, with at most `corpus.questions` functions and a third as many facts to ask."""
     for haystack in corpus.haystacks(tokens):
         sheet = functions.sheet(corpus, haystack, corpus.questions)
         known = facts.items(haystack, corpus.rng(haystack.repository, "facts"), -(-corpus.questions // 3))

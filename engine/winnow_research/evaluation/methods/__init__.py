@@ -1,33 +1,23 @@
-"""The ways of scoring that are compared: one row of the tables, one module of this package."""
+"""Ways of choosing code for a question, which the evaluation compares; a module each, or one for a few alike.
+
+To add one, add a module with a class that follows `base.Method`, and a function `methods(resources)` that returns what
+the module offers. `lexical.py` is the shortest example. Nothing else has to know the module: it is found by being here,
+and `winnow bench relevance --method NAME` runs it. Tables list methods in the order of module names.
+"""
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-from winnow_engine.drafter.drafter import Drafter
-from winnow_research.evaluation.methods.base import Row
-from winnow_research.evaluation.methods.lexical import Bm25, Symbols
-from winnow_research.evaluation.methods.minilm import MiniLm
-from winnow_research.evaluation.methods.product import Profile, Winnow, with_one_head
-from winnow_research.evaluation.methods.published import Published
-from winnow_research.evaluation.methods.stages import TwoStages
+from winnow_research.evaluation.discovery import modules_of
+from winnow_research.evaluation.methods.base import Method, Resources
 
 
-def all_rows(drafter: Path, directory: Path | None = None) -> tuple[Row, ...]:
-    """Every row, for the drafter in GGUF file `drafter`; nothing is loaded before a row is used.
+def all_methods(drafter: Path, directory: Path | None = None) -> tuple[Method, ...]:
+    """Every method, for the drafter in GGUF file `drafter`; nothing is loaded before a method is used.
 
     `directory` is where downloads are kept (see `archives.default_directory`).
     """
-    shipped = cache(lambda: Drafter(drafter))
-    return (
-        Bm25(),
-        Symbols(),
-        MiniLm(directory),
-        Published(drafter, rotated=True),
-        Published(drafter, rotated=False),
-        Profile("one head", cache(lambda: with_one_head(drafter))),
-        Profile("profile", shipped),
-        Winnow(shipped),
-        TwoStages(shipped),
-    )
+    resources = Resources(drafter, directory)
+    offered = (module.methods(resources) for module in modules_of(__name__) if hasattr(module, "methods"))
+    return tuple(method for methods in offered for method in methods)

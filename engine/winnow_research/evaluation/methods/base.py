@@ -1,17 +1,18 @@
-"""What a row is given, and what it gives back."""
+"""What a method is given, and what it gives back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Question
-from winnow_engine.drafter.drafter import CodeAtCursor
+from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.selection.asked_question import code_at_cursor
 from winnow_engine.selection.budget import Piece, choose
@@ -22,8 +23,24 @@ Scores = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What methods may load: a drafter's GGUF file, and the directory of downloads, None for the default one."""
+
+    drafter_file: Path
+    downloads: Path | None = None
+
+    def drafter(self) -> Drafter:
+        """The drafter with the profile that ships for it, loaded on the first call and shared by all methods."""
+        return self._drafter
+
+    @cached_property
+    def _drafter(self) -> Drafter:
+        return Drafter(self.drafter_file)
+
+
+@dataclass(frozen=True)
 class Subject:
-    """A workspace to be scored. `count` gives a text's tokens; `store` keeps what a row computes of files."""
+    """A workspace to be scored. `count` counts a text's tokens; `store` caches what a method computes from files."""
 
     sources: Sources
     workspace: Workspace
@@ -52,7 +69,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How a row answers a question: a score a unit, float32 [U], and the pieces kept within so many tokens."""
+    """A method's answer to a question: the units' scores, float32 [U], and `keep(tokens)`, the pieces it would keep."""
 
     scores: Scores
     keep: Callable[[int], list[Piece]]
@@ -61,20 +78,20 @@ class Ranking:
 Ranker = Callable[[Question], Ranking]
 
 
-class Row(Protocol):
-    """One way of scoring. `most_tokens` is the largest workspace it can score in bearable time."""
+class Method(Protocol):
+    """A way of scoring units. `most_tokens` is the largest workspace that takes bearable time, None without a limit."""
 
     name: str
     most_tokens: int | None
 
     def ranker(self, subject: Subject) -> Ranker:
-        """Prepare a workspace for questions. WinnowError if this row cannot run here; its message is shown."""
+        """Prepare a workspace for questions. WinnowError, whose message is shown, if the method cannot run here."""
 
 
 def by_units(subject: Subject, question: Question, scores: Scores, worth: Scores | None = None) -> Ranking:
-    """The ranking of whole units that Winnow's own selection makes of scores, the cursor's units first.
+    """The ranking that Winnow's own selection makes of scores: whole units, those at the cursor first.
 
-    With `worth`, float32 [U], units are kept in its order.
+    With `worth`, float32 [U], units are kept in order of `worth` instead of `scores`.
     """
     source = WorkspaceUnits(subject.workspace, subject.unit_tokens, subject.count)
     focus = source.focus(question.cursor) if question.cursor else None

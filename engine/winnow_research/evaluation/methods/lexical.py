@@ -1,14 +1,16 @@
-"""Rows without a model: words, and names."""
+"""Methods without a model: words, and names."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from winnow_engine.core import Question
 from winnow_engine.index.names import identifiers
-from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
-_BY_CHANCE = np.float32(0.25)  # what a plain word that is also some definition's name counts
+_BY_CHANCE = np.float32(0.25)  # the weight of a plain word that is also the name of some definition
 
 
 class Bm25:
@@ -18,7 +20,7 @@ class Bm25:
     most_tokens: int | None = None
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
 
         def rank(question: Question) -> Ranking:
             return by_units(subject, question, subject.workspace.lexical.score(subject.text_of(question)))
@@ -33,7 +35,7 @@ class Symbols:
     most_tokens: int | None = None
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
 
         symbols = subject.workspace.symbols
 
@@ -45,3 +47,8 @@ class Symbols:
             return by_units(subject, question, scores)
 
         return rank
+
+
+def methods(_resources: Resources) -> Iterable[Method]:
+    """BM25, symbols."""
+    return Bm25(), Symbols()

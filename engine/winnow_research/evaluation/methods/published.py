@@ -10,6 +10,7 @@ but the instructions and the question, which are always kept.)
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ from winnow_engine.llama.model import Model
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.budget import Piece
-from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject
 
 LOOK_AHEAD, POOL, CHUNK = 8, 13, 32
 
@@ -44,7 +45,7 @@ class Published:
         self._file, self._rotated = drafter, rotated
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
         model = self._model
         context = context_of(subject, model)
         every = frozenset(range(model.weights.shape.layers))
@@ -211,3 +212,8 @@ def _highest(best: Float32 | None, rows: Float32) -> Float32:
 
 def _batch(ids: Int32, first: int) -> Batch:
     return Batch(ids, np.arange(first, first + len(ids), dtype=np.int32), np.array([0, len(ids)]))
+
+
+def methods(resources: Resources) -> Iterable[Method]:
+    """SpecPrefill, pflash."""
+    return Published(resources.drafter_file, rotated=True), Published(resources.drafter_file, rotated=False)

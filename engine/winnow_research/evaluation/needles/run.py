@@ -22,9 +22,9 @@ _SAMPLING = Sampling(max_tokens=128)
 
 @dataclass
 class NeedleRun:
-    """What to hide, whom to ask, and how much may be kept. `absent` collects, by row, why it has no answer.
+    """What to hide, whom to ask, and how much may be kept. `absent` collects, by method, why it has no answer.
 
-    An assistant without a target gives only row KEPT, the share of golds kept whole. With one there are also the
+    An assistant without a target gives only method KEPT, the share of golds kept whole. With one there are also the
     answers from what was kept (WINNOW), and from the whole workspace (FULL) as far as the target's context holds it.
     """
 
@@ -43,10 +43,10 @@ class NeedleRun:
                 for number in range(count):
                     self.cancellation.check()
                     trial = test.trial(self.material, Spot(tokens, number, count))
-                    for row, score in self._rows(trial):
-                        yield Result(test.name, row, tokens, score)
+                    for method, score in self._methods(trial):
+                        yield Result(test.name, method, tokens, score)
 
-    def _rows(self, trial: Trial) -> Iterator[tuple[str, float]]:
+    def _methods(self, trial: Trial) -> Iterator[tuple[str, float]]:
         with tempfile.TemporaryDirectory() as folder:
             Scene("", trial.files, ()).write(Path(folder))
             sources = Sources((Folder(Path(folder)),))

@@ -1,18 +1,18 @@
-"""One family of questions, one module of this package.
+"""Kinds of questions with known answers, which the evaluation asks. Each task is a module.
 
-A module that defines `FAMILY` is found by being here: to add a family, add its module.
+To add one, add a module with a function `scenes(corpus, tokens)`, which makes workspaces with their questions (see
+`base.Task`), and the line `TASK = Task("name", scenes)`. `usage.py` is a short example. Nothing else has to know the
+module: it is found by being here, and `winnow bench relevance --task NAME` asks its questions. Calibration fits weights
+to every task but `multi`; a line in the table of docs/relevance.md says what is asked.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.discovery import modules_of
+from winnow_research.evaluation.tasks.base import Task
 
 
-def all_families() -> dict[str, Family]:
-    """Every family by name, in the order of their module names."""
-    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
-    families = [getattr(module, "FAMILY", None) for module in modules]
-    return {family.name: family for family in families if family}
+def all_tasks() -> dict[str, Task]:
+    """Every task by name, in the order of the module names."""
+    found = (getattr(module, "TASK", None) for module in modules_of(__name__))
+    return {task.name: task for task in found if task}

@@ -1,4 +1,4 @@
-"""What a family of questions is."""
+"""What a task is."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from winnow_research.evaluation.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """`scenes(corpus, tokens)` makes workspaces of at most `tokens` tokens with their questions.
+class Task:
+    """Questions of one kind. `scenes(corpus, tokens)` makes workspaces of at most `tokens` tokens with their questions.
 
-    Equal corpora give equal scenes. A family that is not `sized` takes repositories whole, whatever `tokens` says.
+    Equal corpora must give equal scenes. A task that is not `sized` takes whole repositories and ignores `tokens`.
     """
 
     name: str

@@ -13,7 +13,7 @@ from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place, indexed
 from winnow_research.evaluation.repositories import Repository
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.tasks.base import Task
 
 _CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 _MOST_GOLDS, _LARGEST_GOLD = 4, 4000  # units, bytes
@@ -96,4 +96,4 @@ def _scene(
         yield haystack.scene([Case("bug", repository.name, golds[0].language, question, found)])
 
 
-FAMILY = Family("bug", scenes)
+TASK = Task("bug", scenes)

@@ -9,7 +9,7 @@ from winnow_engine.core import Cursor, Question, UnitKind
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.tasks.base import Task
 
 _TEXT = "Explain this code."
 _MOST_GOLDS = 5
@@ -55,4 +55,4 @@ def is_distinctive(name: str) -> bool:
     return len(name) >= 6 and re.search(r"[A-Za-z]_[A-Za-z]|[a-z][A-Z]|^[A-Z]\w*[a-z]", name) is not None
 
 
-FAMILY = Family("cursor", scenes)
+TASK = Task("cursor", scenes)

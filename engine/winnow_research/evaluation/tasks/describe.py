@@ -9,7 +9,7 @@ from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import Described, described
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.tasks.base import Task
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
@@ -31,11 +31,11 @@ def choose(corpus: Corpus, haystack: Haystack, most: int) -> list[Described]:
     return chosen
 
 
-def case(family: str, text: str, wanted: Sequence[Described]) -> Case:
+def case(task: str, text: str, wanted: Sequence[Described]) -> Case:
     """A question whose golds are the functions in `wanted`."""
     place = wanted[0].place
     golds = tuple(one.place.gold for one in wanted)
-    return Case(family, place.file.path.split("/", 1)[0], place.language, Question(text), golds)
+    return Case(task, place.file.path.split("/", 1)[0], place.language, Question(text), golds)
 
 
 def documentation_of(chosen: Sequence[Described]) -> dict[str, set[int]]:
@@ -46,4 +46,4 @@ def documentation_of(chosen: Sequence[Described]) -> dict[str, set[int]]:
     return lines
 
 
-FAMILY = Family("describe", scenes)
+TASK = Task("describe", scenes)

@@ -17,7 +17,7 @@ from winnow_engine.index.lines import Lines
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import Repository
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.tasks.base import Task
 
 QUESTIONS = Path(__file__).parents[1] / "real"
 _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
@@ -97,4 +97,4 @@ def _case(repository: Repository, written: Written) -> Case:
     return Case("real", repository.name, language.name if language else "text", Question(written.text), golds)
 
 
-FAMILY = Family("real", scenes, sized=False)
+TASK = Task("real", scenes, sized=False)

@@ -8,7 +8,7 @@ from winnow_engine.core import Question, UnitKind
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place
-from winnow_research.evaluation.tasks.base import Family
+from winnow_research.evaluation.tasks.base import Task
 from winnow_research.evaluation.tasks.cursor import is_distinctive
 
 _TEXTS = ("Where is `{name}` used?", "Which code calls {name}?", "What breaks if I change {name}?", "Who uses {name}?")
@@ -54,4 +54,4 @@ def _users(haystack: Haystack, name: str, place: Place) -> list[Place]:
     return users if fair else []
 
 
-FAMILY = Family("usage", scenes)
+TASK = Task("usage", scenes)

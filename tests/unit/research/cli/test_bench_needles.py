@@ -19,7 +19,7 @@ from winnow_research.evaluation.scores import Result, scores
         (["needles", "--test", "pins"], "no test is like 'pins'; there are single: code in code"),
         (["needles", "--tokens", "8k,many"], "'8k,many' is not a list of sizes"),
         (["needles", "--keep-ratio", "0"], "0.0 is not in the range"),
-        (["answers", "--row", "magic"], "'magic' is not one of 'full context', 'Winnow', 'BM25', 'MiniLM'"),
+        (["answers", "--method", "magic"], "'magic' is not one of 'full context', 'Winnow', 'BM25', 'MiniLM'"),
         (["answers", "--budget", "0"], "0 is not in the range"),
     ],
 )
@@ -43,10 +43,12 @@ def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path)
         assert next(answers) == asked[0]
         (line,) = path.read_text("utf-8").splitlines()
         assert list(answers) == asked[1:]
-    assert json.loads(line) == asdict(asked[0])
+    written_answer = json.loads(line)
+    assert (written_answer.pop("row"), "method" in written_answer) == ("BM25", False)
+    assert written_answer | {"method": "BM25"} == asdict(asked[0])
 
 
-def test_a_table_has_a_line_for_each_test_and_row_and_a_column_for_each_size() -> None:
+def test_a_table_has_a_line_for_each_test_and_method_and_a_column_for_each_size() -> None:
     results = [Result("vt", "kept", 8000, 1.0), Result("vt", "kept", 32000, 0.5), Result("vt", "Winnow", 8000, 0.0)]
     heading, kept, winnow = score_table(scores(results))
     assert heading.split() == ["8,000", "tokens", "32,000", "tokens"]

@@ -12,8 +12,8 @@ from winnow_research.evaluation.figures import BUDGETS, Outcome, figures
 EVERY = (True,) * len(BUDGETS)
 
 
-def outcome(row: str, family: str, tokens: int, rank: float | None = 0.5) -> Outcome:
-    return Outcome(row, family, tokens, "r", "go", (False, *EVERY[1:]), (0.5,) * 5, EVERY, EVERY, rank, rank or 0.0)
+def outcome(method: str, task: str, tokens: int, rank: float | None = 0.5) -> Outcome:
+    return Outcome(method, task, tokens, "r", "go", (False, *EVERY[1:]), (0.5,) * 5, EVERY, EVERY, rank, rank or 0.0)
 
 
 @pytest.fixture
@@ -35,9 +35,12 @@ def drafter(tmp_path: Path) -> Path:
     [
         (["--tokens", "32k,many"], "'32k,many' is not a list of sizes such as 32k,128k"),
         (["--tokens", "0"], "'0' is not a list of sizes"),
-        (["--family", "guess"], "'guess' is not one of"),
+        (["--task", "guess"], "'guess' is not one of"),
         (["--split", "all"], "'all' is not one of"),
-        (["--row", "magic"], "no row magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash, one head, profile"),
+        (
+            ["--method", "magic"],
+            "no method magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash, one head, profile",
+        ),
     ],
 )
 def test_wrong_options_are_usage_errors(
@@ -47,7 +50,7 @@ def test_wrong_options_are_usage_errors(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_table_has_a_line_for_each_row_with_intervals() -> None:
+def test_a_table_has_a_line_for_each_method_with_intervals() -> None:
     found = figures([outcome("BM25", "describe", 32_000), outcome("Winnow", "describe", 32_000)])
     lines = tables(found)
     assert lines[1] == "describe, 32,000 tokens, all: 1 questions"
@@ -66,3 +69,13 @@ def test_real_questions_are_also_counted_by_file_and_by_gold() -> None:
 def test_questions_without_an_answer_give_an_auroc() -> None:
     lines = tables(figures([outcome("BM25", "negative", 8000), outcome("BM25", "negative", 8000, rank=None)]))
     assert lines[3].endswith("AUROC 1.000")
+
+
+def test_options_by_their_former_names_still_work_with_a_notice(
+    drafter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["bench", "relevance", "--drafter", str(drafter), "--family=real", "--row", "magic", "--row", "BM25"]
+    assert main(arguments) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("--family is now called --task") == said.count("--row is now called --method") == 1
+    assert "no method magic; there are" in said

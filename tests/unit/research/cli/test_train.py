@@ -16,5 +16,5 @@ def test_training_without_pytorch_says_what_to_install(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(TrainingError, match=r"winnow-lsp\[train\]"):
+    with pytest.raises(TrainingError, match=r"winnow_research\[train\]"):
         CliRunner().invoke(train, arguments, catch_exceptions=False)

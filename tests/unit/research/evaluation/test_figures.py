@@ -5,11 +5,13 @@ import pytest
 from winnow_research.evaluation.figures import BUDGETS, Outcome, as_json, auroc, bootstrap_mean, figures, wilson
 
 
-def outcome(row: str, language: str, kept_from: int, rank: float | None = 1.0, top: float = 0.0) -> Outcome:
+def outcome(method: str, language: str, kept_from: int, rank: float | None = 1.0, top: float = 0.0) -> Outcome:
     """Kept from budget number `kept_from` on."""
     kept = tuple(number >= kept_from for number in range(len(BUDGETS)))
     everywhere = (True,) * len(BUDGETS)
-    return Outcome(row, "describe", 32_000, "r", language, kept, tuple(map(float, kept)), kept, everywhere, rank, top)
+    return Outcome(
+        method, "describe", 32_000, "r", language, kept, tuple(map(float, kept)), kept, everywhere, rank, top
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,11 +37,11 @@ def test_auroc_counts_ties_as_half() -> None:
     assert auroc([2, 0], [1]) == 0.5
 
 
-def test_figures_are_over_all_cases_and_by_language_with_rows_in_their_order() -> None:
+def test_figures_are_over_all_cases_and_by_language_with_methods_in_their_order() -> None:
     found = figures(
         [outcome("Winnow", "go", 0), outcome("BM25", "go", 3), outcome("Winnow", "c", 1), outcome("BM25", "c", 5)]
     )
-    assert [(figure.group, figure.row, figure.cases) for figure in found] == [
+    assert [(figure.group, figure.method, figure.cases) for figure in found] == [
         ("all", "Winnow", 2),
         ("all", "BM25", 2),
         ("c", "Winnow", 1),

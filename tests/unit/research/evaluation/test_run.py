@@ -1,4 +1,4 @@
-"""The evaluation as a whole, with rows that need no model."""
+"""The evaluation as a whole, with methods that need no model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,13 @@ from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
 from winnow_research.evaluation.methods.lexical import Bm25, Symbols
-from winnow_research.evaluation.parallel import Task, results_of
+from winnow_research.evaluation.parallel import WorkItem, results_of
 from winnow_research.evaluation.run import Evaluation
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 
 
 class Unable:
-    """A row whose model cannot be had."""
+    """A method whose model cannot be had."""
 
     name = "unable"
     most_tokens: int | None = None
@@ -28,7 +28,7 @@ class Unable:
 
 
 class Broken(Bm25):
-    """A row with a fault."""
+    """A method with a fault."""
 
     name = "broken"
 
@@ -37,14 +37,14 @@ class Broken(Bm25):
 
 
 class Modest(Bm25):
-    """A row for small workspaces only."""
+    """A method for small workspaces only."""
 
     name = "modest"
     most_tokens: int | None = 10
 
 
 class Selected(Bm25):
-    """A row for which the code at the cursor has 900 tokens."""
+    """A method for which the code at the cursor has 900 tokens."""
 
     name = "selected"
 
@@ -71,24 +71,24 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def test_every_case_has_an_outcome_on_every_row(corpus: Corpus, store: Store) -> None:
+def test_every_case_has_an_outcome_with_every_method(corpus: Corpus, store: Store) -> None:
     reports: list[str] = []
     evaluation = Evaluation(corpus, [Bm25(), Symbols()], store, reports.append)
-    families = all_families()
-    outcomes = list(evaluation.run([families["describe"], families["cursor"]], [1000]))
-    assert {(one.row, one.family) for one in outcomes} == {
-        (row, family) for row in ("BM25", "symbols") for family in ("describe", "cursor")
+    tasks = all_tasks()
+    outcomes = list(evaluation.run([tasks["describe"], tasks["cursor"]], [1000]))
+    assert {(one.method, one.task) for one in outcomes} == {
+        (method, task) for method in ("BM25", "symbols") for task in ("describe", "cursor")
     }
-    described = [one for one in outcomes if one.family == "describe" and one.row == "BM25"]
+    described = [one for one in outcomes if one.task == "describe" and one.method == "BM25"]
     assert all(one.kept[-1] and one.all_files[-1] and one.any_file[-1] for one in described)
     assert all(one.kept[budget] <= one.kept[budget + 1] for one in outcomes for budget in range(4))
-    (at_cursor,) = (one for one in outcomes if one.family == "cursor" and one.row == "symbols")
+    (at_cursor,) = (one for one in outcomes if one.task == "cursor" and one.method == "symbols")
     assert at_cursor.reciprocal_rank == 1.0
     assert "describe 1,000 ledger BM25" in reports
 
 
 def test_a_budget_that_the_code_at_the_cursor_does_not_fit_keeps_nothing(corpus: Corpus, store: Store) -> None:
-    outcomes = list(Evaluation(corpus, [Selected()], store, print).run([all_families()["describe"]], [1000]))
+    outcomes = list(Evaluation(corpus, [Selected()], store, print).run([all_tasks()["describe"]], [1000]))
     assert outcomes
     assert not any(one.kept[0] or one.any_file[0] or one.share[0] for one in outcomes)
     assert all(one.kept[-1] for one in outcomes)
@@ -96,15 +96,15 @@ def test_a_budget_that_the_code_at_the_cursor_does_not_fit_keeps_nothing(corpus:
 
 def test_golds_in_different_files_count_by_file(corpus: Corpus, store: Store) -> None:
     small = Corpus(corpus.repositories, corpus.count, directory=corpus.directory)
-    outcomes = list(Evaluation(small, [Bm25()], store, print).run([all_families()["multi"]], [1000]))
+    outcomes = list(Evaluation(small, [Bm25()], store, print).run([all_tasks()["multi"]], [1000]))
     assert all(0 <= share <= 1 for one in outcomes for share in one.share)
     assert all(one.kept[i] == (one.share[i] == 1) for one in outcomes for i in range(5))
 
 
-def test_a_row_that_cannot_run_is_absent_with_its_reason(corpus: Corpus, store: Store) -> None:
+def test_a_method_that_cannot_run_is_absent_with_its_reason(corpus: Corpus, store: Store) -> None:
     evaluation = Evaluation(corpus, [Unable(), Modest(), Bm25()], store, lambda _: None)
-    outcomes = list(evaluation.run([all_families()["describe"]], [1000]))
-    assert {one.row for one in outcomes} == {"BM25"}
+    outcomes = list(evaluation.run([all_tasks()["describe"]], [1000]))
+    assert {one.method for one in outcomes} == {"BM25"}
     assert evaluation.absent == {"unable": "no model", "modest": "not run on workspaces of more than 10 tokens"}
 
 
@@ -112,12 +112,12 @@ def test_cancelling_ends_the_run(corpus: Corpus, store: Store) -> None:
     cancellation = Cancellation()
     evaluation = Evaluation(corpus, [Bm25()], store, lambda _: cancellation.cancel(), cancellation)
     with pytest.raises(CancelledError):
-        list(evaluation.run([all_families()["describe"]], [1000]))
+        list(evaluation.run([all_tasks()["describe"]], [1000]))
 
 
 def test_a_task_that_fails_says_so_and_costs_no_other_its_outcomes(corpus: Corpus, store: Store) -> None:
-    evaluation, task = Evaluation(corpus, [Bm25(), Broken()], store, print), Task("describe", 1000, "ledger")
-    failed = results_of(evaluation, task)
+    evaluation, item = Evaluation(corpus, [Bm25(), Broken()], store, print), WorkItem("describe", 1000, "ledger")
+    failed = results_of(evaluation, item)
     assert failed.outcomes == []
-    assert "ZeroDivisionError" in failed.failed[task]
-    assert results_of(Evaluation(corpus, [Bm25()], store, print), task).outcomes
+    assert "ZeroDivisionError" in failed.failed[item]
+    assert results_of(Evaluation(corpus, [Bm25()], store, print), item).outcomes

@@ -1,4 +1,4 @@
-"""Every family on a small corpus: what is asked, what is gold, and that the answer is not given away."""
+"""Every task on a small corpus: what is asked, what is gold, and that the answer is not given away."""
 
 from dataclasses import replace
 from itertools import islice
@@ -7,13 +7,13 @@ import pytest
 
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.tasks import all_families
+from winnow_research.evaluation.tasks import all_tasks
 
 TOKENS = 1000
 
 
-def scenes(family: str, corpus: Corpus) -> dict[str, Scene]:
-    return {scene.name: scene for scene in all_families()[family].scenes(corpus, TOKENS)}
+def scenes(task: str, corpus: Corpus) -> dict[str, Scene]:
+    return {scene.name: scene for scene in all_tasks()[task].scenes(corpus, TOKENS)}
 
 
 def text(scene: Scene, gold: Gold) -> str:
@@ -25,9 +25,9 @@ def golds_by_question(scene: Scene) -> dict[str, list[str]]:
     return {case.question.text: [text(scene, gold) for gold in case.golds] for case in scene.cases}
 
 
-def test_the_families_are_those_of_the_documentation() -> None:
+def test_the_tasks_are_those_of_the_documentation() -> None:
     expected = ["bug", "cursor", "describe", "doc", "multi", "negative", "real", "usage"]
-    assert list(all_families()) == expected
+    assert list(all_tasks()) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_multi_asks_for_several_functions_at_once(corpus: Corpus) -> None:
 
 def test_a_corpus_narrowed_to_one_repository_asks_the_same_about_it(corpus: Corpus) -> None:
     narrowed = replace(corpus, asked="queue")
-    for family in ("describe", "multi", "usage"):
-        everything = scenes(family, corpus)
-        assert scenes(family, narrowed) == {name: scene for name, scene in everything.items() if name == "queue"}
+    for task in ("describe", "multi", "usage"):
+        everything = scenes(task, corpus)
+        assert scenes(task, narrowed) == {name: scene for name, scene in everything.items() if name == "queue"}
 
 
 def test_the_cursor_leads_to_definitions_in_other_files(corpus: Corpus) -> None:
@@ -103,7 +103,7 @@ def test_doc_asks_for_a_sentence_that_is_gone_from_its_section(corpus: Corpus) -
 
 def test_negative_mixes_in_questions_about_what_is_not_there(corpus: Corpus) -> None:
     small = Corpus(corpus.repositories, corpus.count, directory=corpus.directory)
-    found = {scene.name: scene for scene in all_families()["negative"].scenes(small, 216)}
+    found = {scene.name: scene for scene in all_tasks()["negative"].scenes(small, 216)}
     unanswered = [case for case in found["ledger"].cases if not case.golds]
     answered = [case for case in found["ledger"].cases if case.golds]
     assert unanswered
@@ -113,16 +113,16 @@ def test_negative_mixes_in_questions_about_what_is_not_there(corpus: Corpus) -> 
 
 
 def test_bug_leads_from_the_change_log_to_the_code_that_was_changed(corpus_with_releases: Corpus) -> None:
-    (scene,) = all_families()["bug"].scenes(corpus_with_releases, TOKENS)
+    (scene,) = all_tasks()["bug"].scenes(corpus_with_releases, TOKENS)
     ((question, (gold,)),) = golds_by_question(scene).items()
     assert question == "What has to change for this: Long currency names no longer overflow."
     assert gold.startswith("def print_summary")
     assert "rjust(8)" in gold
 
 
-@pytest.mark.parametrize("family", ["describe", "cursor", "usage", "multi", "doc", "negative"])
-def test_equal_seeds_ask_equal_questions(corpus: Corpus, family: str) -> None:
-    assert scenes(family, corpus) == scenes(family, corpus)
+@pytest.mark.parametrize("task", ["describe", "cursor", "usage", "multi", "doc", "negative"])
+def test_equal_seeds_ask_equal_questions(corpus: Corpus, task: str) -> None:
+    assert scenes(task, corpus) == scenes(task, corpus)
 
 
 def test_no_more_questions_than_wanted(corpus: Corpus) -> None:

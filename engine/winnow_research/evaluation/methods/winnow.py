@@ -1,8 +1,9 @@
-"""Rows of Winnow itself: the drafter's profile, and what `Assistant.select` makes of all evidence."""
+"""Winnow itself: the drafter's profile alone, one head alone, and `Assistant.select`, which weighs all features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +18,13 @@ from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.unit_features import zscore
-from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject, by_units
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
 # The best single head of the default drafter, found on packages that are in no split.
 _ONE_HEAD = ScoringHead(layer=7, head=11, feature="all", weight=1.0)
 
-
 Load = Callable[[], Drafter]
-"""Gives the drafter, loading it on the first call."""
+"""Returns the drafter; loads it on the first call."""
 
 
 class Profile:
@@ -36,7 +36,7 @@ class Profile:
         self.name, self._drafter = name, drafter
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
         drafter = self._drafter()
         keys = KeyCache(subject.store, drafter).of(subject.workspace, lambda _: None, Cancellation())
 
@@ -51,12 +51,12 @@ def with_one_head(file: Path) -> Drafter:
     """The drafter with a profile of one head, nothing learned. EvaluationError if it has no such head."""
     shape = shape_of(read_header(file), 1)
     if _ONE_HEAD.head >= shape.heads:
-        raise EvaluationError(f"{file.name} has {shape.heads} heads: this row is for the default drafter")
+        raise EvaluationError(f"{file.name} has {shape.heads} heads: this method is for the default drafter")
     return Drafter(file, HeadsProfile([_ONE_HEAD], shape.group))
 
 
 class Winnow:
-    """What a user gets: `Assistant.select`, asked for everything, so that it says the score of every unit."""
+    """What a user gets: `Assistant.select`, with a budget of everything so that every unit has a score."""
 
     name = "Winnow"
     most_tokens: int | None = None
@@ -65,7 +65,7 @@ class Winnow:
         self._drafter = drafter
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
         assistant = Assistant(subject.store, self._drafter)
         units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
@@ -76,3 +76,9 @@ class Winnow:
             return by_units(subject, question, scores, density(scores, subject.unit_tokens))
 
         return rank
+
+
+def methods(resources: Resources) -> Iterable[Method]:
+    """one head, profile, Winnow."""
+    one_head = cache(lambda: with_one_head(resources.drafter_file))
+    return Profile("one head", one_head), Profile("profile", resources.drafter), Winnow(resources.drafter)

@@ -5,6 +5,8 @@ The product has none: on a CPU it takes seconds, and it is not shown to find mor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,8 @@ from winnow_engine.core import Cancellation, Question
 from winnow_engine.drafter.drafter import FileText
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.unit_features import zscore
-from winnow_research.evaluation.methods.base import Ranker, Ranking, Scores, Subject, by_units
-from winnow_research.evaluation.methods.product import Load, Winnow
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Scores, Subject, by_units
+from winnow_research.evaluation.methods.winnow import Load, Winnow
 
 _WEIGHT = 0.5  # of the drafter's evidence there, beside log-odds
 
@@ -33,7 +35,7 @@ class TwoStages:
         self._drafter, self._tokens = drafter, tokens
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Row`."""
+        """See `Method`."""
         first = Winnow(self._drafter).ranker(subject)
 
         def rank(question: Question) -> Ranking:
@@ -58,3 +60,8 @@ class TwoStages:
         offsets = np.cumsum([0, *keys.unit_tokens])
         evidence = drafter.score(keys.arrays, offsets, question.text, subject.code_at(question))
         return np.asarray(np.mean([zscore(scores) for scores in evidence.values()], axis=0), np.float32)
+
+
+def methods(resources: Resources) -> Iterable[Method]:
+    """two stages."""
+    return (TwoStages(resources.drafter),)
