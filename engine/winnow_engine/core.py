@@ -135,7 +135,8 @@ class Budget:
 class Span:
     """Lines of one file that the target sees. `tokens` counts the drafter's tokens of exactly these lines.
 
-    `score` is the log-odds of the best unit if this is it, else as much lower as `evidence`, what each kind adds, says.
+    `score` is the log-odds that this unit answers the question. `features` has each feature's contribution to it; those
+    below 0.05 are left out.
     """
 
     path: str
@@ -145,7 +146,7 @@ class Span:
     score: float
     kind: UnitKind
     name: str = ""
-    evidence: Mapping[str, float] = field(default_factory=dict)
+    features: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Pa
     assert 1 <= stats["decodeTokens"] <= 16
     assert sum(span["tokens"] for span in result["spans"]) == stats["keptTokens"]
     for span in result["spans"]:
-        assert set(span) == {"location", "score", "evidence", "tokens", "kind", "name"}
+        assert set(span) == {"location", "score", "features", "tokens", "kind", "name"}
     for location in [*result["citations"], *(span["location"] for span in result["spans"])]:
         lines = (folder / location["uri"].removeprefix(folder.as_uri() + "/")).read_text().splitlines()
         assert 0 <= location["range"]["start"]["line"] < location["range"]["end"]["line"] <= len(lines)

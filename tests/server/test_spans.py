@@ -17,13 +17,13 @@ CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
 START = {"line": 0, "character": 0}
 
 
-async def test_the_best_spans_come_with_their_evidence_in_file_and_line_order(client, folder: Path) -> None:
+async def test_the_best_spans_come_with_their_features_in_file_and_line_order(client, folder: Path) -> None:
     result = await client.spans("What is the fee for delivery when something is heavy?")
     assert set(result) == {"question", "spans", "stats", "notices"}
     spans = result["spans"]
     assert "delivery" in [span["name"] for span in spans]
     assert all(span["location"]["uri"].startswith(folder.as_uri()) for span in spans)
-    unsaid = [span["score"] - sum(span["evidence"].values()) for span in spans]  # one constant, but for what is rounded
+    unsaid = [span["score"] - sum(span["features"].values()) for span in spans]  # one constant, but for what is rounded
     assert unsaid == pytest.approx([sum(unsaid) / len(unsaid)] * len(spans), abs=0.25)
     places = [(span["location"]["uri"], span["location"]["range"]["start"]["line"]) for span in spans]
     assert places == sorted(places)

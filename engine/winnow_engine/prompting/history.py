@@ -59,6 +59,13 @@ def _read(document: dict[str, Any]) -> Conversation:
     return Conversation(
         turns=tuple(Turn(**turn) for turn in document["turns"]),
         messages=tuple(Message(message["role"], message["content"]) for message in document["messages"]),
-        spans=tuple(Span(**{**span, "kind": UnitKind(span["kind"])}) for span in document["spans"]),
+        spans=tuple(map(_read_span, document["spans"])),
         texts=tuple(document["texts"]),
     )
+
+
+def _read_span(document: dict[str, Any]) -> Span:
+    """A span as `asdict` wrote it. Conversations stored by earlier versions call its features `evidence`."""
+    features = document["evidence"] if "evidence" in document else document["features"]
+    known = {name: value for name, value in document.items() if name != "evidence"}
+    return Span(**{**known, "kind": UnitKind(document["kind"]), "features": features})

@@ -11,7 +11,7 @@ from winnow_engine.selection.ranking import Stats
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """Spans as `{path, start_line, end_line, tokens, score, kind, name}`."""
+    """Spans as `{path, start_line, end_line, tokens, score, kind, name, features}`."""
     return [asdict(span) for span in spans]
 
 

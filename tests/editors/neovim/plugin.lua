@@ -240,7 +240,7 @@ local function spans()
   local span = {
     location = location("sub/far.py", 1, 0, 4),
     score = 3.5,
-    evidence = { words = 0.5, heads = 3, names = 0 },
+    features = { words = 0.5, heads = 3, names = 0 },
     tokens = 40,
     kind = "function",
     name = "far",

@@ -18,7 +18,7 @@ def test_spans_as_text_and_json() -> None:
     assert spans_lines([SPAN]) == ["a/b.py:3-9  41 tokens  +1.50  method A.b"]
     assert spans_json([SPAN])[0] == {
         "path": "a/b.py", "start_line": 3, "end_line": 9, "tokens": 41, "score": 1.5, "kind": "method", "name": "A.b",
-        "evidence": {"words": 1.5},
+        "features": {"words": 1.5},
     }  # fmt: skip
 
 

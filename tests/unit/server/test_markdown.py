@@ -19,7 +19,7 @@ def span(score: float, **fields: Any) -> dict[str, Any]:
     return {
         "location": location("file:///w/a.py", 3, 9),
         "score": score,
-        "evidence": {"words": 1.25, "names": 0.0, "maxsim": -0.5},
+        "features": {"words": 1.25, "names": 0.0, "maxsim": -0.5},
         "tokens": 40,
         "kind": "function",
         "name": "add",

@@ -26,8 +26,8 @@ export interface SpanInfo {
   location: Location;
   /** Log-odds that the best unit in it answers the question. */
   score: number;
-  /** What each kind of evidence adds to the score. */
-  evidence: Record<string, number>;
+  /** What each feature adds to the score. */
+  features: Record<string, number>;
   tokens: number;
   /** function, method, class_header, imports, top_level, section or block. */
   kind: string;

@@ -1,5 +1,5 @@
 /** What was asked in this workspace, across sessions. */
-import type { Exchange } from '../ask/contract';
+import type { Exchange, SpanInfo } from '../ask/contract';
 import type { Turn } from '../server/protocol';
 
 const KEY = 'winnow.history';
@@ -13,11 +13,15 @@ export interface Store {
   update(key: string, value: unknown): PromiseLike<void>;
 }
 
+/** A span as stored; earlier versions called its features `evidence`. */
+type StoredSpan = Omit<SpanInfo, 'features'> & { features?: SpanInfo['features']; evidence?: SpanInfo['features'] };
+type StoredExchange = Omit<Exchange, 'spans'> & { spans: StoredSpan[] };
+
 export class History {
   private exchanges: readonly Exchange[];
 
   constructor(private readonly store: Store) {
-    this.exchanges = (store.get(KEY) as Exchange[] | undefined) ?? [];
+    this.exchanges = ((store.get(KEY) as StoredExchange[] | undefined) ?? []).map(read);
   }
 
   /** Oldest first. */
@@ -49,4 +53,8 @@ export class History {
     this.exchanges = exchanges.map((exchange, index) => (index < old ? { ...exchange, spans: [] } : exchange));
     await this.store.update(KEY, this.exchanges);
   }
+}
+
+function read({ spans, ...exchange }: StoredExchange): Exchange {
+  return { ...exchange, spans: spans.map(({ evidence, features, ...span }) => ({ ...span, features: features ?? evidence ?? {} })) };
 }

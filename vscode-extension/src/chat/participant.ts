@@ -79,7 +79,7 @@ function listSpans(spans: readonly SpanInfo[], stream: vscode.ChatResponseStream
   for (const span of spans.toSorted((a, b) => b.score - a.score).slice(0, MOST_FOUND)) {
     stream.reference(toLocation(span.location));
     stream.anchor(toLocation(span.location), `${relativePath(span.location.uri)}:${lines(span.location.range)}`);
-    const strongest = Object.entries(span.evidence).sort(([, a], [, b]) => b - a)[0]?.[0];
+    const strongest = Object.entries(span.features).sort(([, a], [, b]) => b - a)[0]?.[0];
     stream.markdown(` ${percent(likelihood(span.score))} likely${strongest === undefined ? '' : `, most by ${strongest}`}\n\n`);
   }
 }

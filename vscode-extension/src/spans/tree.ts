@@ -1,4 +1,4 @@
-/** The tree “Why These Spans?”: files with their share kept, spans with scores and evidence, and where the time went. */
+/** The tree “Why These Spans?”: files with their share kept, spans with scores and features, and where the time went. */
 import * as vscode from 'vscode';
 import type { SpanInfo } from '../ask/contract';
 import { lines, relativePath } from '../asking/places';
@@ -42,7 +42,7 @@ export class SpansTree implements vscode.TreeDataProvider<Node> {
       case 'file':
         return node.heat.spans.map((span) => ({ kind: 'span', span }));
       case 'span':
-        return evidence(node.span);
+        return featureFacts(node.span);
       case 'time':
         return times(node.kept);
       case 'fact':
@@ -103,12 +103,12 @@ function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
   return item;
 }
 
-/** What each kind of evidence adds, the weightiest first. */
-function evidence({ evidence: kinds }: SpanInfo): Node[] {
-  return Object.entries(kinds)
+/** What each feature adds to the score, the largest first. */
+function featureFacts({ features }: SpanInfo): Node[] {
+  return Object.entries(features)
     .filter(([, value]) => value !== 0)
     .sort(([, a], [, b]) => Math.abs(b) - Math.abs(a))
-    .map(([kind, value]) => ({ kind: 'fact', label: kind, description: `${value > 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}` }));
+    .map(([name, value]) => ({ kind: 'fact', label: name, description: `${value > 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}` }));
 }
 
 function times({ stats }: Kept): Node[] {

@@ -30,8 +30,8 @@ const CART = 'file:///repo/shop/cart.py';
 const INVOICE = 'file:///repo/shop/invoice.py';
 
 export const SPANS: SpanInfo[] = [
-  { location: location(12, 14), score: 4.1, evidence: { drafter: 2.2, lexical: 1.9 }, tokens: 64, kind: 'function', name: 'round_up' },
-  { location: location(31, 44, CART), score: 2.7, evidence: { drafter: 1.7, symbols: 1 }, tokens: 120, kind: 'method', name: 'Cart.total' },
+  { location: location(12, 14), score: 4.1, features: { drafter: 2.2, lexical: 1.9 }, tokens: 64, kind: 'function', name: 'round_up' },
+  { location: location(31, 44, CART), score: 2.7, features: { drafter: 1.7, symbols: 1 }, tokens: 120, kind: 'method', name: 'Cart.total' },
 ];
 
 export function sample(over: Partial<ShownExchange> = {}): ShownExchange {

@@ -10,7 +10,7 @@ function lines(first: number, last = first, uri = URI): Location {
 }
 
 function span(name: string, first: number): SpanInfo {
-  return { location: lines(first, first + 3), score: 1, evidence: {}, tokens: 10, kind: 'function', name };
+  return { location: lines(first, first + 3), score: 1, features: {}, tokens: 10, kind: 'function', name };
 }
 
 const LINKS: CitationLink[] = [{ label: 'shop/pricing.py:10-20', location: lines(10, 20) }, { label: 'shop/cart.py:5', location: lines(5, 5, 'file:///repo/shop/cart.py') }];

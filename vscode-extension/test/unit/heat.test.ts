@@ -4,7 +4,7 @@ import { bar, fileHeats, heatOf, likelihood, lineNumbers, percent, stageShares }
 
 function span(uri: string, start: [number, number], end: [number, number], score = 0, tokens = 10): SpanInfo {
   const range = { start: { line: start[0], character: start[1] }, end: { line: end[0], character: end[1] } };
-  return { location: { uri, range }, score, evidence: {}, tokens, kind: 'function', name: 'f' };
+  return { location: { uri, range }, score, features: {}, tokens, kind: 'function', name: 'f' };
 }
 
 describe('lineNumbers', () => {

@@ -51,23 +51,23 @@ end
 function M._line(span, client)
   local what = span.name == "" and span.kind or ("%s `%s`"):format(span.kind, span.name)
   local label = citations.label(span.location, client)
-  return ("- `%s` %s, %d tokens, score %.2f%s"):format(label, what, span.tokens, span.score, M._why(span.evidence))
+  return ("- `%s` %s, %d tokens, score %.2f%s"):format(label, what, span.tokens, span.score, M._why(span.features))
 end
 
---- The evidence by kind, the strongest first; kinds that say nothing are left out.
+--- What each feature adds to the score, the largest first; features that add nothing are left out.
 ---@private
----@param evidence table<string, number>
+---@param features table<string, number>
 ---@return string
-function M._why(evidence)
-  local kinds = vim.tbl_filter(function(kind)
-    return math.abs(evidence[kind]) >= 0.005
-  end, vim.tbl_keys(evidence))
-  table.sort(kinds, function(a, b)
-    return evidence[a] > evidence[b] or (evidence[a] == evidence[b] and a < b)
+function M._why(features)
+  local names = vim.tbl_filter(function(name)
+    return math.abs(features[name]) >= 0.005
+  end, vim.tbl_keys(features))
+  table.sort(names, function(a, b)
+    return features[a] > features[b] or (features[a] == features[b] and a < b)
   end)
-  local parts = vim.tbl_map(function(kind)
-    return ("%s %+.2f"):format(kind, evidence[kind])
-  end, kinds)
+  local parts = vim.tbl_map(function(name)
+    return ("%s %+.2f"):format(name, features[name])
+  end, names)
   return #parts == 0 and "" or (" (%s)"):format(table.concat(parts, ", "))
 end
 

@@ -35,9 +35,9 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
 
 
 def _span(span: Mapping[str, Any]) -> str:
-    evidence = ", ".join(f"{kind} {value:+.1f}" for kind, value in span["evidence"].items() if value)
+    features = ", ".join(f"{name} {value:+.1f}" for name, value in span["features"].items() if value)
     what = f"{span['kind']} `{span['name']}`" if span["name"] else span["kind"]
-    return f"{_link(span['location'])} · {what} · {span['tokens']} tokens · score {span['score']:+.2f} ({evidence})"
+    return f"{_link(span['location'])} · {what} · {span['tokens']} tokens · score {span['score']:+.2f} ({features})"
 
 
 def _link(location: types.Location) -> str:

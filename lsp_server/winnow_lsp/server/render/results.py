@@ -37,7 +37,7 @@ def _spans_json(folders: Folders, spans: Iterable[Span]) -> list[dict[str, Any]]
         {
             "location": folders.location(span),
             "score": span.score,
-            "evidence": dict(span.evidence),
+            "features": dict(span.features),
             "tokens": span.tokens,
             "kind": span.kind.value,
             "name": span.name,
