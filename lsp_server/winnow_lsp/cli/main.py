@@ -19,6 +19,7 @@ from winnow_engine.errors import (
     WinnowError,
     WorkspaceError,
 )
+from winnow_lsp.cli.lazy import LazyGroup
 from winnow_lsp.process import prepare
 
 EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
@@ -58,25 +59,13 @@ def _research(command: str) -> ModuleType:
     return importlib.import_module(f"winnow_research.cli.{command}")
 
 
-class _LazyGroup(click.Group):
-    """Imports a subcommand's module only when it is called: `winnow --help` need not wait for NumPy."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = _research(cmd_name) if cmd_name in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+def _load(command: str) -> click.Command:
+    module = _research(command) if command in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{command}")
+    loaded: click.Command = getattr(module, command)
+    return loaded
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, summaries=_COMMANDS, load=_load, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="winnow-lsp", prog_name="winnow")
 def winnow() -> None:
     """Ask your repository anything, on your own machine.

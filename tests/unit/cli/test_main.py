@@ -37,7 +37,7 @@ def raising(error: BaseException) -> click.Command:
 def test_every_error_has_its_exit_code(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(module._LazyGroup, "get_command", lambda *_: raising(error))
+    monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: raising(error))
     assert main(["ask"]) == code
     captured = capsys.readouterr()
     assert captured.err.strip().startswith("winnow: ")

@@ -1,22 +1,29 @@
 """`winnow bench`: how good and how fast Winnow is, measured where it runs."""
 
+from __future__ import annotations
+
+import importlib
+
 import click
 
-from winnow_research.cli.bench.answers import answers
-from winnow_research.cli.bench.decode import decode
-from winnow_research.cli.bench.needles import needles
-from winnow_research.cli.bench.relevance import relevance
-from winnow_research.cli.bench.speed import drafter, kernels
+from winnow_lsp.cli.lazy import LazyGroup
+
+_COMMANDS = {
+    "answers": "How often answers are right from what Winnow keeps, against the full context.",
+    "decode": "How fast the target decodes with each draft, and whether it says the same.",
+    "drafter": "Speed and error of the whole drafter on this machine's GPU.",
+    "kernels": "Speed and error of every GPU kernel on this machine.",
+    "needles": "How often a needle in a haystack of code or prose is kept and found.",
+    "relevance": "How often the code that a question needs is kept, by task and method.",
+}
+_MODULES = {"drafter": "speed", "kernels": "speed"}
 
 
-@click.group()
+def _load(name: str) -> click.Command:
+    command: click.Command = getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}"), name)
+    return command
+
+
+@click.group(cls=LazyGroup, summaries=_COMMANDS, load=_load)
 def bench() -> None:
     """Measure Winnow: what it keeps, how fast the target decodes, and how fast the kernels are."""
-
-
-bench.add_command(relevance)
-bench.add_command(needles)
-bench.add_command(answers)
-bench.add_command(decode)
-bench.add_command(kernels)
-bench.add_command(drafter)
