@@ -12,8 +12,8 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import Tree, chain
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
@@ -59,8 +59,8 @@ def test_a_model_of_another_family_does_not_draft(smollm2: Path, qwen_small: Pat
 
 def test_a_tree_holds_more_of_a_text_than_the_chain_of_as_many_tokens(smollm2: Path) -> None:
     """The text stands for the target: what follows in it is right."""
-    with closing(ModelDraft(Model(smollm2), TargetOptions())) as draft:
-        text = Vocabulary(Model(smollm2, vocabulary_only=True)).tokenize(CODE)
+    with closing(ModelDraft(LlamaModel(smollm2), TargetOptions())) as draft:
+        text = Vocabulary(LlamaModel(smollm2, vocabulary_only=True)).tokenize(CODE)
         assert len(text) > 250
         held = np.array([_held(draft, text, at) for at in range(40, 240, 10)])
     chain, tree = held.sum(axis=0)
@@ -74,7 +74,7 @@ def _held(draft: ModelDraft, text: Sequence[int], at: int, nodes: int = 8) -> tu
     return agreed(_likeliest_chain(draft, nodes), text[at:]), agreed(tree, text[at:])
 
 
-def _likeliest_chain(draft: ModelDraft, nodes: int) -> Tree:
+def _likeliest_chain(draft: ModelDraft, nodes: int) -> DraftTree:
     tokens: list[int] = []
     for _ in range(nodes):
         tokens += draft.propose(1).tokens

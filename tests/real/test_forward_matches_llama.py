@@ -14,7 +14,7 @@ from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch
 from winnow_engine.drafter.weights import GgufTensors, load_weights
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 
@@ -31,7 +31,7 @@ def model(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 def test_hidden_states_and_argmax_match(model: Path) -> None:
     header = read_header(model)
-    ids = Vocabulary(Model(model, vocabulary_only=True)).tokenize(Path(__file__).read_text() * 2)[:POSITIONS]
+    ids = Vocabulary(LlamaModel(model, vocabulary_only=True)).tokenize(Path(__file__).read_text() * 2)[:POSITIONS]
     hidden, logits = ours(model, header, ids)
     their_hidden, their_logits = theirs(model, ids, hidden.shape[1], logits.shape[1])
     cosine = (hidden * their_hidden).sum(1) / np.linalg.norm(hidden, axis=1) / np.linalg.norm(their_hidden, axis=1)

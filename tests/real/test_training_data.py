@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.drafter.template import Template
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.training import prepare as preparing
@@ -45,7 +45,7 @@ def test_equal_projects_give_equal_bytes_in_the_tokens_the_product_reads(
         data.save(tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
 
-    vocabulary = Vocabulary(Model(qwen_small, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(qwen_small, vocabulary_only=True))
     asked = "Read every account of a file of JSON lines and check its balance."
     wanted = Template(vocabulary).question(asked).ids.tolist()
     questions = [first.questions[number].tolist() for number in range(len(first.questions))]

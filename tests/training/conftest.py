@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.index.files import SourceFile
-from winnow_engine.llama.model import Model as Llama
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
@@ -93,7 +93,7 @@ def tree() -> Tree:
 @pytest.fixture(scope="session")
 def data(drafter: Path, tree: Tree) -> Dataset:
     """Each function asked for by its word."""
-    collector = Collector(Vocabulary(Llama(drafter, vocabulary_only=True)))
+    collector = Collector(Vocabulary(LlamaModel(drafter, vocabulary_only=True)))
     examples = [Example("name", place.unit.name, (place,)) for place in tree.haystack.places if place.unit.name]
     part = collector.part("words", tree.haystack.files, examples, lambda path: path)
     return joined([part], collector.prefix)

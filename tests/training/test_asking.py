@@ -10,7 +10,7 @@ import torch
 
 from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.cli.train import ask as command
 from winnow_research.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
@@ -27,7 +27,7 @@ def never(_: int) -> bool:
 
 @pytest.fixture(scope="module")
 def vocabulary(drafter: Path) -> Vocabulary:
-    return Vocabulary(Model(drafter, vocabulary_only=True))
+    return Vocabulary(LlamaModel(drafter, vocabulary_only=True))
 
 
 @pytest.fixture(scope="module")

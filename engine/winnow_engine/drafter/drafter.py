@@ -22,7 +22,7 @@ from winnow_engine.drafter.profiles import fusion_for, profile_for
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, runs_of
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.runtime import physical_cores
@@ -90,7 +90,7 @@ class Drafter:
         self.notice, self.fusion = (found.notice, found.fusion) if profile is None else (None, fusion_for(profile))
         profile = profile or found.profile
         self._profile, self._gave_up = profile, False
-        self.vocabulary = Vocabulary(Model(path, vocabulary_only=True))
+        self.vocabulary = Vocabulary(LlamaModel(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)
         weights = replace(load_weights(path, header, profile.layers, profile.merge), readout=profile.readout)
         self._encoder = open_encoder(weights, self._template.prefix, default_folder(), self._notify, on_compile)

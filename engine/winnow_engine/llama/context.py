@@ -13,8 +13,8 @@ from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import row_batch, tree_batch
 from winnow_engine.llama.log import last_errors, silence
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import ROOT, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import ROOT, DraftTree
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
@@ -29,10 +29,10 @@ PAST_STATES = 8
 _SPOILT = -1
 
 
-class Context:
+class LlamaContext:
     """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
 
-    def __init__(self, model: Model, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
+    def __init__(self, model: LlamaModel, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
         """Make room for `n_ctx` tokens, and to evaluate trees of `branches` nodes where that is over 1.
 
         Raise TargetError if there is no memory for them.
@@ -59,7 +59,7 @@ class Context:
         self._watcher = model.watcher
         self._open_to_watcher()
 
-    def _params(self, model: Model, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
+    def _params(self, model: LlamaModel, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
         params = context_params(self.n_ctx, options, branches)
         if self._states and branches > 1:
             params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
@@ -94,7 +94,7 @@ class Context:
             self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
         return done
 
-    def decode_tree(self, token: int, tree: Tree, position: int) -> bool:
+    def decode_tree(self, token: int, tree: DraftTree, position: int) -> bool:
         """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
 
         Keeps the logits of all: row 0 is the token's, row n + 1 node n's. False if aborted. Whatever happens,
@@ -203,7 +203,7 @@ class Context:
 
 
 def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
-    """What a context of `n_ctx` tokens is asked for; `branches` as of `Context`."""
+    """What a context of `n_ctx` tokens is asked for; `branches` as of `LlamaContext`."""
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = options.n_ubatch

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.errors import TargetError
-from winnow_engine.llama.context import Context
-from winnow_engine.llama.tree import ROOT, Tree
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.tree import ROOT, DraftTree
 
 
 class KvCache:
     """The KV memory of a context. Invariant: it holds exactly `tokens`, whatever was aborted or failed."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: LlamaContext) -> None:
         self.context = context
         self.tokens = np.empty(0, np.int32)
 
@@ -33,7 +33,7 @@ class KvCache:
         return len(self.tokens)
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
-        """Hold `tokens` alone, of which `Context.state` made `state`; False, and nothing held, if that fails."""
+        """Hold `tokens` alone, of which `LlamaContext.state` made `state`; False, and nothing held, if that fails."""
         done = len(tokens) < self.context.n_ctx and self.context.restore(state)
         self.tokens = tokens if done else tokens[:0]
         return done
@@ -45,17 +45,17 @@ class KvCache:
         """
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits))
 
-    def verify(self, token: int, tree: Tree) -> bool:
+    def verify(self, token: int, tree: DraftTree) -> bool:
         """Evaluate `token` behind those held, and all of `tree` behind it; False if aborted.
 
-        The logits are those of `Context.decode_tree`. As after `extend`; but if True, `keep` must come next.
+        The logits are those of `LlamaContext.decode_tree`. As after `extend`; but if True, `keep` must come next.
         """
         one = np.array([token], np.int32)
         if not len(tree):
             return self.extend(one, want_logits=True)
         return self._extend(one, lambda: self.context.decode_tree(token, tree, len(self.tokens)))
 
-    def keep(self, tree: Tree, path: Sequence[int]) -> None:
+    def keep(self, tree: DraftTree, path: Sequence[int]) -> None:
         """Of the tree just verified, hold the nodes of `path`, which begins at the root, and free the others."""
         if not len(tree):
             return

@@ -17,7 +17,7 @@ from llama_cpp import llama_cpp
 from numpy.typing import NDArray
 
 from winnow_engine.errors import DraftError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 
 _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
 GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
@@ -57,13 +57,13 @@ def _function(name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def wanted_layers(draft: Model) -> list[int]:
+def wanted_layers(draft: LlamaModel) -> list[int]:
     """The target's layers whose inputs `draft` reads, in its order. Raises DraftError if llama.cpp cannot tell."""
     count = _function("wanted_count")(draft.handle)
     return [int(layer) for layer in _function("wanted")(draft.handle)[:count]]
 
 
-def check_layers(target: Model, layers: Sequence[int], name: str) -> None:
+def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:
     """Raise DraftError unless llama.cpp can give the inputs of these layers of `target` to the draft called `name`."""
     if target.architecture not in GIVEN_BY:
         raise DraftError(

@@ -18,7 +18,7 @@ KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Of the recurrent architectures that can in llama.cpp, those tried here."""
 
 
-class Watcher(Protocol):
+class ContextWatcher(Protocol):
     """Follows what is in the memory of each context of a model, one context at a time, as that grows and shrinks."""
 
     def opened(self, context: int, n_ctx: int) -> None:
@@ -34,10 +34,10 @@ class Watcher(Protocol):
         """The context is about to be freed."""
 
 
-class Model:
+class LlamaModel:
     """A GGUF file mapped into memory. Its `watcher`, if it has one, follows the contexts made from then on."""
 
-    watcher: Watcher | None = None
+    watcher: ContextWatcher | None = None
 
     def __init__(self, path: Path, *, n_gpu_layers: int | None = None, vocabulary_only: bool = False) -> None:
         """Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded."""

@@ -15,7 +15,7 @@ ROOT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DraftTree:
     """Drafted tokens, each behind its parent, which stands before it. A parent's children have different tokens.
 
     `worth[i]` is the draft's estimate, in (0, 1], that all tokens down to node i are what the target will say; no node
@@ -33,11 +33,11 @@ class Tree:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def first(self, nodes: int) -> Tree:
+    def first(self, nodes: int) -> DraftTree:
         """The tree's first nodes."""
-        return Tree(self.tokens[:nodes], self.parents[:nodes], self.worth[:nodes])
+        return DraftTree(self.tokens[:nodes], self.parents[:nodes], self.worth[:nodes])
 
-    def trunk(self) -> Tree:
+    def trunk(self) -> DraftTree:
         """The way down that takes the first child each time."""
         nodes = [ROOT]
         for node, parent in enumerate(self.parents):
@@ -81,20 +81,20 @@ class Tree:
         return leaves
 
 
-NOTHING = Tree()
+NOTHING = DraftTree()
 
 
-def chain(tokens: Iterable[int], worth: Iterable[float]) -> Tree:
+def chain(tokens: Iterable[int], worth: Iterable[float]) -> DraftTree:
     """A tree without branches."""
     tokens = tuple(tokens)
-    return Tree(tokens, tuple(range(ROOT, len(tokens) - 1)), tuple(worth))
+    return DraftTree(tokens, tuple(range(ROOT, len(tokens) - 1)), tuple(worth))
 
 
 Expand = Callable[[S], Iterable[tuple[int, float, S]]]
 """What may follow a state: tokens, each with its probability there and the state behind it."""
 
 
-def grow(start: S, expand: Expand[S], limit: int, least: float) -> Tree:
+def grow(start: S, expand: Expand[S], limit: int, least: float) -> DraftTree:
     """The best tree of at most `limit` nodes by cumulative probability; nodes worth less than `least` are left out."""
     tokens: list[int] = []
     parents: list[int] = []
@@ -116,4 +116,4 @@ def grow(start: S, expand: Expand[S], limit: int, least: float) -> Tree:
         worths.append(-negative)
         if len(tokens) < limit:
             push(len(tokens) - 1, -negative, state)
-    return Tree(tuple(tokens), tuple(parents), tuple(worths))
+    return DraftTree(tuple(tokens), tuple(parents), tuple(worths))

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import TargetError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 
 
 class Vocabulary:
     """The tokens of one loaded model, which must not be closed before. Safe to use from several threads."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: LlamaModel) -> None:
         self._model = model
         self._handle = model.vocabulary
 

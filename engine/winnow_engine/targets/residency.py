@@ -28,7 +28,7 @@ _BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryNeeds:
     """What the GPU has and the models need, in bytes. `free` is None without a GPU, for the reason in `why`.
 
     `drafter` is its weights, `drafter_work` what it takes besides while it works. `offload` says whether this build
@@ -55,7 +55,7 @@ class Residency:
         return f"drafter {self.drafter}, target {self.target}: {self.reason}"
 
 
-def decide(memory: Memory) -> Residency:
+def decide(memory: MemoryNeeds) -> Residency:
     """The fastest arrangement that fits. The drafter goes first: without it every question waits for minutes.
 
     A target on demand gives its memory back after each answer, so that the drafter has room to work. A drafter whose
@@ -76,13 +76,13 @@ def decide(memory: Memory) -> Residency:
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
-def measure(drafter: Path, target: Path, options: TargetOptions) -> Memory:
+def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
     """This machine and these models, the target with `options`.
 
     Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
     """
     (free, why), header = _free_bytes(), read_header(target)
-    return Memory(
+    return MemoryNeeds(
         free=free,
         why=why,
         drafter=drafter.stat().st_size,

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Cancellation, Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
-from winnow_engine.targets.local.decoding import Answer, decode
+from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.session import prefill
 
 PLAIN = "off"
@@ -81,15 +81,15 @@ class Figure:
 class DecodeBench:
     """A target with some drafts. Not thread-safe; `close` frees the model, the drafts are their makers'."""
 
-    def __init__(self, model: Model, drafts: Mapping[str, Draft], options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, drafts: Mapping[str, Draft], options: TargetOptions) -> None:
         """Every prompt is decoded plainly first, then with each of `drafts`."""
         self._model = model
         self._drafts = {PLAIN: NoDraft(), **drafts}
         self._vocabulary = Vocabulary(model)
         self._template = ChatTemplate(model.chat_template or CHATML, self._vocabulary.special_texts())
         n_ctx = min(_N_CTX, model.context_limit)
-        self._cache = KvCache(Context(model, n_ctx, options, MOST_NODES))
-        self._plain = KvCache(Context(model, n_ctx, options)) if model.keeps_states else self._cache
+        self._cache = KvCache(LlamaContext(model, n_ctx, options, MOST_NODES))
+        self._plain = KvCache(LlamaContext(model, n_ctx, options)) if model.keeps_states else self._cache
         self._checkpoint = np.empty(0, np.int32), np.empty(0, np.uint8)
 
     def answers(
@@ -140,10 +140,12 @@ class DecodeBench:
     def _cache_of(self, draft: str) -> KvCache:
         return self._plain if draft == PLAIN else self._cache
 
-    def _answer(self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling) -> tuple[Answer, float, float]:
+    def _answer(
+        self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling
+    ) -> tuple[DecodedAnswer, float, float]:
         """The answer, and its seconds by the clock and of the processors."""
         self._read(cache, prompt)
-        answer = Answer(ignore)
+        answer = DecodedAnswer(ignore)
         draft.begin(prompt, AbortFlag())
         worked, started = time.process_time(), time.perf_counter()
         decode(answer, cache, self._vocabulary, sampling, draft)

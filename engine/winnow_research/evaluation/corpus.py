@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from winnow_engine.index.files import SourceFile
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Repository, Split, repositories
@@ -99,7 +99,7 @@ class Corpus:
 
 def corpus_of(split: Split, drafter: Path, questions: int, seed: int = 0) -> Corpus:
     """The corpus of a split. Sizes are in tokens of `drafter`, a GGUF file."""
-    vocabulary = Vocabulary(Model(drafter, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     return Corpus(repositories(split), lambda text: len(vocabulary.tokenize(text)), questions, seed)
 
 

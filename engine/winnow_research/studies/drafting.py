@@ -29,9 +29,9 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import tree_batch
-from winnow_engine.llama.context import Context
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import ROOT, Tree, chain, grow
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import ROOT, DraftTree, chain, grow
 from winnow_engine.targets.drafts import auto
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft
 from winnow_engine.targets.drafts.lookup import LookupDraft
@@ -54,7 +54,7 @@ class Device:
         """The time that passes took so far."""
         return self._now
 
-    def verify(self, tree: Tree) -> None:
+    def verify(self, tree: DraftTree) -> None:
         """A pass over a token and `tree`."""
         self._now += _SECONDS[len(tree)]
 
@@ -104,7 +104,7 @@ def rounds(draft: Draft, device: Device, prompt: NDArray[np.int32], answer: list
     return {**counts, "seconds": time.process_time() - started}
 
 
-def agreed(tree: Tree, tokens: Sequence[int]) -> int:
+def agreed(tree: DraftTree, tokens: Sequence[int]) -> int:
     """How many of a tree's tokens, from the root down, are those that a text goes on with."""
     node, path = tree.child(ROOT, tokens[0]), 0
     while node is not None:
@@ -129,13 +129,13 @@ def drafting(prompt: NDArray[np.int32], answer: list[int], repeat: int) -> dict[
     return rows
 
 
-def trees() -> dict[str, Tree]:
+def trees() -> dict[str, DraftTree]:
     """Of as many nodes as there may be: a chain, and a tree in which two tokens may follow each."""
     bushy = grow(0, lambda _: [(1, 0.6, 0), (2, 0.4, 0)], MOST_NODES, 0.0)
     return {"chain": chain(range(MOST_NODES), [1.0] * MOST_NODES), "tree": bushy}
 
 
-def batched(tree: Tree) -> object:
+def batched(tree: DraftTree) -> object:
     """What is handed to llama.cpp to verify `tree`."""
     through = tree.branches()
     branched = 1 + max(branch for node in through for branch in node)
@@ -156,7 +156,7 @@ def microseconds(work: Callable[[], object], repeat: int, times: int = 200) -> f
 
 def choices(model: Path, repeat: int) -> dict[str, float]:
     """Microseconds of a greedy choice from a row of logits, as the target makes it and by llama.cpp's sampler."""
-    with closing(Model(model)) as loaded, closing(Context(loaded, 64, TargetOptions(n_threads=1))) as context:
+    with closing(LlamaModel(model)) as loaded, closing(LlamaContext(loaded, 64, TargetOptions(n_threads=1))) as context:
         context.decode(np.zeros(1, np.int32), want_logits=True)
         chain_of_one = llama_cpp.llama_sampler_init_greedy()
         by_llama = partial(llama_cpp.llama_sampler_sample, chain_of_one, context.handle, -1)

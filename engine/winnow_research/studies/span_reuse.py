@@ -32,7 +32,7 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from winnow_engine.llama.log import silence  # noqa: E402
-from winnow_engine.llama.model import Model  # noqa: E402
+from winnow_engine.llama.model import LlamaModel  # noqa: E402
 from winnow_engine.llama.vocabulary import Vocabulary  # noqa: E402
 from winnow_engine.models.cache import path as model_path  # noqa: E402
 from winnow_engine.prompting.layout import SYSTEM  # noqa: E402
@@ -72,7 +72,7 @@ class Case:
 class Memory:
     """A context of two sequences: the whole prompt's, and one for a span on its way."""
 
-    def __init__(self, model: Model, n_ctx: int, threads: int) -> None:
+    def __init__(self, model: LlamaModel, n_ctx: int, threads: int) -> None:
         silence()
         params = llama_cpp.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch = n_ctx, _BATCH, _BATCH
@@ -281,7 +281,7 @@ def main() -> None:
     parser.add_argument("--spans", type=int, default=6)
     parser.add_argument("--threads", type=int, default=physical_cores())
     options = parser.parse_args()
-    model = Model(model_path(options.model))
+    model = LlamaModel(model_path(options.model))
     vocabulary = Vocabulary(model)
     made = cases(vocabulary, options.cases, options.spans)
     memory = Memory(model, 2 * max(len(case.prompt) for case in made) + 512, options.threads)

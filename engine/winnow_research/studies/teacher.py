@@ -25,7 +25,7 @@ from transformers import DynamicCache
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.selection.budget import density
@@ -99,7 +99,7 @@ class Teacher(Writer):
     """A Qwen2 that reads, and says more than what it would write."""
 
     def __init__(self, file: Path, device: torch.device) -> None:
-        self.words = Vocabulary(Model(file, vocabulary_only=True))
+        self.words = Vocabulary(LlamaModel(file, vocabulary_only=True))
         super().__init__(file, self.words.is_end, device)
 
     def tokens(self, text: str) -> Int32:

@@ -25,7 +25,7 @@ from torch.nn import functional
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.drafter import segments
-from winnow_engine.llama.model import Model as Llama
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_research.evaluation.figures import BUDGETS
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--drafter", default="qwen2.5-coder-0.5b")
     arguments = parser.parse_args()
     drafter = locate(arguments.drafter)
-    vocabulary = Vocabulary(Llama(drafter, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     data, judged = Dataset.load(arguments.data), Dataset.load(arguments.development)
     chunk = math.ceil(arguments.tokens / 2)
     recipe = Recipe(steps=arguments.steps, mixture=Mixture(tokens=arguments.tokens, chunk_tokens=chunk))

@@ -21,7 +21,7 @@ import numpy as np
 from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import PAST_STATES, context_params
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_research.machine import report
 
 _DRAFTED = (0, 2, 4, 8, 16, 32)
@@ -30,7 +30,7 @@ _DRAFTED = (0, 2, 4, 8, 16, 32)
 class Passes:
     """A context, and passes over random tokens in it."""
 
-    def __init__(self, model: Model, n_ctx: int, options: TargetOptions, past_states: int) -> None:
+    def __init__(self, model: LlamaModel, n_ctx: int, options: TargetOptions, past_states: int) -> None:
         params = context_params(n_ctx, options, 1 + max(_DRAFTED))
         params.n_seq_max, params.kv_unified, params.n_rs_seq = 1, False, past_states
         self._handle = llama_cpp.llama_init_from_model(model.handle, params)
@@ -61,7 +61,7 @@ class Passes:
         llama_cpp.llama_free(self._handle)
 
 
-def measure(model: Model, arguments: argparse.Namespace, past_states: int) -> dict[int, list[float]]:
+def measure(model: LlamaModel, arguments: argparse.Namespace, past_states: int) -> dict[int, list[float]]:
     """Seconds by drafted tokens."""
     room = arguments.context + (arguments.repeat + 1) * sum(1 + size for size in _DRAFTED) + 64
     passes = Passes(model, room, TargetOptions(n_threads=arguments.threads), past_states)
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
-    model = Model(arguments.model)
+    model = LlamaModel(arguments.model)
     kinds = {"no past states": 0, "past states": PAST_STATES} if model.keeps_states else {"attention alone": 0}
     rows, plain = {}, 0.0
     for kind, past_states in kinds.items():

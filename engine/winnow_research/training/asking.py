@@ -29,7 +29,7 @@ from winnow_cuda.shapes import Int32
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import is_test_path
 from winnow_research.training.dataset import Dataset, rows
@@ -74,7 +74,7 @@ def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> D
     Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens
     than `data`, or `data` has questions of the recipe's kind already, and the model's errors.
     """
-    vocabulary = Vocabulary(Model(model, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(model, vocabulary_only=True))
     _check(data, vocabulary, model, recipe.kind)
     paths = paths_of(data, vocabulary)
     subjects = chosen(data, paths, recipe)
@@ -220,7 +220,7 @@ def _write(work: _Work) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _loaded(model: Path) -> tuple[Writer, Vocabulary]:
-    vocabulary = Vocabulary(Model(model, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(model, vocabulary_only=True))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return Writer(model, vocabulary.is_end, device), vocabulary
 

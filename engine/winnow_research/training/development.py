@@ -10,7 +10,7 @@ from winnow_engine.drafter.drafter import CodeAtCursor
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import IndexedFile
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
@@ -36,7 +36,7 @@ def development(
 
     Raises EvaluationError where an archive cannot be had, and the drafter's errors.
     """
-    vocabulary = Vocabulary(Model(drafter, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     collector = Collector(vocabulary)
     split = repositories(Split.DEVELOPMENT)
     corpus = Corpus(split, lambda text: len(vocabulary.tokenize(text)), questions, directory=directory)

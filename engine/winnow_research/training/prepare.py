@@ -13,7 +13,7 @@ from pathlib import Path
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.languages import for_path
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Split, repositories
@@ -127,4 +127,4 @@ def _shown(name: str, prefix: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=1)
 def _collector(drafter: Path) -> Collector:
-    return Collector(Vocabulary(Model(drafter, vocabulary_only=True)))
+    return Collector(Vocabulary(LlamaModel(drafter, vocabulary_only=True)))

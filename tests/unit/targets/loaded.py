@@ -8,13 +8,13 @@ import numpy as np
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import ROOT, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import ROOT, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
-from winnow_engine.targets.local.decoding import Answer, decode
+from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 PROMPT = np.arange(40, 90, dtype=np.int32)
@@ -29,7 +29,7 @@ class Oracle(NoDraft):
         self._tokens, self._at = list(tokens), 0
         self._random = np.random.default_rng(seed)
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         depth = int(self._random.integers(0, 6))
         right, tokens, parents, parent = self._tokens[self._at : self._at + depth], [], [], ROOT
         for token in right:
@@ -39,7 +39,7 @@ class Oracle(NoDraft):
             tokens += branches
             parents += [parent] * len(branches)
             parent = len(tokens) - 1
-        return Tree(tuple(tokens), tuple(parents), (1.0,) * len(tokens)).first(limit)
+        return DraftTree(tuple(tokens), tuple(parents), (1.0,) * len(tokens)).first(limit)
 
     def accept(self, tokens: Sequence[int]) -> None:
         self._at += len(tokens)
@@ -48,10 +48,10 @@ class Oracle(NoDraft):
 class Loaded:
     """A model with a context that drafts may branch in, as a session has them."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: LlamaModel) -> None:
         self.model = model
         self.vocabulary = Vocabulary(self.model)
-        self.cache = KvCache(Context(self.model, 512, OPTIONS, MOST_NODES))
+        self.cache = KvCache(LlamaContext(self.model, 512, OPTIONS, MOST_NODES))
 
     def answer(
         self,
@@ -60,11 +60,11 @@ class Loaded:
         prompt: Prompt = PROMPT,
         flag: AbortFlag | None = None,
         on_text: Callable[[str], None] = lambda _: None,
-    ) -> Answer:
+    ) -> DecodedAnswer:
         flag = flag or AbortFlag()
         self.cache.context.abort_with(flag)
         self.prefill(prompt)
-        answer = Answer(on_text)
+        answer = DecodedAnswer(on_text)
         draft.begin(prompt, flag)
         decode(answer, self.cache, self.vocabulary, sampling, draft)
         return answer

@@ -9,8 +9,8 @@ import pytest
 
 from winnow_engine.core import Cancellation, Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import Tree, chain
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_lsp.cli.main import main
@@ -32,7 +32,7 @@ class Recalling(NoDraft):
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         self._known, self._seen = self._seen, []
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         start = len(self._seen)
         tokens = [token ^ (at % 5 == 0) for at, token in enumerate(self._known)][start : start + limit]
         return chain(tokens, [1.0] * len(tokens))
@@ -43,7 +43,7 @@ class Recalling(NoDraft):
 
 @pytest.fixture
 def bench(tiny_qwen35: Path, exact: None) -> Iterator[DecodeBench]:
-    with closing(DecodeBench(Model(tiny_qwen35), {"recalling": Recalling()}, OPTIONS)) as bench:
+    with closing(DecodeBench(LlamaModel(tiny_qwen35), {"recalling": Recalling()}, OPTIONS)) as bench:
         yield bench
 
 

@@ -12,14 +12,14 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.targets import residency
-from winnow_engine.targets.residency import Memory, decide, kv_bytes, measure
+from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, measure
 
 GB = 10**9
 
 
-def memory(free: float | None, offload: bool = True) -> Memory:
+def memory(free: float | None, offload: bool = True) -> MemoryNeeds:
     """Drafter 0.5 GB and 1 GB of work, target 6 GB."""
-    return Memory(None if free is None else int(free * GB), "no GPU", GB // 2, GB, 6 * GB, offload)
+    return MemoryNeeds(None if free is None else int(free * GB), "no GPU", GB // 2, GB, 6 * GB, offload)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
 
 
 def test_a_target_that_fits_where_the_drafter_does_not_is_resident() -> None:
-    found = decide(Memory(2 * GB, "", 3 * GB, GB, GB, True))
+    found = decide(MemoryNeeds(2 * GB, "", 3 * GB, GB, GB, True))
     assert (found.drafter, found.target) == ("cpu", "resident")
 
 

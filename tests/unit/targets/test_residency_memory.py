@@ -9,9 +9,9 @@ import llama_cpp
 import numpy as np
 import pytest
 
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import MOST_NODES
 from winnow_engine.targets.residency import kv_bytes, memory_bytes, state_bytes
@@ -32,7 +32,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize("tokens", [1, 96])
 def test_a_context_holds_the_bytes_that_are_counted(path: Path, tokens: int) -> None:
-    with closing(Model(path)) as model, closing(Context(model, 512, OPTIONS)) as context:
+    with closing(LlamaModel(path)) as model, closing(LlamaContext(model, 512, OPTIONS)) as context:
         cache = KvCache(context)
         for part in np.split(np.arange(40, 40 + tokens, dtype=np.int32), range(32, tokens, 32)):
             assert cache.extend(part, want_logits=False)
@@ -49,10 +49,10 @@ def test_past_states_count_where_drafting_keeps_them(
     keep = llama_cpp.llama_log_callback(lambda _level, text, _data: lines.append(text.decode()))
     monkeypatch.setattr("winnow_engine.llama.context.silence", lambda: llama_cpp.llama_log_set(keep, None))
     options, header = replace(OPTIONS, draft=draft), read_header(tiny_qwen35)
-    with closing(Model(tiny_qwen35)) as model:
-        Context(model, 512, options, 1 if draft == "off" else MOST_NODES).close()
+    with closing(LlamaModel(tiny_qwen35)) as model:
+        LlamaContext(model, 512, options, 1 if draft == "off" else MOST_NODES).close()
         monkeypatch.undo()
-        Context(model, 512, options).close()  # the log is kept as always again
+        LlamaContext(model, 512, options).close()  # the log is kept as always again
     (taken,) = re.findall(r"RS buffer size = +([\d.]+) MiB", "".join(lines))
     counted = memory_bytes(header, options) - kv_bytes(header, "f16")
     assert counted == states * state_bytes(header)

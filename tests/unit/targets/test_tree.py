@@ -1,15 +1,15 @@
-from winnow_engine.llama.tree import ROOT, Tree, chain, grow
+from winnow_engine.llama.tree import ROOT, DraftTree, chain, grow
 
 #      0 ── 1 ── 3
 # ROOT ┤    └─── 4
 #      2
-FORK = Tree((10, 11, 20, 12, 13), (ROOT, 0, ROOT, 1, 1), (0.9, 0.8, 0.5, 0.4, 0.3))
+FORK = DraftTree((10, 11, 20, 12, 13), (ROOT, 0, ROOT, 1, 1), (0.9, 0.8, 0.5, 0.4, 0.3))
 
 
 def test_branches_lead_to_leaves_and_the_first_takes_each_first_child() -> None:
     assert FORK.branches() == [[0, 1], [0, 1], [2], [0], [1]]
     assert chain([1, 2, 3], [1, 1, 1]).branches() == [[0], [0], [0]]
-    assert Tree().branches() == []
+    assert DraftTree().branches() == []
 
 
 def test_depths_count_from_the_answers_last_token() -> None:
@@ -21,7 +21,7 @@ def test_children_are_found_by_parent_and_token() -> None:
 
 
 def test_the_beginning_of_a_tree_is_a_tree() -> None:
-    assert FORK.first(3) == Tree((10, 11, 20), (ROOT, 0, ROOT), (0.9, 0.8, 0.5))
+    assert FORK.first(3) == DraftTree((10, 11, 20), (ROOT, 0, ROOT), (0.9, 0.8, 0.5))
 
 
 def test_a_tree_grows_where_it_is_worth_most() -> None:

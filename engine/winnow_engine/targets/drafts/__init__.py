@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts import dflash, eagle3
 from winnow_engine.targets.drafts.auto import AutoDraft
@@ -18,7 +18,7 @@ from winnow_engine.targets.drafts.model import ModelDraft, check_vocabulary
 from winnow_engine.targets.drafts.trunk import TrunkDraft
 
 
-def open_draft(options: TargetOptions, target: Model) -> Draft:
+def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     """The draft that `options.draft` names, for `target`.
 
     Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError, which a `target` that is a draft itself gets
@@ -39,10 +39,10 @@ def open_draft(options: TargetOptions, target: Model) -> Draft:
     return AutoDraft(draft, free=options.draft == "auto")
 
 
-def _model_draft(options: TargetOptions, target: Model) -> Draft:
+def _model_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     assert not isinstance(options.draft, str)
     path = options.draft
-    model = Model(path, n_gpu_layers=options.gpu_layers)
+    model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
     try:
         check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
         if model.architecture == dflash.ARCHITECTURE:

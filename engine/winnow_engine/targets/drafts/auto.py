@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, Tree
+from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.drafts.pace import Pace
 
@@ -37,7 +37,7 @@ class AutoDraft:
             self._pace.begin(self._free)
             self._draft.begin(prompt, abort)
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The part of what the other draft proposes that pays; nothing while drafting rests."""
         self._started = time.perf_counter()
         if self._given_up or self._pace.rests:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, Tree
+from winnow_engine.llama.tree import NOTHING, DraftTree
 
 MOST_NODES = 16
 """Of one tree. Each node costs a row of logits, and at worst a sequence of the target's memory."""
@@ -19,7 +19,7 @@ class Draft(Protocol):
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """An answer to `prompt` begins; once `abort` is set, `propose` returns soon."""
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """What may follow, in at most `limit` nodes worth `least` or more."""
 
     def accept(self, tokens: Sequence[int]) -> None:
@@ -35,7 +35,7 @@ class NoDraft:
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """Nothing to prepare."""
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """Nothing."""
         return NOTHING
 

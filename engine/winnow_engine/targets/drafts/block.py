@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.reader import Reader
 from winnow_engine.targets.drafts.rows import RowMemory
 
@@ -31,7 +31,7 @@ class Block:
 class BlockMemory(RowMemory):
     """Keys and values projected from rows; what follows a row does not matter."""
 
-    def __init__(self, model: Model, target: int, n_ctx: int, block: Block, options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, target: int, n_ctx: int, block: Block, options: TargetOptions) -> None:
         """As `Reader`, for `n_ctx` rows and a block behind them."""
         whole = replace(options, n_ubatch=max(options.n_ubatch, block.size))
         super().__init__(Reader(model, target, n_ctx + block.size, block.size, whole))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.layer_inputs import check_layers, wanted_layers
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, Tree, grow
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.block import Block, BlockMemory
@@ -33,14 +33,14 @@ _VARIANTS = {"markov_w1.weight": "DSpark", "selector_hidden.weight": "DFlash 2"}
 class DFlashDraft(ReadingDraft[BlockMemory]):
     """Drafts a block at once."""
 
-    def __init__(self, model: Model, target: Model, block: Block, options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, target: LlamaModel, block: Block, options: TargetOptions) -> None:
         super().__init__(model, target, block.layers)
         self._block, self._options = block, options
 
     def _open(self, context: int, n_ctx: int) -> BlockMemory:
         return BlockMemory(self._model, context, n_ctx, self._block, self._options)
 
-    def _guess(self, memory: BlockMemory, limit: int, least: float) -> Tree:
+    def _guess(self, memory: BlockMemory, limit: int, least: float) -> DraftTree:
         logits = memory.evaluate(self._last, self._abort)
         if logits is None:
             return NOTHING
@@ -57,7 +57,7 @@ def _choices(
                 yield token, probability, place + 1
 
 
-def open_dflash(model: Model, target: Model, path: Path, options: TargetOptions) -> DFlashDraft:
+def open_dflash(model: LlamaModel, target: LlamaModel, path: Path, options: TargetOptions) -> DFlashDraft:
     """The DFlash `model` at `path` as a draft for `target`; their vocabularies agree. Raises DraftError if it does not
     fit, or is of a later kind than this runs.
     """
@@ -79,7 +79,7 @@ def _check_kind(path: Path) -> None:
         raise DraftError(f"{path.name} is a {kind} model: only plain DFlash models can draft")
 
 
-def _block(model: Model, target: Model, name: str) -> Block:
+def _block(model: LlamaModel, target: LlamaModel, name: str) -> Block:
     vocabulary = Vocabulary(model)
     size = int(model.metadata("dflash.block_size") or _USUAL_BLOCK)
     if size < 2 or vocabulary.mask is None or vocabulary.size != Vocabulary(target).size:

@@ -17,8 +17,8 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.layer_inputs import OutputStates, check_layers, wanted_layers
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import MOST_NODES
@@ -35,7 +35,7 @@ _LENT = ("token_embd.weight", "output.weight")
 class ChainMemory(RowMemory):
     """Keys and values of each row, fused, with the token behind it; and of a chain of guesses behind them."""
 
-    def __init__(self, model: Model, target: int, n_ctx: int, options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, target: int, n_ctx: int, options: TargetOptions) -> None:
         """As `Reader`, for `n_ctx` rows and a chain behind them."""
         small = replace(options, n_ubatch=min(options.n_ubatch, _BATCH))
         super().__init__(Reader(model, target, n_ctx + MOST_NODES, small.n_ubatch, small))
@@ -71,21 +71,21 @@ class ChainMemory(RowMemory):
 class Eagle3Draft(ReadingDraft[ChainMemory]):
     """Drafts token by token."""
 
-    def __init__(self, model: Model, target: Model, layers: list[int], options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, target: LlamaModel, layers: list[int], options: TargetOptions) -> None:
         super().__init__(model, target, layers)
         self._options = options
 
     def _open(self, context: int, n_ctx: int) -> ChainMemory:
         return ChainMemory(self._model, context, n_ctx, self._options)
 
-    def _guess(self, memory: ChainMemory, limit: int, least: float) -> Tree:
+    def _guess(self, memory: ChainMemory, limit: int, least: float) -> DraftTree:
         first = memory.begin(self._last, self._abort)
         if first is None:
             return NOTHING
         return best_tree(guesses(first, partial(memory.go_on, abort=self._abort), limit, least), limit)
 
 
-def open_eagle3(model: Model, target: Model, path: Path, options: TargetOptions) -> Eagle3Draft:
+def open_eagle3(model: LlamaModel, target: LlamaModel, path: Path, options: TargetOptions) -> Eagle3Draft:
     """The EAGLE-3 `model` at `path` as a draft for `target`; their vocabularies agree. Raises DraftError if it does not
     fit.
     """

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, Tree, chain, grow
+from winnow_engine.llama.tree import NOTHING, DraftTree, chain, grow
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones are as good as these
 _GAP = 4  # tokens by which a match must be longer to make up for one in it that is another
@@ -76,7 +76,7 @@ class LookupDraft:
         """Look up in `prompt`, and in the answer as it grows."""
         self._read(prompt.astype(np.int32))
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """How the text went on at the places like this one."""
         if self._match is None:
             return NOTHING
@@ -106,7 +106,7 @@ class LookupDraft:
         self._match = _longest(self._exact, self._gapped)
         self._text.append(token)
 
-    def _copy(self, match: Match, limit: int, least: float) -> Tree:
+    def _copy(self, match: Match, limit: int, least: float) -> DraftTree:
         """What `grow` makes of a match at one place, sooner."""
         worth, worths = 1.0, list[float]()
         place = match.places[0]

@@ -13,10 +13,10 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, ROOT, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 
 _WINDOW = 512
@@ -30,7 +30,7 @@ _PADDING = 128  # tokens: vocabularies of one family are padded to different siz
 class ModelDraft:
     """A draft model in its own context, whose memory keeps the guesses that turned out right."""
 
-    def __init__(self, model: Model, options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, options: TargetOptions) -> None:
         """Draft with `model`, which this closes."""
         self._model, self._options = model, options
         self._cache: KvCache | None = None
@@ -43,7 +43,7 @@ class ModelDraft:
         self._tokens, self._begun = prompt[-_WINDOW:].tolist(), False
         self._abort = abort
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The likeliest chain first, then the best of what stood beside it; by cumulative probability."""
         if not limit:
             return NOTHING
@@ -71,7 +71,7 @@ class ModelDraft:
         if self._cache is None or self._cache.context.n_ctx < tokens:
             if self._cache is not None:
                 self._cache.context.close()
-            self._cache = KvCache(Context(self._model, tokens + _ANSWER, self._options))
+            self._cache = KvCache(LlamaContext(self._model, tokens + _ANSWER, self._options))
         self._cache.context.abort_with(self._abort)
         return self._cache
 
@@ -106,12 +106,12 @@ def guesses(
         logits = following
 
 
-def best_tree(guesses: Iterable[Guess], limit: int) -> Tree:
+def best_tree(guesses: Iterable[Guess], limit: int) -> DraftTree:
     """The best `limit` guesses; ties stay in order, so that a parent stands before its children."""
     best = sorted(guesses, key=lambda guess: -guess.worth)[:limit]
     chain = {guess.depth: node for node, guess in enumerate(best) if guess.on_chain}
     parents = tuple(chain.get(guess.depth - 1, ROOT) for guess in best)
-    return Tree(tuple(guess.token for guess in best), parents, tuple(guess.worth for guess in best))
+    return DraftTree(tuple(guess.token for guess in best), parents, tuple(guess.worth for guess in best))
 
 
 def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:

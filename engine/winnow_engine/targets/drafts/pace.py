@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 
-from winnow_engine.llama.tree import Tree
+from winnow_engine.llama.tree import DraftTree
 from winnow_engine.targets.drafts.cost import Cost
 from winnow_engine.targets.throughput import running_mean
 
@@ -62,7 +62,7 @@ class Pace:
         """The worth below which a drafted token hardly pays: what it costs at least, in plain rounds."""
         return min(1.0, self._cost.least_slope)
 
-    def first(self, tree: Tree) -> Tree:
+    def first(self, tree: DraftTree) -> DraftTree:
         """The beginning of a tree from which most tokens a second are expected; none if plain rounds give as many."""
         expected, best, best_rate = 1.0, 0, _LEAST_GAIN
         for nodes, worth in enumerate(tree.worth[: self.affordable], 1):

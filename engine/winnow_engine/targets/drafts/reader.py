@@ -15,7 +15,7 @@ from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import context_params
 from winnow_engine.llama.log import last_errors
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 
 _ABORTED = 2
 _MROPE_AXES = 4
@@ -24,7 +24,7 @@ _MROPE_AXES = 4
 class Reader:
     """Evaluates tokens, hidden states, or pairs of both, each at positions that the caller names."""
 
-    def __init__(self, model: Model, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
+    def __init__(self, model: LlamaModel, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
         """Make room for `n_ctx` positions and `outputs` rows of logits; `model` may lend the target's embeddings.
 
         Raise TargetError if there is no memory for them.

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.layer_inputs import LayerInputs
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.targets.drafts.rows import RowMemory
 
 M = TypeVar("M", bound=RowMemory)
 
 
 class ReadingDraft(ABC, Generic[M]):
-    """A draft and a `Watcher`: its memory follows the target's, in each context that the target gets."""
+    """A draft and a `ContextWatcher`: its memory follows the target's, in each context that the target gets."""
 
-    def __init__(self, model: Model, target: Model, layers: Sequence[int]) -> None:
+    def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
         """Draft with `model`, which this closes, for `target`, whose contexts this watches from now on."""
         self._model, self._layers, self._width = model, layers, target.width
         self._inputs: LayerInputs | None = None
@@ -34,7 +34,7 @@ class ReadingDraft(ABC, Generic[M]):
         """Nothing to read: the target's memory of `prompt` has been watched."""
         self._abort = abort
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The best tree of what the model guesses behind the last token."""
         if not limit or self._memory is None or self._abort.is_set():
             return NOTHING
@@ -76,5 +76,5 @@ class ReadingDraft(ABC, Generic[M]):
         """An empty memory for `n_ctx` tokens, beside the target's context. Raises TargetError if there is no room."""
 
     @abstractmethod
-    def _guess(self, memory: M, limit: int, least: float) -> Tree:
+    def _guess(self, memory: M, limit: int, least: float) -> DraftTree:
         """What may follow the last token, in at most `limit` nodes worth `least` or more."""

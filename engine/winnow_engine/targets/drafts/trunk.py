@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import Tree
+from winnow_engine.llama.tree import DraftTree
 from winnow_engine.targets.drafts.base import Draft
 
 
@@ -20,7 +20,7 @@ class TrunkDraft:
         """Begin the other draft's answer."""
         self._draft.begin(prompt, abort)
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The trunk of what the other draft proposes."""
         return self._draft.propose(limit, least).trunk()
 

@@ -14,9 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from winnow_engine.core import Finish, Sampling, TextSink
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.tree import ROOT, Tree
+from winnow_engine.llama.tree import ROOT, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.local.sampler import Sampler
@@ -24,7 +24,7 @@ from winnow_engine.targets.local.text_stream import TextStream
 
 
 @dataclass(slots=True)
-class Answer:
+class DecodedAnswer:
     """One answer as it grows.
 
     `tokens` are all that count: the one that ends the answer too. `first_token_at` is a `time.perf_counter` reading,
@@ -51,7 +51,7 @@ class Answer:
         self.first_token_at = self.first_token_at or time.perf_counter()
         self.tokens.append(token)
 
-    def count_round(self, tree: Tree, path: Sequence[int]) -> None:
+    def count_round(self, tree: DraftTree, path: Sequence[int]) -> None:
         """Note what came of a draft."""
         self.rounds += 1
         self.drafted += len(tree)
@@ -64,7 +64,7 @@ class Answer:
             self.on_text(text)
 
 
-def decode(answer: Answer, cache: KvCache, vocabulary: Vocabulary, sampling: Sampling, draft: Draft) -> None:
+def decode(answer: DecodedAnswer, cache: KvCache, vocabulary: Vocabulary, sampling: Sampling, draft: Draft) -> None:
     """Fill `answer` from the prompt in `cache`, whose last evaluation asked for logits; `draft` has begun it.
 
     All tokens but the last are in `cache` afterwards, and of a drafted run that a stop string ends perhaps some more.
@@ -83,13 +83,15 @@ def decode(answer: Answer, cache: KvCache, vocabulary: Vocabulary, sampling: Sam
     writer.end()
 
 
-def _room(answer: Answer, cache: KvCache, sampling: Sampling) -> int:
+def _room(answer: DecodedAnswer, cache: KvCache, sampling: Sampling) -> int:
     """How many drafted tokens answer, memory and context have room for beside the one that comes anyway."""
     remaining = sampling.max_tokens - len(answer.tokens) - 1
     return max(0, min(remaining, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
 
 
-def _agreed(tree: Tree, context: Context, sampler: Sampler, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
+def _agreed(
+    tree: DraftTree, context: LlamaContext, sampler: Sampler, vocabulary: Vocabulary
+) -> tuple[list[int], list[int]]:
     """The nodes of `tree` that are the target's own choice, from the root down, and the tokens chosen: one more."""
     path: list[int] = []
     tokens = [sampler.sample(context, 0)]
@@ -104,7 +106,7 @@ def _agreed(tree: Tree, context: Context, sampler: Sampler, vocabulary: Vocabula
 class _Writer:
     """Turns tokens into text, until one of them ends the answer."""
 
-    def __init__(self, answer: Answer, vocabulary: Vocabulary, sampling: Sampling) -> None:
+    def __init__(self, answer: DecodedAnswer, vocabulary: Vocabulary, sampling: Sampling) -> None:
         self._answer, self._vocabulary, self._sampling = answer, vocabulary, sampling
         self._stream = TextStream(sampling.stop)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import llama_cpp
 
 from winnow_engine.core import Sampling
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 
 
 class Sampler:
@@ -19,7 +19,7 @@ class Sampler:
     def __init__(self, sampling: Sampling) -> None:
         self._chain = _chain(sampling) if sampling.temperature else None
 
-    def sample(self, context: Context, row: int = -1) -> int:
+    def sample(self, context: LlamaContext, row: int = -1) -> int:
         """A token from a row of the logits of the context's last evaluation, which must have asked for them."""
         if self._chain is None:
             return int(context.logits(row).argmax())  # of several, as llama.cpp, the first

@@ -11,9 +11,9 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import Context
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
@@ -21,7 +21,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
-from winnow_engine.targets.local.decoding import Answer, decode
+from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.snapshots.policy import open_keeper
 from winnow_engine.targets.snapshots.writer import Saving
 from winnow_engine.targets.throughput import PrefillThroughput
@@ -42,7 +42,7 @@ class Session:
         """
         started = time.perf_counter()
         self._options, self._name, self._throughput = options, path.stem, throughput
-        self._model = Model(path, n_gpu_layers=options.gpu_layers)
+        self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
@@ -80,7 +80,7 @@ class Session:
         restored = self._keeper.exchange(cache, prompt) if self._keeper else 0
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
-        answer = Answer(request.on_text)
+        answer = DecodedAnswer(request.on_text)
         prefilled = prefill(cache, prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
@@ -122,7 +122,7 @@ class Session:
         held = (self._cache.tokens, self._cache.context.state()) if self._cache else None
         self._drop_context()
         branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
-        cache = KvCache(Context(self._model, n_ctx, self._options, branches))
+        cache = KvCache(LlamaContext(self._model, n_ctx, self._options, branches))
         if held:
             cache.restore(*held)
         return cache
@@ -153,7 +153,7 @@ class Session:
         return wanted if isinstance(wanted, str) else wanted.name
 
 
-def _opened(options: TargetOptions, model: Model) -> Draft:
+def _opened(options: TargetOptions, model: LlamaModel) -> Draft:
     try:
         return open_draft(options, model)
     except ModelError:

@@ -14,7 +14,7 @@ from winnow_engine.targets.remote.client import Patience
 
 
 @dataclass(slots=True)
-class Reply:
+class StreamedReply:
     """An answer as it comes in."""
 
     on_text: TextSink

@@ -22,7 +22,7 @@ from winnow_engine.targets.remote.body import RemotePrompt, request_body
 from winnow_engine.targets.remote.chunks import DONE, read_chunk
 from winnow_engine.targets.remote.client import Client, Patience
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
-from winnow_engine.targets.remote.reply import Reply
+from winnow_engine.targets.remote.reply import StreamedReply
 from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class HttpTarget:
                 f"the prompt's {need} tokens and up to {most} of the answer exceed the context "
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
             )
-        reply = Reply(request.on_text, need, most * _MOST_CHARACTERS_A_TOKEN, request.progress, request.on_call)
+        reply = StreamedReply(request.on_text, need, most * _MOST_CHARACTERS_A_TOKEN, request.progress, request.on_call)
         self._run(lambda client: _unless_cancelled(self._stream(client, request, reply), request.cancellation))
         return reply.generation()
 
@@ -119,7 +119,7 @@ class HttpTarget:
         self.context_limit = context_limit or served or UNKNOWN_CONTEXT
         self._route = await find_route(client, self.model)
 
-    async def _stream(self, client: Client, request: Request[RemotePrompt], reply: Reply) -> None:
+    async def _stream(self, client: Client, request: Request[RemotePrompt], reply: StreamedReply) -> None:
         loop, patience, tools = asyncio.get_running_loop(), self._patience, request.prompt.tools
         url = f"{self._address.base}/chat/completions"
         document = request_body(self.model, request)

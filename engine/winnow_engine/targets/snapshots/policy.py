@@ -12,7 +12,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.snapshots.files import Found, Snapshot, Snapshots, default_folder, made_by, refuse
 from winnow_engine.targets.snapshots.writer import Saving
 from winnow_engine.targets.throughput import PrefillThroughput
@@ -90,7 +90,7 @@ class Keeper:
 
 
 def open_keeper(
-    path: Path, options: TargetOptions, model: Model, saving: Saving, throughput: PrefillThroughput
+    path: Path, options: TargetOptions, model: LlamaModel, saving: Saving, throughput: PrefillThroughput
 ) -> Keeper | None:
     """The keeper of the model at `path`; None where the disk is to be left alone."""
     if options.snapshot_bytes is None:

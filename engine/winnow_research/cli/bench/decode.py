@@ -19,7 +19,7 @@ import llama_cpp
 from winnow_engine.config import TargetOptions, draft_of
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import WinnowError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import Draft
@@ -117,7 +117,7 @@ class _Run:
 
 
 def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitStack) -> DecodeBench:
-    model = Model(file)
+    model = LlamaModel(file)
     if not model.rolls_back:
         model.close()
         raise WinnowError(f"there is nothing to measure: the recurrent memory of {file.name} cannot roll back")

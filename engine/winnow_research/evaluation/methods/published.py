@@ -26,7 +26,7 @@ from winnow_engine.core import Question
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.template import Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.budget import Piece
@@ -92,7 +92,7 @@ class FullDrafter:
         header = read_header(file)
         tensors = GgufTensors(file, header)
         self.weights: Weights = load_weights(file, header, header.block_count)
-        self.vocabulary = Vocabulary(Model(file, vocabulary_only=True))
+        self.vocabulary = Vocabulary(LlamaModel(file, vocabulary_only=True))
         self.template = Template(self.vocabulary)
         self._norm = tensors.read("output_norm.weight")
         tied = tensors.maybe("output.weight")

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from winnow_engine.core import Prompt, Sampling
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.reading import ReadingDraft
@@ -23,8 +23,8 @@ class Pair(Loaded, Generic[D]):
     """A target and a draft that reads its layers; the draft comes first, to watch the target's context."""
 
     def __init__(self, target: Path, draft: Path, opened: Callable[..., D]) -> None:
-        model = Model(target)
-        self.draft = opened(Model(draft), model, draft, OPTIONS)
+        model = LlamaModel(target)
+        self.draft = opened(LlamaModel(draft), model, draft, OPTIONS)
         super().__init__(model)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import Tree, chain
+from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.targets.drafts.auto import AutoDraft
 
 PROMPT = np.arange(5, dtype=np.int32)
@@ -31,7 +31,7 @@ class Guess:
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         self.begun += 1
 
-    def propose(self, limit: int, least: float = 0.0) -> Tree:
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         self.proposed += 1
         return chain(range(4), [0.9**n for n in range(1, 5)]).first(limit)
 

@@ -14,7 +14,7 @@ from winnow_engine.errors import DraftError
 from winnow_engine.llama import layer_inputs as features_module
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.kv_cache import common_prefix
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, ROOT
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
@@ -191,7 +191,7 @@ def test_a_draft_that_does_not_fit_is_refused_with_the_reason(
 def test_a_target_of_another_width_is_refused(
     tiny_qwen3: Path, make_dflash: MakeDFlash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "width", property(lambda model: 32 if model.architecture == "dflash" else 64))
+    monkeypatch.setattr(LlamaModel, "width", property(lambda model: 32 if model.architecture == "dflash" else 64))
     with pytest.raises(DraftError, match="reads hidden states of 32 elements, the target's have 64"):
         LlamaTarget.open(tiny_qwen3, TargetOptions(draft=make_dflash()))
 

@@ -10,7 +10,7 @@ import pytest
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import ROOT
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.base import Request
@@ -23,7 +23,7 @@ PROMPT = np.arange(40, 90, dtype=np.int32)
 
 @pytest.fixture
 def draft(tiny_llama: Path) -> Iterator[ModelDraft]:
-    with closing(ModelDraft(Model(tiny_llama), OPTIONS)) as draft:
+    with closing(ModelDraft(LlamaModel(tiny_llama), OPTIONS)) as draft:
         draft.begin(PROMPT, AbortFlag())
         yield draft
 
@@ -35,7 +35,7 @@ def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(tiny_
         draft.accept(answer[-1:])
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         said = target.generate(Request(PROMPT, Sampling(max_tokens=4)))
-    vocabulary = Vocabulary(Model(tiny_llama, vocabulary_only=True))
+    vocabulary = Vocabulary(LlamaModel(tiny_llama, vocabulary_only=True))
     assert b"".join(map(vocabulary.piece, answer)).decode("utf-8", "replace").startswith(said.text)
 
 
@@ -51,7 +51,7 @@ def test_guesses_go_on_from_what_was_accepted(draft: ModelDraft, tiny_llama: Pat
     draft.propose(8)
     draft.accept([41, 42, 43])
     again = draft.propose(8)
-    with closing(ModelDraft(Model(tiny_llama), OPTIONS)) as fresh:
+    with closing(ModelDraft(LlamaModel(tiny_llama), OPTIONS)) as fresh:
         fresh.begin(np.concatenate([PROMPT, np.array([41, 42, 43], np.int32)]), AbortFlag())
         assert fresh.propose(8).tokens == again.tokens
 

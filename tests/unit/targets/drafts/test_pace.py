@@ -1,6 +1,6 @@
 import pytest
 
-from winnow_engine.llama.tree import Tree, chain
+from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.targets.drafts.pace import Pace
 
 
@@ -12,7 +12,7 @@ def pace_of(plain: float, slope: float) -> Pace:
     return pace
 
 
-def sure(worth: float, nodes: int = 8) -> Tree:
+def sure(worth: float, nodes: int = 8) -> DraftTree:
     return chain(range(nodes), [worth ** (n + 1) for n in range(nodes)])
 
 
@@ -39,7 +39,7 @@ def test_only_as_much_of_a_tree_is_drafted_as_gives_most_tokens_a_second() -> No
 LIKELY = sure(0.9)
 
 
-def drafted_in(pace: Pace, rounds: int, right: int, slope: float, tree: Tree = LIKELY) -> tuple[int, float]:
+def drafted_in(pace: Pace, rounds: int, right: int, slope: float, tree: DraftTree = LIKELY) -> tuple[int, float]:
     """Over some rounds of drafts of which `right` tokens are: how many nodes, and how many plain rounds were lost."""
     drafted, lost = 0, 0.0
     for _ in range(rounds):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import UnsupportedModelError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
@@ -14,7 +14,7 @@ TURNS = [Message("system", "Be brief."), Message("user", "Why é 🦊?")]
 
 @pytest.fixture
 def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
-    model = Model(tiny_llama)
+    model = LlamaModel(tiny_llama)
     yield Vocabulary(model)
     model.close()
 

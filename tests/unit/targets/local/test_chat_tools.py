@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from winnow_engine.errors import UnsupportedModelError
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
@@ -59,7 +59,7 @@ RESULT = Message("tool", "here", call_id="1")
 
 @pytest.fixture
 def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
-    model = Model(tiny_llama)
+    model = LlamaModel(tiny_llama)
     yield Vocabulary(model)
     model.close()
 

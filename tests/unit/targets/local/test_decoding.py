@@ -10,8 +10,8 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, ROOT, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
@@ -20,7 +20,7 @@ from ..loaded import PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_r
 
 @pytest.fixture
 def loaded(tiny_llama: Path) -> Iterator[Loaded]:
-    with closing(Loaded(Model(tiny_llama))) as loaded:
+    with closing(Loaded(LlamaModel(tiny_llama))) as loaded:
         yield loaded
 
 
@@ -84,8 +84,8 @@ def test_sampled_answers_keep_the_targets_distribution(loaded: Loaded) -> None:
     """Two-token answers, 4,000 with a draft of three branches and 4,000 without; chi-square over the common ones."""
 
     class Branches(NoDraft):
-        def propose(self, limit: int, least: float = 0.0) -> Tree:
-            return Tree(common[:limit], (ROOT,) * len(common[:limit]), (1.0,) * len(common[:limit]))
+        def propose(self, limit: int, least: float = 0.0) -> DraftTree:
+            return DraftTree(common[:limit], (ROOT,) * len(common[:limit]), (1.0,) * len(common[:limit]))
 
     def second(draft: Draft, seeds: range) -> Counter[int]:
         drawn = (loaded.answer(draft, Sampling(2.0, 0.9, seed, max_tokens=3)).tokens[1] for seed in seeds)

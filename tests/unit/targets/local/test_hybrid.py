@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.model import Model
-from winnow_engine.llama.tree import NOTHING, ROOT, Tree
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 from winnow_engine.targets.drafts.trunk import TrunkDraft
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("exact")
 
 @pytest.fixture
 def loaded(tiny_qwen35: Path, exact: None) -> Iterator[Loaded]:
-    with closing(Loaded(Model(tiny_qwen35))) as loaded:
+    with closing(Loaded(LlamaModel(tiny_qwen35))) as loaded:
         yield loaded
 
 
@@ -44,8 +44,8 @@ def evaluate(loaded: Loaded, *batches: Prompt) -> NDArray[np.float32]:
 
 
 def test_a_trunk_takes_the_first_child_each_time() -> None:
-    tree = Tree((1, 2, 3, 4, 5), (ROOT, ROOT, 1, 0, 3), (0.9, 0.8, 0.7, 0.6, 0.5))
-    assert tree.trunk() == Tree((1, 4, 5), (ROOT, 0, 1), (0.9, 0.6, 0.5))
+    tree = DraftTree((1, 2, 3, 4, 5), (ROOT, ROOT, 1, 0, 3), (0.9, 0.8, 0.7, 0.6, 0.5))
+    assert tree.trunk() == DraftTree((1, 4, 5), (ROOT, 0, 1), (0.9, 0.6, 0.5))
     assert NOTHING.trunk() == NOTHING
 
 

@@ -5,8 +5,8 @@ import llama_cpp
 import numpy as np
 
 from winnow_engine.core import Sampling
-from winnow_engine.llama.context import Context
-from winnow_engine.llama.model import Model
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import chain
 from winnow_engine.targets.local.sampler import Sampler
 
@@ -15,7 +15,7 @@ from ..loaded import OPTIONS
 
 def test_the_likeliest_is_the_token_that_llama_cpp_finds_in_each_row(tiny_qwen3: Path) -> None:
     greedy = llama_cpp.llama_sampler_init_greedy()
-    with closing(Model(tiny_qwen3)) as model, closing(Context(model, 64, OPTIONS, 16)) as context:
+    with closing(LlamaModel(tiny_qwen3)) as model, closing(LlamaContext(model, 64, OPTIONS, 16)) as context:
         context.decode_tree(1, chain(range(40, 56), [1.0] * 16), 0)
         with closing(Sampler(Sampling(temperature=0))) as sampler:
             chosen = [sampler.sample(context, row) for row in range(-1, 17)]
