@@ -198,6 +198,9 @@ class Cancellation:
             raise CancelledError("cancelled")
 
 
+Scores = NDArray[np.float32]
+"""One number for each unit of a workspace, float32 [U]."""
+
 Prompt = NDArray[np.int32]
 """A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""
 

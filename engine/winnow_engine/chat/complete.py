@@ -10,7 +10,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.chat.calls import CallReader
 from winnow_engine.chat.compress import Compressor
 from winnow_engine.chat.passages import compressible
-from winnow_engine.chat.turn import PieceSink, Turn
+from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
@@ -30,7 +30,7 @@ _MARGIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """What is asked of the target; `limited` says whether `sampling.max_tokens` was."""
 
     messages: Sequence[Message]
@@ -53,7 +53,7 @@ class Completion:
 
 
 def complete(
-    assistant: Assistant, asked: Asked, budget: int, on_piece: PieceSink, cancellation: Cancellation
+    assistant: Assistant, asked: CompletionRequest, budget: int, on_piece: TurnPieceSink, cancellation: Cancellation
 ) -> Completion:
     """Answer a conversation, which passes unchanged if it fits the context and at most `budget` tokens may be cut.
 
@@ -71,13 +71,15 @@ def complete(
     prompt = original
     if len(original) > room or (len(original) > budget and _cuttable(asked.messages, target) > budget):
         prompt = _compressed(asked, min(budget, room), room, target, assistant.keys, cancellation)
-    turn = Turn(on_piece)
+    turn = TurnRecorder(on_piece)
     generation = _generated(target, prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()
     return Completion(replace(generation, text=turn.text), len(original), turn.calls)
 
 
-def _generated(target: Target, prompt: Any, asked: Asked, turn: Turn, cancellation: Cancellation) -> Generation:
+def _generated(
+    target: Target, prompt: Any, asked: CompletionRequest, turn: TurnRecorder, cancellation: Cancellation
+) -> Generation:
     """Have the target take its turn; calls that it, or a server, leaves in the text are read."""
     if not asked.tools:
         return target.generate(Request(prompt, asked.sampling, turn.say, cancellation))
@@ -94,7 +96,7 @@ def _cuttable(messages: Sequence[Message], target: Target) -> int:
 
 
 def _compressed(
-    asked: Asked,
+    asked: CompletionRequest,
     budget: int,
     room: int,
     target: Target,

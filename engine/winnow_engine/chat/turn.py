@@ -8,14 +8,14 @@ from uuid import uuid4
 
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 
-Piece = str | CallDelta
-PieceSink = Callable[[Piece], None]
+TurnPiece = str | CallDelta
+TurnPieceSink = Callable[[TurnPiece], None]
 
 
-class Turn:
+class TurnRecorder:
     """Notes what is said and called, and passes it on."""
 
-    def __init__(self, on_piece: PieceSink) -> None:
+    def __init__(self, on_piece: TurnPieceSink) -> None:
         self._on_piece = on_piece
         self._said: list[str] = []
         self._calls: list[ToolCall] = []

@@ -109,7 +109,7 @@ def _checked(root: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _CandidateFile:
     """A file that no rule on names leaves out. `asked_for_by` quotes a `.winnowignore` pattern for it."""
 
     path: str
@@ -124,7 +124,9 @@ class _Walk:
         self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
         self._exclude = patterns(rules.exclude, root, "exclude")
 
-    def candidates(self, only: str | None = None, checkpoint: Callable[[], None] | None = None) -> Iterator[_Candidate]:
+    def candidates(
+        self, only: str | None = None, checkpoint: Callable[[], None] | None = None
+    ) -> Iterator[_CandidateFile]:
         """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
         pending = [(self._root, rules_above(self._root))]
         while pending:
@@ -145,9 +147,9 @@ class _Walk:
                 elif _is_directory(entry):
                     pending.append((Path(entry.path), rules))
                 else:
-                    yield _Candidate(relative, own.quoted if own else None)
+                    yield _CandidateFile(relative, own.quoted if own else None)
 
-    def read(self, candidate: _Candidate) -> bytes | None:
+    def read(self, candidate: _CandidateFile) -> bytes | None:
         """A file's bytes, or None if it cannot be read or its content speaks against it."""
         try:
             data = self._open.get(candidate.path)
@@ -164,7 +166,7 @@ class _Walk:
             return None
         return data
 
-    def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_Candidate]:
+    def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_CandidateFile]:
         """The open documents of a directory that no rule on names leaves out and that are not on disk."""
         for relative in self._open:
             path = self._root / relative
@@ -173,7 +175,7 @@ class _Walk:
             own = deciding(self._exclude + rules.winnow, str(path), False)
             reason = _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(relative)
             if reason is None:
-                yield _Candidate(relative, own.quoted if own else None)
+                yield _CandidateFile(relative, own.quoted if own else None)
             else:
                 self._skipped(_printable(relative), reason)
 

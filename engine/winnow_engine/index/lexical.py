@@ -19,7 +19,7 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-class Words:
+class WordCounts:
     """The words of some texts: in which of them each stands, and how often. Costs what reading the texts costs."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -40,7 +40,7 @@ class LexicalIndex:
     Putting the groups together is quick whatever they hold, so that an edited file costs only its own words anew.
     """
 
-    def __init__(self, groups: Sequence[Words]) -> None:
+    def __init__(self, groups: Sequence[WordCounts]) -> None:
         self._groups = groups
         self._starts = np.cumsum([0, *(len(group.lengths) for group in groups)]).tolist()
         lengths = np.array([length for group in groups for length in group.lengths], np.float64)

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from winnow_engine.core import Scores
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
 _MARKED = re.compile(r"`([^`]+)`|(\w+)\(|(\w+(?:(?:\.|::|#)\w+)+)")
 _WORD = re.compile(r"[A-Za-z]\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
-
-Scores = NDArray[np.float32]
 
 
 def identifiers(text: str) -> set[str]:

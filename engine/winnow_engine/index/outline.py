@@ -65,7 +65,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _CandidateDefinition:
     kind: UnitKind
     name: str
     name_line: int
@@ -131,15 +131,15 @@ def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int
                 yield _clean(syntax, node).rsplit(".", 1)[-1], node.start_point.row + 1
 
 
-def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_Candidate]:
+def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefinition]:
     """The widest definition of each name node, in order of position, each after the one around it."""
-    widest: dict[int, _Candidate] = {}
+    widest: dict[int, _CandidateDefinition] = {}
     for captures in matches:
         for capture, kind in _KINDS.items():
             if capture in captures:
                 name = captures["name"][0]
                 line = name.start_point.row + 1
-                candidate = _Candidate(kind, _qualified(syntax, captures), line, captures[capture][0])
+                candidate = _CandidateDefinition(kind, _qualified(syntax, captures), line, captures[capture][0])
                 known = widest.get(name.start_byte)
                 if known is None or candidate.size > known.size:
                     widest[name.start_byte] = candidate
@@ -157,7 +157,7 @@ def _clean(syntax: Syntax, node: Node) -> str:
     return re.sub(r"::|:|\\", ".", name).strip(".[]") or "_"
 
 
-def _nested(candidates: list[_Candidate], outline: Outline) -> list[Definition]:
+def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[Definition]:
     """The candidates that become units: not those inside a function, nor those that share another's line."""
     found: list[Definition] = []
     open_: list[tuple[int, int]] = []  # (end byte, index in `found`) of the definitions around this one
@@ -191,7 +191,7 @@ def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
 
 
 def _definition(
-    candidate: _Candidate, first: int, last: int, parent: int | None, around: Definition | None
+    candidate: _CandidateDefinition, first: int, last: int, parent: int | None, around: Definition | None
 ) -> Definition:
     kind, name, taken = candidate.kind, candidate.name, candidate.name_line
     if around is None:

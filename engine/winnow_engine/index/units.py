@@ -24,7 +24,7 @@ _WHOLE = (UnitKind.FUNCTION, UnitKind.METHOD)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _LineRun:
     """Lines that make one unit, or several if long. `owner` indexes the definition they belong to."""
 
     kind: UnitKind
@@ -79,20 +79,20 @@ def enclosing(units: Sequence[Unit], line: int) -> int:
     return min(bisect_left(units, line, key=lambda unit: unit.end_line), len(units) - 1)
 
 
-def _pieces(parsed: ParsedFile, run: _Run) -> Iterator[tuple[int, int]]:
+def _pieces(parsed: ParsedFile, run: _LineRun) -> Iterator[tuple[int, int]]:
     if run.kind in _WHOLE:
         return iter([(run.first, run.last)])
     return pieces(parsed, run.first, run.last)
 
 
-def _runs(parsed: ParsedFile) -> list[_Run]:
+def _runs(parsed: ParsedFile) -> list[_LineRun]:
     """The runs of lines of one definition, or of none; blank and closing lines join what they end."""
-    runs: list[_Run] = []
+    runs: list[_LineRun] = []
     carried: int | None = None  # the first line of a small gap that joins the next run
     for owner, first, last in _owned(parsed):
         definition = None if owner is None else parsed.outline.definitions[owner]
         if definition and (first == definition.first or not definition.contains_units):
-            runs.append(_Run(definition.kind, carried or first, last, owner))
+            runs.append(_LineRun(definition.kind, carried or first, last, owner))
             carried = None
             continue
         if runs:
@@ -102,7 +102,7 @@ def _runs(parsed: ParsedFile) -> list[_Run]:
         if definition is None:
             runs.extend(_loose_runs(parsed, first, last))
         elif parsed.lines.size(first, last) > _SMALL_GAP_BYTES:
-            runs.append(_Run(UnitKind.TOP_LEVEL, first, last, owner))
+            runs.append(_LineRun(UnitKind.TOP_LEVEL, first, last, owner))
         elif last < definition.last:
             carried = first
         else:
@@ -122,7 +122,7 @@ def _owned(parsed: ParsedFile) -> Iterator[tuple[int | None, int, int]]:
         first = last + 1
 
 
-def _join_closing(parsed: ParsedFile, runs: list[_Run], first: int, last: int) -> int:
+def _join_closing(parsed: ParsedFile, runs: list[_LineRun], first: int, last: int) -> int:
     """Give the last run the blank and closing lines from `first` on, and return the first line after them."""
     line = first
     while line <= last and _CLOSING.match(parsed.text, *parsed.lines.span(line, line)):
@@ -131,10 +131,10 @@ def _join_closing(parsed: ParsedFile, runs: list[_Run], first: int, last: int) -
     return line
 
 
-def _loose_runs(parsed: ParsedFile, first: int, last: int) -> Iterator[_Run]:
+def _loose_runs(parsed: ParsedFile, first: int, last: int) -> Iterator[_LineRun]:
     """Lines outside of all definitions: imports, and what stands between them."""
     if parsed.syntax is None:
-        yield _Run(UnitKind.BLOCK, first, last, None)
+        yield _LineRun(UnitKind.BLOCK, first, last, None)
         return
     kind: UnitKind | None = None
     ended = first  # the line after the last one that decided the kind
@@ -145,7 +145,7 @@ def _loose_runs(parsed: ParsedFile, first: int, last: int) -> Iterator[_Run]:
         found = UnitKind.IMPORTS if importing else UnitKind.TOP_LEVEL
         if kind not in (None, found):
             start = next(below for below in range(ended, line + 1) if not blank(parsed, below))
-            yield _Run(kind, first, start - 1, None)
+            yield _LineRun(kind, first, start - 1, None)
             first = start
         kind, ended = found, line + 1
-    yield _Run(kind or UnitKind.TOP_LEVEL, first, last, None)
+    yield _LineRun(kind or UnitKind.TOP_LEVEL, first, last, None)

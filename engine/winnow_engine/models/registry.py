@@ -11,7 +11,7 @@ from winnow_engine.models import wheels
 from winnow_engine.models.wheels import WheelPart
 
 
-class Role(StrEnum):
+class ModelRole(StrEnum):
     """What a model can do in Winnow."""
 
     DRAFTER = "drafter"
@@ -38,29 +38,29 @@ class PyPiSource:
         return "PyPI"
 
 
-Source = HubSource | PyPiSource
+ModelSource = HubSource | PyPiSource
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class RegisteredModel:
     """A model in one GGUF file of exactly `bytes` bytes; `sources` are tried in order."""
 
     name: str
-    roles: tuple[Role, ...]
+    roles: tuple[ModelRole, ...]
     file: str
     bytes: int
     sha256: str
     licence: str
-    sources: tuple[Source, ...]
+    sources: tuple[ModelSource, ...]
 
 
 DEFAULT_DRAFTER = "qwen2.5-coder-0.5b"
 DEFAULT_TARGET = "qwen2.5-coder-1.5b"
 
 MODELS = (
-    Model(
+    RegisteredModel(
         name=DEFAULT_DRAFTER,
-        roles=(Role.DRAFTER, Role.TARGET),
+        roles=(ModelRole.DRAFTER, ModelRole.TARGET),
         file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         bytes=491_400_064,
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
@@ -73,9 +73,9 @@ MODELS = (
             PyPiSource(wheels.QWEN2_5_CODER_0_5B),
         ),
     ),
-    Model(
+    RegisteredModel(
         name=DEFAULT_TARGET,
-        roles=(Role.TARGET,),
+        roles=(ModelRole.TARGET,),
         file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         bytes=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
@@ -88,9 +88,9 @@ MODELS = (
             PyPiSource(wheels.QWEN2_5_CODER_1_5B),
         ),
     ),
-    Model(
+    RegisteredModel(
         name="smollm2-135m",
-        roles=(Role.DRAFTER, Role.TARGET),
+        roles=(ModelRole.DRAFTER, ModelRole.TARGET),
         file="SmolLM2-135M-Instruct.Q4_1.gguf",
         bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -106,7 +106,7 @@ MODELS = (
 )
 
 
-def find(name: str) -> Model:
+def find(name: str) -> RegisteredModel:
     """The model of that name; ModelNotFoundError lists the names there are."""
     for model in MODELS:
         if model.name == name:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from winnow_engine.selection.asked_question import AskedQuestion, Scores
+from winnow_engine.core import Scores
+from winnow_engine.selection.asked_question import AskedQuestion
 
 
 def match_features(

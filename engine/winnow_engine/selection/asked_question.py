@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation, Question, Scores
 from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.subquestions import subquestions_of
-
-Scores = NDArray[np.float32]
-"""One number for each unit of a workspace, float32 [U]."""
 
 
 @dataclass(frozen=True)

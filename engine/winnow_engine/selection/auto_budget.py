@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.selection.asked_question import Scores
+from winnow_engine.core import Scores
 
 PATIENCE_S = 30.0
 """How long a target may read what `auto` keeps, unless what the answer needs takes longer."""

@@ -33,7 +33,7 @@ class Piece:
     tokens: int
 
 
-class Source(Protocol):
+class UnitSource(Protocol):
     """Where selection learns what units weigh and where they may be cut."""
 
     tokens: NDArray[np.int32]  # [U]
@@ -55,7 +55,7 @@ class Focus:
     companions: tuple[int, ...]
 
 
-def choose(source: Source, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
+def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
     """The pieces kept, ordered by unit number; scores are float32 [U]. Keeps everything if everything fits.
 
     Raises BudgetError if what the user selected does not fit by itself.
@@ -81,7 +81,7 @@ def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32]) -> NDArray
 class _Basket:
     """The pieces kept so far, by unit, and the tokens left."""
 
-    def __init__(self, source: Source, budget: int) -> None:
+    def __init__(self, source: UnitSource, budget: int) -> None:
         self.pieces: dict[int, Piece] = {}
         self._source, self._budget, self._left = source, budget, budget
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import match_features, total_features
-from winnow_engine.selection.asked_question import AskedQuestion, Scores
+from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import question_features
 from winnow_engine.selection.unit_features import unit_features

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from winnow_engine.core import UnitKind
-from winnow_engine.selection.asked_question import AskedQuestion, Scores
+from winnow_engine.core import Scores, UnitKind
+from winnow_engine.selection.asked_question import AskedQuestion
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
 _LEADERS = 24  # units whose files, users and used definitions score higher

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import total_features
-from winnow_engine.selection.asked_question import Scores
 from winnow_engine.selection.fusion import weigh
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import QUESTION_FEATURES

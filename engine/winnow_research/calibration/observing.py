@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Cursor, ProgressSink
+from winnow_engine.core import Cancellation, Cursor, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.answerability import match_features
-from winnow_engine.selection.asked_question import Scores, ask_drafter
+from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.question_features import question_features
 from winnow_engine.selection.unit_features import unit_features

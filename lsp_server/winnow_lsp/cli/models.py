@@ -18,7 +18,7 @@ from winnow_engine.errors import ModelDamagedError
 from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
 from winnow_engine.models.pull import pull
-from winnow_engine.models.registry import Model
+from winnow_engine.models.registry import RegisteredModel
 
 
 @click.group()
@@ -72,7 +72,7 @@ def verify_models() -> None:
         raise ModelDamagedError(f"damaged: {files}; delete it and run `winnow models pull NAME`")
 
 
-def _record(model: Model, state: FileState, directory: Path) -> dict[str, object]:
+def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[str, object]:
     return {
         "name": model.name,
         "roles": list(model.roles),
@@ -84,7 +84,7 @@ def _record(model: Model, state: FileState, directory: Path) -> dict[str, object
     }
 
 
-def _table(states: list[tuple[Model, FileState]]) -> Table:
+def _table(states: list[tuple[RegisteredModel, FileState]]) -> Table:
     table = Table("name", "role", "size", "licence", "state", box=None, pad_edge=False)
     for model, state in states:
         table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state)
@@ -126,7 +126,7 @@ class _Lines:
 class _JsonLines:
     """One JSON object on stdout when the stage changes, and one at every further percent."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: RegisteredModel) -> None:
         self._model = model
         self._last = ("", 0)
 

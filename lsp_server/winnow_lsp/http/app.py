@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import Piece, PieceSink
+from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
 from winnow_engine.errors import WinnowError
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.guard import Guard
@@ -39,7 +39,7 @@ class Service(Protocol):
     def states(self) -> tuple[ModelState, ModelState]:
         """How the drafter and the target are."""
 
-    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
+    async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
 
     async def close(self) -> None:
@@ -114,7 +114,9 @@ async def _chat(guard: Guard, request: Request) -> Response:
     return StreamingResponse(_events(answer, first, reply, wanted.include_usage), media_type="text/event-stream")
 
 
-async def _events(answer: _Answering, first: Piece | None, reply: Reply, include_usage: bool) -> AsyncIterator[bytes]:
+async def _events(
+    answer: _Answering, first: TurnPiece | None, reply: Reply, include_usage: bool
+) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         piece = first
@@ -132,13 +134,13 @@ class _Answering:
     """One answer on its way, which ends when its client leaves."""
 
     def __init__(self, service: Service, wanted: ChatRequest, request: Request) -> None:
-        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[Piece | None]()
+        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
         self._work = asyncio.ensure_future(service.complete(wanted, self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(_gone(request))
         self._watch.add_done_callback(lambda _: self._work.cancel())
 
-    def _add(self, piece: Piece) -> None:
+    def _add(self, piece: TurnPiece) -> None:
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
 
     def _end(self, work: asyncio.Future[Completion]) -> None:
@@ -146,14 +148,14 @@ class _Answering:
             work.exception()  # seen, also where nobody is left to be told
         self._pieces.put_nowait(None)
 
-    async def first(self) -> Piece | None:
+    async def first(self) -> TurnPiece | None:
         """The first piece, None if there is none. Raises what ended the answer before it, ClientDisconnect."""
         piece = await self.piece()
         if piece is None:
             await self.completion()
         return piece
 
-    async def piece(self) -> Piece | None:
+    async def piece(self) -> TurnPiece | None:
         """One more; None when there will be no more."""
         return await self._pieces.get()
 

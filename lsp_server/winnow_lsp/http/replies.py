@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import Piece
+from winnow_engine.chat.turn import TurnPiece
 from winnow_engine.errors import (
     BudgetError,
     ModelError,
@@ -70,7 +70,7 @@ class Reply:
         """The event that begins a stream."""
         return self._event({"role": "assistant", "content": ""}, None)
 
-    def piece(self, piece: Piece) -> bytes:
+    def piece(self, piece: TurnPiece) -> bytes:
         """The event for more text, or for more of a call."""
         if isinstance(piece, str):
             return self._event({"content": piece}, None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.chat.complete import DEFAULT_ANSWER, Asked
+from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.fields import typed
@@ -41,7 +41,7 @@ _READ = {
 class ChatRequest:
     """What is asked, and how the answer is to come."""
 
-    asked: Asked
+    asked: CompletionRequest
     stream: bool
     include_usage: bool
 
@@ -53,7 +53,7 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     if document.get("model", model) != model:
         raise ApiError(404, f"there is no model {document['model']!r} here, only {model!r}", "model", "model_not_found")
     length = _length(document)
-    asked = Asked(
+    asked = CompletionRequest(
         messages=read_messages(document),
         sampling=_sampling(document, DEFAULT_ANSWER if length is None else length),
         limited=length is not None,

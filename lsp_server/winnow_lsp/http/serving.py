@@ -10,7 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete
-from winnow_engine.chat.turn import PieceSink
+from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import Models
 from winnow_engine.core import Cancellation
 from winnow_engine.store import Store
@@ -42,7 +42,7 @@ class EngineService:
         """How the drafter and the target are."""
         return self._engine.drafter, self._engine.target
 
-    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
+    async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         """Answer when all requests before have been; cancelling the task stops the work."""
 
         def prepare() -> Work[Completion]:

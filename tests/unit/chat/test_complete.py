@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.chat.complete import DEFAULT_ANSWER, Asked, complete
+from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, complete
 from winnow_engine.chat.compress import question_of
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
@@ -49,7 +49,7 @@ def ready(value: Any) -> Any:
 
 def run(target: WordTarget, messages: Sequence[Message], budget: int = 50, limit: int | None = None) -> Any:
     assistant: Any = SimpleNamespace(target=ready(target), keys=SimpleNamespace(wait_for=None))
-    asked = Asked(messages, Sampling(max_tokens=limit or 7), limit is not None)
+    asked = CompletionRequest(messages, Sampling(max_tokens=limit or 7), limit is not None)
     return complete(assistant, asked, budget, lambda _: None, Cancellation())
 
 

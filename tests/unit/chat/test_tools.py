@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.chat.complete import Asked, Completion, complete
+from winnow_engine.chat.complete import Completion, CompletionRequest, complete
 from winnow_engine.chat.passages import compressible, passages, rebuilt
-from winnow_engine.chat.turn import Piece
+from winnow_engine.chat.turn import TurnPiece
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
@@ -47,10 +47,10 @@ class Says:
         return Generation(said, "eos", len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
 
 
-def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Completion, list[Piece]]:
+def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Completion, list[TurnPiece]]:
     assistant: Any = SimpleNamespace(target=SimpleNamespace(wait_for=lambda _: target), keys=None)
-    asked = Asked(messages or (Message("user", "Where?"),), Sampling(max_tokens=8), True, tools)
-    pieces = list[Piece]()
+    asked = CompletionRequest(messages or (Message("user", "Where?"),), Sampling(max_tokens=8), True, tools)
+    pieces = list[TurnPiece]()
     return complete(assistant, asked, 900, pieces.append, Cancellation()), pieces
 
 

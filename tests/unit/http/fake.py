@@ -11,7 +11,7 @@ import httpx
 import uvicorn
 
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import Piece, PieceSink
+from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
 from winnow_engine.core import Finish
 from winnow_engine.prompting.tools import ToolCall
 from winnow_engine.targets.base import Generation
@@ -33,12 +33,12 @@ class Fake:
     finish: Finish = "eos"
     calls: tuple[ToolCall, ...] = ()
 
-    def __init__(self, *pieces: Piece, error: Exception | None = None, hangs: bool = False) -> None:
+    def __init__(self, *pieces: TurnPiece, error: Exception | None = None, hangs: bool = False) -> None:
         self.pieces, self.error, self.hangs = pieces, error, hangs
         self.states = (READY, READY)
         self.cancelled, self.closed = threading.Event(), False
 
-    async def complete(self, request: ChatRequest, on_piece: PieceSink) -> Completion:
+    async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         for piece in self.pieces:
             await asyncio.to_thread(on_piece, piece)
         try:

@@ -1,10 +1,10 @@
 import numpy as np
 
-from winnow_engine.index.lexical import LexicalIndex, Words, words
+from winnow_engine.index.lexical import LexicalIndex, WordCounts, words
 
 
 def index_of(texts: list[str]) -> LexicalIndex:
-    return LexicalIndex([Words(texts)])
+    return LexicalIndex([WordCounts(texts)])
 
 
 def test_words_are_cut_as_code_cuts_them() -> None:
@@ -44,7 +44,7 @@ def test_share_of_the_query_that_is_known_weighs_rare_words_more() -> None:
 
 def test_texts_in_groups_count_as_the_same_texts_in_one() -> None:
     texts = ["get value", "get token", "get value value", "", "parse header"]
-    one, several = index_of(texts), LexicalIndex([Words(texts[:2]), Words([]), Words(texts[2:])])
+    one, several = index_of(texts), LexicalIndex([WordCounts(texts[:2]), WordCounts([]), WordCounts(texts[2:])])
     for query in ("value", "get header", "nothing known"):
         assert several.score(query).tolist() == one.score(query).tolist()
         assert several.known_share(query) == one.known_share(query)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.models.registry import Model, Role, Source
+from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel
 from winnow_engine.models.wheels import WheelPart
 
 
@@ -83,10 +83,10 @@ def hub(content: bytes) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def make_model(content: bytes) -> Callable[..., Model]:
-    def make(*sources: Source) -> Model:
+def make_model(content: bytes) -> Callable[..., RegisteredModel]:
+    def make(*sources: ModelSource) -> RegisteredModel:
         sha256 = hashlib.sha256(content).hexdigest()
-        return Model("tiny", (Role.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", sources)
+        return RegisteredModel("tiny", (ModelRole.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", sources)
 
     return make
 

@@ -6,11 +6,11 @@ import pytest
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
-from winnow_engine.models.registry import Model
+from winnow_engine.models.registry import RegisteredModel
 
 
 @pytest.fixture
-def model(make_model: Callable[..., Model], monkeypatch: pytest.MonkeyPatch) -> Model:
+def model(make_model: Callable[..., RegisteredModel], monkeypatch: pytest.MonkeyPatch) -> RegisteredModel:
     model = make_model()
     monkeypatch.setattr(registry, "MODELS", (model,))
     return model
@@ -29,18 +29,18 @@ def test_the_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp
     assert cache.default_directory() == tmp_path / "winnow" / "models"
 
 
-def test_a_cached_model_has_a_path(model: Model, content: bytes, tmp_path: Path) -> None:
+def test_a_cached_model_has_a_path(model: RegisteredModel, content: bytes, tmp_path: Path) -> None:
     (tmp_path / model.file).write_bytes(content)
 
     assert cache.path("tiny", tmp_path) == tmp_path / model.file
 
 
-def test_a_missing_file_is_answered_with_the_command_that_gets_it(model: Model, tmp_path: Path) -> None:
+def test_a_missing_file_is_answered_with_the_command_that_gets_it(model: RegisteredModel, tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match="winnow models pull tiny"):
         cache.path("tiny", tmp_path)
 
 
-def test_half_a_file_is_refused_with_both_sizes(model: Model, content: bytes, tmp_path: Path) -> None:
+def test_half_a_file_is_refused_with_both_sizes(model: RegisteredModel, content: bytes, tmp_path: Path) -> None:
     (tmp_path / model.file).write_bytes(content[:1000])
 
     with pytest.raises(ModelDamagedError, match=r"1,000 bytes instead of 1,280,000.*winnow models pull tiny"):
@@ -57,12 +57,12 @@ def test_half_a_file_is_refused_with_both_sizes(model: Model, content: bytes, tm
     ids=["whole", "cut", "one byte changed"],
 )
 def test_verify_finds_every_damage(
-    model: Model, content: bytes, tmp_path: Path, damage: Callable[[bytes], bytes], state: FileState
+    model: RegisteredModel, content: bytes, tmp_path: Path, damage: Callable[[bytes], bytes], state: FileState
 ) -> None:
     (tmp_path / model.file).write_bytes(damage(content))
 
     assert cache.verify(tmp_path) == [(model, state)]
 
 
-def test_verify_tells_missing_from_damaged(model: Model, tmp_path: Path) -> None:
+def test_verify_tells_missing_from_damaged(model: RegisteredModel, tmp_path: Path) -> None:
     assert cache.verify(tmp_path) == [(model, FileState.MISSING)]

@@ -15,14 +15,14 @@ import pytest
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import CancelledError, DownloadError
 from winnow_engine.models.pull import pull
-from winnow_engine.models.registry import HubSource, Model, PyPiSource
+from winnow_engine.models.registry import HubSource, PyPiSource, RegisteredModel
 from winnow_engine.models.wheels import WheelPart
 
-MakeModel = Callable[..., Model]
+MakeModel = Callable[..., RegisteredModel]
 
 
 @pytest.fixture
-def model(hub: Any, make_model: MakeModel) -> Model:
+def model(hub: Any, make_model: MakeModel) -> RegisteredModel:
     return make_model(HubSource(hub.url))
 
 
@@ -45,14 +45,14 @@ def start_part(cache: Path, data: bytes) -> None:
     part(cache).write_bytes(data)
 
 
-def test_the_file_arrives_and_nothing_else_stays(model: Model, content: bytes, cache: Path) -> None:
+def test_the_file_arrives_and_nothing_else_stays(model: RegisteredModel, content: bytes, cache: Path) -> None:
     file = pull(model, cache)
 
     assert file.read_bytes() == content
     assert files(cache) == {"tiny.gguf"}
 
 
-def test_progress_counts_bytes_up_to_the_whole_file(model: Model, cache: Path) -> None:
+def test_progress_counts_bytes_up_to_the_whole_file(model: RegisteredModel, cache: Path) -> None:
     reports: list[Progress] = []
 
     pull(model, cache, reports.append)
@@ -64,14 +64,14 @@ def test_progress_counts_bytes_up_to_the_whole_file(model: Model, cache: Path) -
     assert {report.total for report in reports} == {model.bytes}
 
 
-def test_a_file_that_is_there_is_not_fetched_again(hub: Any, model: Model, cache: Path) -> None:
+def test_a_file_that_is_there_is_not_fetched_again(hub: Any, model: RegisteredModel, cache: Path) -> None:
     pull(model, cache)
     pull(model, cache)
 
     assert len(hub.ranges) == 1
 
 
-def test_a_file_of_the_wrong_size_is_replaced(model: Model, content: bytes, cache: Path) -> None:
+def test_a_file_of_the_wrong_size_is_replaced(model: RegisteredModel, content: bytes, cache: Path) -> None:
     cache.mkdir()
     (cache / model.file).write_bytes(content[:10])
 
@@ -79,7 +79,7 @@ def test_a_file_of_the_wrong_size_is_replaced(model: Model, content: bytes, cach
 
 
 def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
-    hub: Any, model: Model, content: bytes, cache: Path
+    hub: Any, model: RegisteredModel, content: bytes, cache: Path
 ) -> None:
     hub.hangs_up_after = 700_000
     with pytest.raises(DownloadError, match="winnow models pull tiny"):
@@ -93,14 +93,16 @@ def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
     assert hub.ranges[-1] == f"bytes={received}-"
 
 
-def test_a_part_that_is_complete_needs_no_source(hub: Any, model: Model, content: bytes, cache: Path) -> None:
+def test_a_part_that_is_complete_needs_no_source(hub: Any, model: RegisteredModel, content: bytes, cache: Path) -> None:
     start_part(cache, content)
 
     assert pull(model, cache).read_bytes() == content
     assert hub.ranges == []
 
 
-def test_a_server_without_ranges_is_continued_too(hub: Any, model: Model, content: bytes, cache: Path) -> None:
+def test_a_server_without_ranges_is_continued_too(
+    hub: Any, model: RegisteredModel, content: bytes, cache: Path
+) -> None:
     start_part(cache, content[:400_001])
     hub.honours_range = False
 
@@ -109,7 +111,7 @@ def test_a_server_without_ranges_is_continued_too(hub: Any, model: Model, conten
 
 @pytest.mark.parametrize("honours_range", [True, False])
 def test_something_of_another_size_does_not_touch_the_part(
-    hub: Any, model: Model, content: bytes, cache: Path, honours_range: bool
+    hub: Any, model: RegisteredModel, content: bytes, cache: Path, honours_range: bool
 ) -> None:
     start_part(cache, content[:10])
     hub.content, hub.honours_range = b"<html>Please log in</html>", honours_range
@@ -120,7 +122,7 @@ def test_something_of_another_size_does_not_touch_the_part(
     assert part(cache).read_bytes() == content[:10]
 
 
-def test_wrong_content_is_removed(hub: Any, model: Model, content: bytes, cache: Path) -> None:
+def test_wrong_content_is_removed(hub: Any, model: RegisteredModel, content: bytes, cache: Path) -> None:
     hub.content = bytes(len(content))
 
     with pytest.raises(DownloadError, match=r"wrong content \(SHA-256 .*removed"):
@@ -177,7 +179,7 @@ def test_without_a_network_the_error_says_so(make_model: MakeModel, cache: Path)
 
 
 def test_a_full_disk_is_found_before_the_download(
-    hub: Any, model: Model, cache: Path, monkeypatch: pytest.MonkeyPatch
+    hub: Any, model: RegisteredModel, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Usage(NamedTuple):
         free: int
@@ -190,7 +192,7 @@ def test_a_full_disk_is_found_before_the_download(
     assert hub.ranges == []
 
 
-def test_a_disk_that_fills_up_during_the_download_is_reported(model: Model, cache: Path) -> None:
+def test_a_disk_that_fills_up_during_the_download_is_reported(model: RegisteredModel, cache: Path) -> None:
     cache.mkdir()
     part(cache).symlink_to("/dev/full")
 
@@ -200,14 +202,14 @@ def test_a_disk_that_fills_up_during_the_download_is_reported(model: Model, cach
     assert not (cache / model.file).exists()
 
 
-def test_a_directory_that_cannot_be_made_is_reported(model: Model, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(model: RegisteredModel, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(DownloadError, match="WINNOW_MODELS_DIR"):
         pull(model, tmp_path / "file" / "cache")
 
 
-def test_a_cancelled_pull_can_be_continued(model: Model, content: bytes, cache: Path) -> None:
+def test_a_cancelled_pull_can_be_continued(model: RegisteredModel, content: bytes, cache: Path) -> None:
     cancellation = Cancellation()
 
     def cancel_after_the_first_bytes(report: Progress) -> None:
@@ -222,7 +224,7 @@ def test_a_cancelled_pull_can_be_continued(model: Model, content: bytes, cache: 
 
 
 def test_of_two_pulls_at_once_the_second_waits_and_finds_the_file(
-    hub: Any, model: Model, content: bytes, cache: Path
+    hub: Any, model: RegisteredModel, content: bytes, cache: Path
 ) -> None:
     first_is_served, second_waits = threading.Event(), threading.Event()
 
@@ -241,16 +243,18 @@ def test_of_two_pulls_at_once_the_second_waits_and_finds_the_file(
     assert len(hub.ranges) == 1
 
 
-def test_an_interrupted_process_leaves_a_part_to_continue(hub: Any, model: Model, content: bytes, cache: Path) -> None:
+def test_an_interrupted_process_leaves_a_part_to_continue(
+    hub: Any, model: RegisteredModel, content: bytes, cache: Path
+) -> None:
     program = textwrap.dedent(f"""
         from pathlib import Path
         from winnow_engine.models.pull import pull
-        from winnow_engine.models.registry import HubSource, Model, Role
+        from winnow_engine.models.registry import HubSource, RegisteredModel, ModelRole
         def say(report):
             if report.done:
                 print(report.done, flush=True)
         source = HubSource({hub.url!r})
-        model = Model("tiny", (), "tiny.gguf", {model.bytes}, {model.sha256!r}, "", (source,))
+        model = RegisteredModel("tiny", (), "tiny.gguf", {model.bytes}, {model.sha256!r}, "", (source,))
         pull(model, Path({str(cache)!r}), say)
     """)
     hub.hangs_up_after, hub.hold = 600_000, threading.Event()

@@ -2,11 +2,11 @@ import pytest
 
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models import registry
-from winnow_engine.models.registry import Model, PyPiSource, Role
+from winnow_engine.models.registry import ModelRole, PyPiSource, RegisteredModel
 
 
 @pytest.mark.parametrize("model", registry.MODELS, ids=lambda model: model.name)
-def test_the_wheels_members_add_up_to_the_file(model: Model) -> None:
+def test_the_wheels_members_add_up_to_the_file(model: RegisteredModel) -> None:
     (pypi,) = (source for source in model.sources if isinstance(source, PyPiSource))
 
     assert sum(part.bytes for part in pypi.parts) == model.bytes
@@ -15,9 +15,9 @@ def test_the_wheels_members_add_up_to_the_file(model: Model) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "role"), [(registry.DEFAULT_DRAFTER, Role.DRAFTER), (registry.DEFAULT_TARGET, Role.TARGET)]
+    ("name", "role"), [(registry.DEFAULT_DRAFTER, ModelRole.DRAFTER), (registry.DEFAULT_TARGET, ModelRole.TARGET)]
 )
-def test_the_defaults_can_play_their_roles(name: str, role: Role) -> None:
+def test_the_defaults_can_play_their_roles(name: str, role: ModelRole) -> None:
     assert role in registry.find(name).roles
 
 
