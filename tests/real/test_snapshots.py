@@ -23,7 +23,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.store import Store, default_path
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 
 pytestmark = pytest.mark.real_weights
@@ -39,8 +39,8 @@ REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of its own, and everything worth keeping, however fast the machine is."""
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(keeping, "_LEAST_S", 0.0)
-    monkeypatch.setattr(keeping, "_GUESSED_BYTES_PER_S", 1e12)
+    monkeypatch.setattr(policy, "_LEAST_S", 0.0)
+    monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1e12)
 
 
 def ask(target: LlamaTarget, prompt: Prompt, max_tokens: int = 32) -> Generation:

@@ -84,7 +84,7 @@ def _generated(
     if not asked.tools:
         return target.generate(Request(prompt, asked.sampling, turn.say, cancellation))
     reader = CallReader(asked.tools, turn.say, turn.call)
-    reader.feed(target.begun(asked.tools))
+    reader.feed(target.forced_prefix(asked.tools))
     generation = target.generate(Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on))
     reader.end()
     return generation

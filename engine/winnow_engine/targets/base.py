@@ -78,7 +78,7 @@ class TargetOf(PromptReader[P], Protocol[P]):
     def host(self) -> str | None:
         """Where prompts are sent to if they leave this machine; None if they do not."""
 
-    def begun(self, tools: Tools) -> str:
+    def forced_prefix(self, tools: Tools) -> str:
         """The start of a call that a model which must call is given, "" where its server sees to that."""
 
     def generate(self, request: Request[P]) -> Generation:

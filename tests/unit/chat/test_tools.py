@@ -23,12 +23,12 @@ CALL = '<tool_call>{"name": "look", "arguments": {"at": "a.py"}}</tool_call>'
 class Says:
     """A target that says its pieces, and then sends its deltas as a server does. A token a word."""
 
-    def __init__(self, *pieces: str | CallDelta, begun: str = "", context_limit: int = 1000) -> None:
-        self.pieces, self._begun, self.context_limit = pieces, begun, context_limit
+    def __init__(self, *pieces: str | CallDelta, forced_prefix: str = "", context_limit: int = 1000) -> None:
+        self.pieces, self._forced_prefix, self.context_limit = pieces, forced_prefix, context_limit
         self.asked: list[tuple[Sequence[Message], Tools]] = []
 
-    def begun(self, tools: Tools) -> str:
-        return self._begun
+    def forced_prefix(self, tools: Tools) -> str:
+        return self._forced_prefix
 
     def count(self, text: str) -> int:
         return len(text.split())
@@ -79,10 +79,10 @@ def test_what_waits_when_an_answer_ends_goes_out() -> None:
 
 
 def test_an_answer_that_was_begun_for_the_model_is_read_from_its_beginning() -> None:
-    begun = '<tool_call>\n{"name": "look", "arguments":'
-    completion, _ = run(Says(' {"at": 1}}\n', "</tool_call>", begun=begun))
+    prefix = '<tool_call>\n{"name": "look", "arguments":'
+    completion, _ = run(Says(' {"at": 1}}\n', "</tool_call>", forced_prefix=prefix))
     assert (completion.generation.text, completion.calls[0].arguments) == ("", '{"at": 1}')
-    assert run(Says(" oops", begun=begun))[0].generation.text == f"{begun} oops"
+    assert run(Says(" oops", forced_prefix=prefix))[0].generation.text == f"{prefix} oops"
 
 
 def test_a_servers_calls_are_numbered_in_order_whatever_it_numbers_them() -> None:

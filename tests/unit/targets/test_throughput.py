@@ -12,7 +12,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
 from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S, PrefillThroughput
 
@@ -24,7 +24,7 @@ PROMPT = np.arange(40, 200, dtype=np.int32)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of its own, and everything worth keeping."""
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(keeping, "_LEAST_S", 0.0)
+    monkeypatch.setattr(policy, "_LEAST_S", 0.0)
 
 
 def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:

@@ -69,7 +69,7 @@ class ChatTemplate:
         """
         return self._rendered(messages, tools, lambda text: text, lambda value: value)
 
-    def begun(self, tools: Tools) -> str:
+    def forced_prefix(self, tools: Tools) -> str:
         """How an answer that must be a call begins; "" if it need not be one."""
         if not tools.required or self._opening is None:
             return ""
@@ -90,7 +90,7 @@ class ChatTemplate:
         rendered = self._rendered(messages, tools, put, marks.guard)
         _check_complete(messages, contents, shown(rendered))
         ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
-        begun = vocabulary.tokenize(self.begun(tools), special=True)
+        begun = vocabulary.tokenize(self.forced_prefix(tools), special=True)
         return _with_bos(np.concatenate([*ids, begun]), vocabulary.bos)
 
     def _rendered(

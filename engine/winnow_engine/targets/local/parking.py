@@ -6,7 +6,7 @@ from pathlib import Path
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 
@@ -16,8 +16,8 @@ class Parking:
     def __init__(self, path: Path, options: TargetOptions) -> None:
         """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
         self._path, self._options = path, options
-        self._saving, self.throughput = Saving(), PrefillThroughput()
-        self._session: Session | None = Session(path, options, self._saving, self.throughput)
+        self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
+        self._session: Session | None = Session(path, options, self._writer, self.throughput)
         self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
         self.settle()
 
@@ -29,7 +29,7 @@ class Parking:
     def session(self) -> Session:
         """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
         if self._session is None:
-            self._session = Session(self._path, self._options, self._saving, self.throughput)
+            self._session = Session(self._path, self._options, self._writer, self.throughput)
         return self._session
 
     def settle(self) -> None:
@@ -46,4 +46,4 @@ class Parking:
     def close(self) -> None:
         """Park for good: what is to be kept is on disk."""
         self.park()
-        self._saving.finish()
+        self._writer.finish()

@@ -22,8 +22,8 @@ from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
-from winnow_engine.targets.snapshots.policy import open_keeper
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.policy import open_policy
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a longer conversation seldom costs a new context and more memory.
@@ -35,8 +35,10 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context: everything that only the owner thread may touch."""
 
-    def __init__(self, path: Path, options: TargetOptions, saving: Saving, throughput: PrefillThroughput) -> None:
-        """Load `path`; `saving` writes what is to be kept, `throughput` learns.
+    def __init__(
+        self, path: Path, options: TargetOptions, writer: SnapshotWriter, throughput: PrefillThroughput
+    ) -> None:
+        """Load `path`; `writer` writes what is to be kept, `throughput` learns.
 
         Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
         """
@@ -46,7 +48,7 @@ class Session:
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
-        self._keeper = open_keeper(path, options, self._model, saving, throughput)
+        self._snapshots = open_policy(path, options, self._model, writer, throughput)
         self.context_limit = self._model.context_limit
         self.load_s = time.perf_counter() - started
 
@@ -68,16 +70,16 @@ class Session:
         template = self._tool_template if tools or uses_tools(messages) else self._template
         return template.tokenize(messages, self._vocabulary, tools)
 
-    def begun(self, tools: Tools) -> str:
+    def forced_prefix(self, tools: Tools) -> str:
         """How an answer that must be a call begins; "" if it need not be one."""
-        return self._tool_template.begun(tools)
+        return self._tool_template.forced_prefix(tools)
 
     def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
         """Answer a request until `abort` is set; `started` is the `time.perf_counter` reading when the user asked."""
         prompt, sampling = request.prompt, request.sampling
         cache = self._cache_for(len(prompt), sampling.max_tokens)
         cache.context.abort_with(abort)
-        restored = self._keeper.exchange(cache, prompt) if self._keeper else 0
+        restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         answer = DecodedAnswer(request.on_text)
@@ -138,8 +140,8 @@ class Session:
 
     def close(self) -> None:
         """Free the context and the model, and keep what was read if that is wanted."""
-        if self._keeper and self._cache:
-            self._keeper.put_away(self._cache, len(self._cache.tokens))
+        if self._snapshots and self._cache:
+            self._snapshots.put_away(self._cache, len(self._cache.tokens))
         self._drop_context()
         self._draft.close()
         self._model.close()

@@ -77,9 +77,9 @@ class LlamaTarget:
         """The conversation as the model's own chat template puts it, up to where the answer starts or goes on."""
         return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
 
-    def begun(self, tools: Tools) -> str:
+    def forced_prefix(self, tools: Tools) -> str:
         """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
-        return self._submit(lambda: self._parking.session().begun(tools)).result() if tools.required else ""
+        return self._submit(lambda: self._parking.session().forced_prefix(tools)).result() if tools.required else ""
 
     def generate(self, request: Request[Prompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""

@@ -89,7 +89,7 @@ class HttpTarget:
         template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + _CALL_TOKENS * len(calls)
         return RemotePrompt(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
 
-    def begun(self, tools: Tools) -> str:
+    def forced_prefix(self, tools: Tools) -> str:
         """Nothing: whether a call comes is the server's to see to."""
         return ""
 

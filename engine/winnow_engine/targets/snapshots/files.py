@@ -46,7 +46,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredSnapshot:
     """A snapshot of `size` bytes on disk, `shared` of whose `tokens` begin the prompt it was looked up for.
 
     One that is not on disk yet is `unsaved`, and there are no bytes to read.
@@ -67,12 +67,12 @@ class Snapshots:
         """`made_by` tells apart what cannot read each other's snapshots; it must suit a file name."""
         self.max_bytes, self.made_by = max_bytes, made_by
         self._folder = folder
-        self._headers: dict[str, Found] = {}
+        self._headers: dict[str, StoredSnapshot] = {}
         self._trim()
 
     def find(
-        self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[Found] = ()
-    ) -> Found | None:
+        self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[StoredSnapshot] = ()
+    ) -> StoredSnapshot | None:
         """The snapshot that shares most with the beginning of `prompt`, on disk or among those `unsaved`.
 
         With `whole`, only one that is a beginning of it; with `room`, only one of at most so many tokens.
@@ -82,7 +82,7 @@ class Snapshots:
         usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
         return max(usable, key=lambda found: found.shared, default=None)
 
-    def load(self, found: Found) -> Snapshot:
+    def load(self, found: StoredSnapshot) -> Snapshot:
         """The whole of it, deleted last from now on. Raises SnapshotError, and deletes it, if it is not sound."""
         try:
             with _open(found.path) as file:
@@ -124,12 +124,12 @@ class Snapshots:
         newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
         return newest.token_s if newest else None
 
-    def unsaved(self, snapshot: Snapshot) -> Found:
+    def unsaved(self, snapshot: Snapshot) -> StoredSnapshot:
         """A snapshot that is not on disk yet, as if it were found there."""
         path, tokens = self._path(snapshot.tokens), snapshot.tokens
-        return Found(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
+        return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
 
-    def _mine(self) -> Iterator[Found]:
+    def _mine(self) -> Iterator[StoredSnapshot]:
         """This model's snapshots, each sharing all of its tokens with itself."""
         for path in self._folder.glob(f"{self.made_by}-*{_SUFFIX}"):
             header = self._headers.get(path.name) or self._header(path)
@@ -137,7 +137,7 @@ class Snapshots:
                 self._headers[path.name] = header
                 yield header
 
-    def _header(self, path: Path) -> Found | None:
+    def _header(self, path: Path) -> StoredSnapshot | None:
         """All of a snapshot but its state; None, and the file deleted, if that is not sound."""
         try:
             with _open(path) as file:
@@ -146,7 +146,7 @@ class Snapshots:
                 raise ValueError("its tokens are not those of its name")
             if not 0 < token_s < float("inf"):
                 raise ValueError(f"no token takes {token_s} seconds to read")
-            return Found(path, tokens, len(tokens), token_s, path.stat().st_size)
+            return StoredSnapshot(path, tokens, len(tokens), token_s, path.stat().st_size)
         except FileNotFoundError:  # another process has deleted it
             return None
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:

@@ -13,8 +13,8 @@ from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.snapshots.files import Found, Snapshot, Snapshots, default_folder, made_by, refuse
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSnapshot, default_folder, made_by, refuse
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 # Reading again what takes less than this is not worth megabytes of writing.
@@ -24,14 +24,14 @@ _GUESSED_BYTES_PER_S = 300e6
 _log = logging.getLogger(__name__)
 
 
-class Keeper:
+class SnapshotPolicy:
     """Keeps what a session has read. Belongs to the owner thread; what fails is logged and costs speed alone."""
 
     def __init__(
-        self, snapshots: Snapshots, saving: Saving, throughput: PrefillThroughput, *, keeps_states: bool
+        self, snapshots: Snapshots, writer: SnapshotWriter, throughput: PrefillThroughput, *, keeps_states: bool
     ) -> None:
         """`keeps_states`: the model's memory cannot forget a part, so that only whole snapshots are of use."""
-        self._snapshots, self._saving, self._whole = snapshots, saving, keeps_states
+        self._snapshots, self._writer, self._whole = snapshots, writer, keeps_states
         self._throughput = throughput
         throughput.recall(snapshots.newest_token_s())
         self._bytes_per_s = _GUESSED_BYTES_PER_S
@@ -61,9 +61,9 @@ class Keeper:
         new = len(cache.tokens) - (kept.shared if kept else 0)
         if min(new, forgotten) * token_s < _LEAST_S or cache.context.state_bytes() > self._snapshots.max_bytes:
             return
-        self._saving.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
+        self._writer.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
 
-    def _worth_loading(self, prompt: Prompt, held: int, room: int) -> Found | None:
+    def _worth_loading(self, prompt: Prompt, held: int, room: int) -> StoredSnapshot | None:
         """The snapshot of at most `room` tokens that saves most reading, if that takes longer than loading it."""
         found = self._find(prompt, room)
         if found is None:
@@ -72,11 +72,11 @@ class Keeper:
         worth = (found.shared - held) * token_s > found.size / self._bytes_per_s
         return found if worth else None
 
-    def _find(self, tokens: Prompt, room: int | None = None) -> Found | None:
-        unsaved = self._saving.unsaved(self._snapshots)  # first: what leaves it is on disk by then
+    def _find(self, tokens: Prompt, room: int | None = None) -> StoredSnapshot | None:
+        unsaved = self._writer.unsaved(self._snapshots)  # first: what leaves it is on disk by then
         return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved)
 
-    def _loaded(self, found: Found) -> Snapshot | None:
+    def _loaded(self, found: StoredSnapshot) -> Snapshot | None:
         if found.unsaved is not None:
             return found.unsaved
         started = time.perf_counter()
@@ -89,13 +89,13 @@ class Keeper:
         return snapshot
 
 
-def open_keeper(
-    path: Path, options: TargetOptions, model: LlamaModel, saving: Saving, throughput: PrefillThroughput
-) -> Keeper | None:
+def open_policy(
+    path: Path, options: TargetOptions, model: LlamaModel, writer: SnapshotWriter, throughput: PrefillThroughput
+) -> SnapshotPolicy | None:
     """The keeper of the model at `path`; None where the disk is to be left alone."""
     if options.snapshot_bytes is None:
         return None
     name = made_by(path, options.kv_type, llama_cpp.__version__)
-    return Keeper(
-        Snapshots(default_folder(), options.snapshot_bytes, name), saving, throughput, keeps_states=model.keeps_states
+    return SnapshotPolicy(
+        Snapshots(default_folder(), options.snapshot_bytes, name), writer, throughput, keeps_states=model.keeps_states
     )

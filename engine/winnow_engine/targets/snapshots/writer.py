@@ -6,12 +6,12 @@ import logging
 import threading
 
 from winnow_engine.errors import SnapshotError
-from winnow_engine.targets.snapshots.files import Found, Snapshot, Snapshots
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSnapshot
 
 _log = logging.getLogger(__name__)
 
 
-class Saving:
+class SnapshotWriter:
     """Writes snapshots on a thread of its own. Belongs to the owner thread, and outlives sessions.
 
     What is not on disk yet is found here. A process that ends in order waits for it; one that is killed leaves all of a
@@ -33,7 +33,7 @@ class Saving:
             if len(self._jobs) == 1:
                 self._write_next()
 
-    def unsaved(self, snapshots: Snapshots) -> list[Found]:
+    def unsaved(self, snapshots: Snapshots) -> list[StoredSnapshot]:
         """Those of the same model that are not on disk yet."""
         with self._changed:
             jobs = list(self._jobs)

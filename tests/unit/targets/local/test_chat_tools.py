@@ -14,7 +14,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..conftest import write_llama
@@ -147,8 +147,12 @@ def test_an_answer_that_must_be_a_call_has_its_beginning_in_the_prompt(
     template = ChatTemplate(source, {})
     both = (*LOOK.definitions, function("stop"))
     one, this = Tools(both, required=True), Tools(both, required=True, only="look")
-    assert (template.begun(LOOK), template.begun(one), template.begun(this)) == ("", any_one, this_one)
-    assert template.begun(Tools(LOOK.definitions, required=True)) == this_one
+    assert (template.forced_prefix(LOOK), template.forced_prefix(one), template.forced_prefix(this)) == (
+        "",
+        any_one,
+        this_one,
+    )
+    assert template.forced_prefix(Tools(LOOK.definitions, required=True)) == this_one
     free, bound = (template.tokenize([ASKED], vocabulary, tools) for tools in (Tools(both), this))
     assert bound[: len(free)].tolist() == free.tolist()
     assert text_of(bound[len(free) :], vocabulary) == this_one
@@ -158,15 +162,15 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
     templates = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": HERMES}]
     must = Tools(LOOK.definitions, required=True)
     model = write_llama(tmp_path / "two.gguf", templates)
-    with closing(Session(model, OPTIONS, Saving(), PrefillThroughput())) as session:
+    with closing(Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())) as session:
         plain = session.count(ChatTemplate(CHATML, {}).render([ASKED]))
         assert len(session.chat_prompt([ASKED], NO_TOOLS)) < plain < len(session.chat_prompt([ASKED], LOOK))
         assert len(session.chat_prompt([ASKED, CALLED, RESULT], NO_TOOLS)) > plain
-        assert session.begun(must) == ChatTemplate(HERMES, {}).begun(must)
+        assert session.forced_prefix(must) == ChatTemplate(HERMES, {}).forced_prefix(must)
 
 
 def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> None:
-    with closing(Session(tiny_llama, OPTIONS, Saving(), PrefillThroughput())) as session:
+    with closing(Session(tiny_llama, OPTIONS, SnapshotWriter(), PrefillThroughput())) as session:
         with pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
             session.chat_prompt([ASKED], LOOK)
-        assert session.begun(Tools(LOOK.definitions, required=True)) == ""
+        assert session.forced_prefix(Tools(LOOK.definitions, required=True)) == ""

@@ -9,7 +9,7 @@ from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 PROMPT = np.tile(np.arange(40, 240, dtype=np.int32), 2)
@@ -17,7 +17,7 @@ OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 
 
 def opened(model: Path) -> Session:
-    return Session(model, OPTIONS, Saving(), PrefillThroughput())
+    return Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())
 
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:

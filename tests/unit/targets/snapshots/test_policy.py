@@ -16,7 +16,7 @@ from winnow_engine.core import Prompt, Sampling
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local import session
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_engine.targets.throughput import PrefillThroughput
 
@@ -138,7 +138,7 @@ def test_what_is_quick_to_read_is_not_written(tiny_llama: Path, monkeypatch: pyt
 
 def test_what_takes_longer_to_load_than_to_read_is_left(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     once(tiny_llama, FIRST)
-    monkeypatch.setattr(keeping, "_GUESSED_BYTES_PER_S", 1.0)
+    monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1.0)
     assert once(tiny_llama, FIRST).restored_tokens == 0
 
 
@@ -195,7 +195,7 @@ def test_a_snapshot_that_is_not_sound_costs_only_the_time(
 def test_a_state_that_llama_cpp_refuses_costs_only_the_time(
     tiny_llama: Path, tiny_mamba: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(keeping, "made_by", lambda *_: "any")
+    monkeypatch.setattr(policy, "made_by", lambda *_: "any")
     expected = once(tiny_llama, FIRST, replace(OPTIONS, snapshot_bytes=None))
     once(tiny_mamba, FIRST)
     with caplog.at_level(logging.WARNING):
@@ -218,12 +218,12 @@ def test_a_disk_that_refuses_costs_only_the_time(
 def test_a_process_that_ends_in_order_leaves_what_it_has_read(tiny_llama: Path, ending: str) -> None:
     script = f"""
 import pathlib, numpy as np
-from winnow_engine.targets.snapshots import policy as keeping
+from winnow_engine.targets.snapshots import policy
 from winnow_engine.core import Sampling
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.config import TargetOptions
-keeping._LEAST_S = 0.0
+policy._LEAST_S = 0.0
 target = LlamaTarget.open(pathlib.Path({str(tiny_llama)!r}), TargetOptions(snapshot_bytes=1 << 30))
 target.generate(Request(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4)))
 {ending}

@@ -15,7 +15,7 @@ from winnow_engine.errors import SnapshotError
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
-from winnow_engine.targets.snapshots.writer import Saving
+from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 PROMPTS = [np.arange(start, start + 150, dtype=np.int32) for start in (40, 50, 60, 70)]
@@ -100,22 +100,22 @@ def test_closing_waits_until_all_is_on_disk(tiny_llama: Path, disk: Disk) -> Non
 
 
 def test_of_what_waits_for_a_slow_disk_the_newest_is_kept(disk: Disk, tmp_path: Path) -> None:
-    saving, snapshots = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model")
+    writer, snapshots = SnapshotWriter(), Snapshots(tmp_path / "kept", PLENTY, "model")
     for prompt in PROMPTS:
-        saving.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
+        writer.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
     other = Snapshots(tmp_path / "kept", PLENTY, "other")
-    assert [found.tokens[0] for found in saving.unsaved(snapshots)] == [40, 70]
-    assert saving.unsaved(other) == []
+    assert [found.tokens[0] for found in writer.unsaved(snapshots)] == [40, 70]
+    assert writer.unsaved(other) == []
     disk.goes.set()
-    saving.finish()
+    writer.finish()
     assert disk.written == [40, 70]
-    assert saving.unsaved(snapshots) == []
+    assert writer.unsaved(snapshots) == []
 
 
 def test_one_that_fails_is_logged_and_the_next_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    saving, snapshots, save = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model"), Snapshots.save
+    writer, snapshots, save = SnapshotWriter(), Snapshots(tmp_path / "kept", PLENTY, "model"), Snapshots.save
     waits, failing = threading.Event(), iter([True, False])
 
     def fails_once(self: Snapshots, snapshot: Snapshot) -> None:
@@ -127,9 +127,9 @@ def test_one_that_fails_is_logged_and_the_next_is_written(
     monkeypatch.setattr(Snapshots, "save", fails_once)
     with caplog.at_level(logging.WARNING):
         for prompt in PROMPTS[:2]:
-            saving.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
+            writer.save(snapshots, Snapshot(prompt, np.zeros(9, np.uint8), 1.0))
         waits.set()
-        saving.finish()
+        writer.finish()
     assert "the disk is full" in caplog.text
     assert used_bytes(tmp_path / "kept")[0] == 1
 
@@ -139,7 +139,7 @@ def test_where_no_thread_can_be_started_it_is_written_at_once(tmp_path: Path, mo
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    saving, snapshots = Saving(), Snapshots(tmp_path / "kept", PLENTY, "model")
-    saving.save(snapshots, Snapshot(PROMPTS[0], np.zeros(9, np.uint8), 1.0))
-    saving.finish()
+    writer, snapshots = SnapshotWriter(), Snapshots(tmp_path / "kept", PLENTY, "model")
+    writer.save(snapshots, Snapshot(PROMPTS[0], np.zeros(9, np.uint8), 1.0))
+    writer.finish()
     assert used_bytes(tmp_path / "kept")[0] == 1
