@@ -1,6 +1,6 @@
 """A second stage behind Winnow's: what leads is encoded once more, together, behind the question.
 
-The product has none: on a CPU it takes seconds, and it is not shown to find more (docs/relevance.md, "A second stage").
+The product has none: on a CPU it takes seconds, and it is not shown to find more (docs/lab/second-stage.md).
 """
 
 from __future__ import annotations
