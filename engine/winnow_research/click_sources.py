@@ -6,7 +6,7 @@ from pathlib import Path
 
 from winnow_research.evaluation.archives import unpacked
 from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.evaluation.tasks.real import Written, load
+from winnow_research.evaluation.tasks.real import WrittenQuestion, load
 
 _CLICK = next(one for one in repositories(Split.TEST) if one.name == "click")
 
@@ -16,6 +16,6 @@ def fetch() -> Path:
     return unpacked(_CLICK.archive)
 
 
-def questions() -> tuple[Written, ...]:
+def questions() -> tuple[WrittenQuestion, ...]:
     """Ten questions about it with one gold each, the first that were written."""
     return load(_CLICK)[:10]

@@ -18,7 +18,7 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
-from winnow_research.calibration.observing import observe
+from winnow_research.calibration.observations import observe
 from winnow_research.evaluation.cases import Case, Gold, Scene
 
 pytestmark = pytest.mark.real_weights

@@ -11,7 +11,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_lsp.cli.main import main
-from winnow_research.evaluation.answers.readers import Alternative, Product
+from winnow_research.evaluation.answers.methods import Alternative, Product
 from winnow_research.evaluation.answers.run import AnswerRun
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.lexical import Bm25
@@ -77,11 +77,11 @@ def test_answers_are_asked_of_every_way_to_read(smollm2: Path, store: Store) -> 
     drafter = Drafter(smollm2)
     assistant = Assistant(store, lambda: drafter, lambda: LlamaTarget.open(smollm2))
     cancellation = Cancellation()
-    readers = [
+    methods = [
         Product("Winnow", assistant, Budget(400), cancellation),
         Alternative(Bm25(), assistant, Budget(400), cancellation),
     ]
-    run = AnswerRun(corpus(drafter, "zod"), readers, store, lambda _: None)
+    run = AnswerRun(corpus(drafter, "zod"), methods, store, lambda _: None)
     results = list(run.run(6000))
     assert {one.method for one in results} == {"Winnow", "BM25"}
     assert run.absent == {}

@@ -14,7 +14,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Folder, Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.figures import BUDGETS, Figure, figures
+from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
@@ -68,7 +68,7 @@ def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_pat
     assert alone == together
 
 
-def kept(figure: Figure, budget: int) -> tuple[float, float]:
+def kept(figure: RelevanceFigure, budget: int) -> tuple[float, float]:
     """The 95% interval of the share kept within a budget."""
     estimate = figure.kept[BUDGETS.index(budget)]
     return estimate.low, estimate.high

@@ -38,7 +38,7 @@ def test_equal_projects_give_equal_bytes_in_the_tokens_the_product_reads(
     project = Project("ledger", "python", "MIT", Archive("pypi", "ledger", "1.0", "0" * 64))
 
     first, again = (
-        preparing.prepare([project], qwen_small, preparing.Recipe(), lambda _: None, directory=tmp_path)
+        preparing.prepare([project], qwen_small, preparing.DataRecipe(), lambda _: None, directory=tmp_path)
         for _ in range(2)
     )
     for name, data in (("first", first), ("again", again)):

@@ -13,9 +13,9 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Repository, Split
-from winnow_research.training.collecting import Collector, joined
+from winnow_research.training.collector import Collector, joined
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -79,7 +79,7 @@ def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tree() -> Tree:
+def tree() -> ProjectTree:
     """Two files, each with a function a word."""
     halves = {"a.py": WORDS[:5], "b.py": WORDS[5:]}
     files = [
@@ -87,11 +87,11 @@ def tree() -> Tree:
         for name, half in halves.items()
     ]
     archive = Archive("pypi", "words", "1.0", "0" * 64)
-    return Tree(Haystack(Repository("words", "python", Split.CALIBRATION, archive), indexed(files)))
+    return ProjectTree(Haystack(Repository("words", "python", Split.CALIBRATION, archive), indexed(files)))
 
 
 @pytest.fixture(scope="session")
-def data(drafter: Path, tree: Tree) -> Dataset:
+def data(drafter: Path, tree: ProjectTree) -> Dataset:
     """Each function asked for by its word."""
     collector = Collector(Vocabulary(LlamaModel(drafter, vocabulary_only=True)))
     examples = [Example("name", place.unit.name, (place,)) for place in tree.haystack.places if place.unit.name]

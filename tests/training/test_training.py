@@ -19,10 +19,10 @@ from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train as command
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.examples.base import Tree
+from winnow_research.training.examples.base import ProjectTree
+from winnow_research.training.heads import MaxSim, Segments, loss_of
 from winnow_research.training.recall import evidence, recall_of
-from winnow_research.training.scoring import MaxSim, Segments, loss_of
-from winnow_research.training.trainer import Recipe, Step, Trainer, new_model, train
+from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, new_model, train
 
 CPU = torch.device("cpu")
 MIXTURE = Mixture(tokens=300, chunk_tokens=300, questions=10)
@@ -32,15 +32,15 @@ _SHARED = """
 import sys
 from pathlib import Path
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.trainer import Recipe, train
+from winnow_research.training.trainer import TrainingRecipe, train
 from winnow_research.training.batches import Mixture
 drafter, data, out = map(Path, sys.argv[1:])
 train(drafter, Dataset.load(data), {recipe}, out, lambda step: print(step.step))
 """
 
 
-def recipe(steps: int, accumulate: int = 1, **changes: int) -> Recipe:
-    return Recipe(steps=steps, accumulate=accumulate, layers=2, rank=4, mixture=MIXTURE, **changes)
+def recipe(steps: int, accumulate: int = 1, **changes: int) -> TrainingRecipe:
+    return TrainingRecipe(steps=steps, accumulate=accumulate, layers=2, rank=4, mixture=MIXTURE, **changes)
 
 
 def test_the_best_dot_product_of_each_segment_and_its_gradient_are_those_of_the_plain_formula() -> None:
@@ -69,7 +69,7 @@ def test_each_answer_competes_with_what_answers_not_and_with_no_other_answer() -
 
 
 def test_the_product_gives_the_evidence_that_training_saw(
-    drafter: Path, data: Dataset, tree: Tree, tmp_path: Path
+    drafter: Path, data: Dataset, tree: ProjectTree, tmp_path: Path
 ) -> None:
     model = new_model(drafter, data, recipe(1), CPU)
     with torch.no_grad():
@@ -173,7 +173,7 @@ def test_what_is_kept_of_every_question_is_counted(drafter: Path, data: Dataset,
 def test_the_command_trains_and_writes_the_adapter_with_its_losses(
     drafter: Path, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_research.training.trainer.Recipe", lambda **changes: recipe(**changes))
+    monkeypatch.setattr("winnow_research.training.trainer.TrainingRecipe", lambda **changes: recipe(**changes))
     data.save(tmp_path / "data.npz")
     out = tmp_path / "adapter.safetensors"
     arguments = ["run", str(tmp_path / "data.npz"), str(out), "--drafter", str(drafter), "--steps", "2"]

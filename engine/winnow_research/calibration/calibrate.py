@@ -19,7 +19,7 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
-from winnow_research.calibration.observing import Observation, Observer
+from winnow_research.calibration.observations import Observation, Observer
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.processes import spread

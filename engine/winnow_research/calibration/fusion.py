@@ -11,9 +11,9 @@ from winnow_engine.selection.answerability import total_features
 from winnow_engine.selection.fusion import weigh
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import QUESTION_FEATURES
-from winnow_research.calibration.answering import fit_log_odds
-from winnow_research.calibration.listwise import Example, fit_weights
-from winnow_research.calibration.observing import Observation
+from winnow_research.calibration.listwise import ListwiseExample, fit_weights
+from winnow_research.calibration.log_odds import fit_log_odds
+from winnow_research.calibration.observations import Observation
 
 # Few repositories have documentation, or questions written by hand; both are worth more than their number.
 _COUNTS = {"doc": 6.0, "real": 3.0}
@@ -38,11 +38,11 @@ def mean_reciprocal_rank(observations: Sequence[Observation], gate: FusionWeight
     return float(np.mean([_reciprocal_rank(one, gate) for one in observations if len(one.golds)]))
 
 
-def _example(one: Observation, kinds: Sequence[str]) -> Example:
+def _example(one: Observation, kinds: Sequence[str]) -> ListwiseExample:
     columns = np.stack([one.evidence[kind] for kind in kinds], axis=1)
     others = np.delete(columns, np.concatenate([one.golds, one.given]), axis=0)
     traits = np.array([one.traits[trait] for trait in QUESTION_FEATURES])
-    return Example(traits, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
+    return ListwiseExample(traits, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
 
 
 def _clues(observations: Sequence[Observation], gate: FusionWeights) -> dict[str, float]:

@@ -23,7 +23,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
-from winnow_research.calibration.listwise import Example, fit_weights
+from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.haystack import indexed
 
@@ -35,7 +35,7 @@ _PENALTY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredQuestion:
     """One question: the features of every candidate head, float32 [heads, U], and the number of the right unit."""
 
     features: Float32
@@ -65,7 +65,7 @@ def choose_heads(
     return _weighed([heads[n] for n in chosen], [(one.features[chosen], one.gold) for one in chosen_on + judged_on])
 
 
-def mean_rank(cases: Sequence[Measured], heads: Sequence[int]) -> float:
+def mean_rank(cases: Sequence[MeasuredQuestion], heads: Sequence[int]) -> float:
     """Mean reciprocal rank of the right unit under the sum of some heads' features."""
     summed = ((one.features[list(heads)].sum(axis=0), one.gold) for one in cases)
     return float(np.mean([1.0 / (1 + int((scores > scores[gold]).sum())) for scores, gold in summed]))
@@ -73,7 +73,7 @@ def mean_rank(cases: Sequence[Measured], heads: Sequence[int]) -> float:
 
 def _measure(
     cache: KeyCache, profile: HeadsProfile, scene: Scene, progress: ProgressSink, cancellation: Cancellation
-) -> Iterator[Measured]:
+) -> Iterator[MeasuredQuestion]:
     workspace = Workspace(indexed(scene.files))
     keys = cache.of(workspace, progress, cancellation)
     unasked, scorer = None, CpuScorer()
@@ -82,10 +82,10 @@ def _measure(
         if unasked is None:
             unasked = np.mean([profile.features(keys.arrays, keys.offsets, null, scorer) for null in nulls], axis=0)
         features = profile.features(keys.arrays, keys.offsets, states, scorer) - unasked
-        yield Measured(features, workspace.unit_at(case.golds[0].path, case.golds[0].start_line))
+        yield MeasuredQuestion(features, workspace.unit_at(case.golds[0].path, case.golds[0].start_line))
 
 
-def _joined(cases: Sequence[Measured], allowed: Sequence[int]) -> list[int]:
+def _joined(cases: Sequence[MeasuredQuestion], allowed: Sequence[int]) -> list[int]:
     """Heads in the order in which each raised the mean reciprocal rank most."""
     chosen: list[int] = []
     best = 0.0
@@ -101,6 +101,6 @@ def _joined(cases: Sequence[Measured], allowed: Sequence[int]) -> list[int]:
 def _weighed(heads: Sequence[ScoringHead], cases: Sequence[tuple[Float32, int]]) -> list[ScoringHead]:
     """The heads with the weights that make the right units likeliest; those that do not help are left out."""
     one = np.ones(1)
-    examples = [Example(one, f.T[[gold]], np.delete(f.T, gold, axis=0)) for f, gold in cases]
+    examples = [ListwiseExample(one, f.T[[gold]], np.delete(f.T, gold, axis=0)) for f, gold in cases]
     weights = fit_weights(examples, _PENALTY)[:, 0]
     return [replace(head, weight=round(float(w), 4)) for head, w in zip(heads, weights, strict=True) if w > 0]

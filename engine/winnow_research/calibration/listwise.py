@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_research.calibration.descent import Vector, minimise
+from winnow_research.calibration.lbfgs import Vector, minimise
 
 Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ListwiseExample:
     """A question: traits [T], evidence of its golds [G, K] and of all other units [N, K], and what it counts."""
 
     traits: NDArray[np.float64]
@@ -28,7 +28,7 @@ class Example:
     weight: float = 1.0
 
 
-def fit_weights(examples: Sequence[Example], penalty: float) -> NDArray[np.float64]:
+def fit_weights(examples: Sequence[ListwiseExample], penalty: float) -> NDArray[np.float64]:
     """The weights, float64 [K, T], with the least mean loss + penalty / questions · ½ Σ A²."""
     shape = examples[0].golds.shape[1], len(examples[0].traits)
     total = sum(example.weight for example in examples)
@@ -46,7 +46,7 @@ def fit_weights(examples: Sequence[Example], penalty: float) -> NDArray[np.float
     return minimise(objective, np.zeros(shape[0] * shape[1])).reshape(shape)
 
 
-def _loss(example: Example, by_kind: Vector) -> tuple[float, Vector]:
+def _loss(example: ListwiseExample, by_kind: Vector) -> tuple[float, Vector]:
     """A question's loss, and its gradient by the weights of the kinds, float64 [K]."""
     weights = by_kind.astype(np.float32)
     others, golds = example.others @ weights, example.golds @ weights

@@ -41,7 +41,7 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     if development:
         data = judged.development(file, 128_000, _say)
     else:
-        data = building.prepare(load(), file, building.Recipe(seed=seed), _say, workers)
+        data = building.prepare(load(), file, building.DataRecipe(seed=seed), _say, workers)
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")
@@ -68,11 +68,15 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
 def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
     """Let a language model write questions about DATA's code, and write DATA with them to OUT (minutes, on a GPU)."""
     _require("torch", "transformers")
-    from winnow_research.training import asking
+    from winnow_research.training import ask as writing
 
-    recipe = asking.Recipe(kind, seed=seed) if questions is None else asking.Recipe(kind, questions, seed=seed)
+    recipe = (
+        writing.QuestionRecipe(kind, seed=seed)
+        if questions is None
+        else writing.QuestionRecipe(kind, questions, seed=seed)
+    )
     before = Dataset.load(data)
-    after = asking.ask(before, locate(model), recipe, _say)
+    after = writing.ask(before, locate(model), recipe, _say)
     after.save(out)
     more = len(after.questions) - len(before.questions)
     click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
@@ -94,7 +98,7 @@ def run(
     from winnow_research.training import trainer
 
     file, dataset = locate(drafter), Dataset.load(data)
-    recipe = trainer.Recipe(seed=seed) if steps is None else trainer.Recipe(seed=seed, steps=steps)
+    recipe = trainer.TrainingRecipe(seed=seed) if steps is None else trainer.TrainingRecipe(seed=seed, steps=steps)
     recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
     losses = []
 

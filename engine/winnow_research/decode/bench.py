@@ -38,7 +38,7 @@ _N_CTX = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedAnswer:
     """One answer, from its first token on: by the clock, and `cpu_seconds` of all this process's threads.
 
     `gap` is None if its tokens are those of plain decoding, else the logits' gap where they part.
@@ -56,7 +56,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DraftFigure:
     """A draft on a load: all answers together, and the median of each answer's own speed over plain decoding's.
 
     `work_ratio` is the same by processor time, which other work on the machine disturbs less; use it with one thread,
@@ -94,7 +94,7 @@ class DecodeBench:
 
     def answers(
         self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
-    ) -> Iterator[Timed]:
+    ) -> Iterator[TimedAnswer]:
         """One prompt with each draft. Raises CancelledError."""
         prompt = self._template.tokenize(messages, self._vocabulary)
         plain: list[int] = []
@@ -104,7 +104,7 @@ class DecodeBench:
             plain = plain or answer.tokens
             gap = self._gap(prompt, plain, answer.tokens)
             counts = answer.rounds, answer.drafted, answer.accepted
-            yield Timed(load, name, len(answer.tokens), seconds, worked, *counts, gap)
+            yield TimedAnswer(load, name, len(answer.tokens), seconds, worked, *counts, gap)
 
     def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
         """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns.
@@ -178,7 +178,7 @@ class DecodeBench:
         return float(abs(logits[plain[at]] - logits[drafted[at]]))
 
 
-def figures(timed: Sequence[Timed]) -> Iterator[Figure]:
+def figures(timed: Sequence[TimedAnswer]) -> Iterator[DraftFigure]:
     """A figure for each load and draft; answers of one token, which no round made, do not count."""
     for load, draft in dict.fromkeys((one.load, one.draft) for one in timed):
         own = [one for one in timed if (one.load, one.draft) == (load, draft)]
@@ -188,13 +188,13 @@ def figures(timed: Sequence[Timed]) -> Iterator[Figure]:
             yield _figure(pairs)
 
 
-def _figure(pairs: Sequence[tuple[Timed, Timed]]) -> Figure:
+def _figure(pairs: Sequence[tuple[TimedAnswer, TimedAnswer]]) -> DraftFigure:
     own = [one for one, _ in pairs]
     ratios = [_per_token(base, base.seconds) / _per_token(one, one.seconds) for one, base in pairs]
     work = [_per_token(base, base.cpu_seconds) / _per_token(one, one.cpu_seconds) for one, base in pairs]
     gaps = [one.gap for one in own if one.gap is not None]
     made, rounds = sum(one.tokens - 1 for one in own), sum(one.rounds for one in own)
-    return Figure(
+    return DraftFigure(
         load=own[0].load,
         draft=own[0].draft,
         answers=len(own),
@@ -211,5 +211,5 @@ def _figure(pairs: Sequence[tuple[Timed, Timed]]) -> Figure:
     )
 
 
-def _per_token(one: Timed, seconds: float) -> float:
+def _per_token(one: TimedAnswer, seconds: float) -> float:
     return seconds / (one.tokens - 1)

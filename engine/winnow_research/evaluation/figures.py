@@ -48,7 +48,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class RelevanceFigure:
     """A method's figures over a group of cases, `all` or those of a language. Tuples have a value for each of BUDGETS.
 
     `auroc` says how well the highest score tells cases with an answer from cases without; None if all are of one kind.
@@ -67,7 +67,7 @@ class Figure:
     auroc: float | None
 
 
-def figures(outcomes: Iterable[Outcome]) -> list[Figure]:
+def figures(outcomes: Iterable[Outcome]) -> list[RelevanceFigure]:
     """A figure for each method, task and size, over all its cases and by language.
 
     Methods keep the order in which they first occur.
@@ -76,7 +76,7 @@ def figures(outcomes: Iterable[Outcome]) -> list[Figure]:
     methods = list(dict.fromkeys(outcome.method for outcome in outcomes))
     grouped = [*_grouped(outcomes, lambda outcome: "all"), *_grouped(outcomes, lambda outcome: outcome.language)]
 
-    def place(found: Figure) -> tuple[str, int, bool, str, int]:
+    def place(found: RelevanceFigure) -> tuple[str, int, bool, str, int]:
         return found.task, found.tokens, found.group != "all", found.group, methods.index(found.method)
 
     return sorted(grouped, key=place)
@@ -109,7 +109,7 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
     return float(np.mean((ahead > 0) + 0.5 * (ahead == 0)))
 
 
-def as_json(found: Figure) -> dict[str, Any]:
+def as_json(found: RelevanceFigure) -> dict[str, Any]:
     """A figure as JSON: shares by budget as [value, low, high], rounded to 4 digits.
 
     The keys `row` (the method) and `family` (the task) are those of earlier versions, so that old documents compare.
@@ -136,14 +136,14 @@ def as_json(found: Figure) -> dict[str, Any]:
     }
 
 
-def _grouped(outcomes: list[Outcome], group: Callable[[Outcome], str]) -> list[Figure]:
+def _grouped(outcomes: list[Outcome], group: Callable[[Outcome], str]) -> list[RelevanceFigure]:
     def key(outcome: Outcome) -> tuple[str, int, str, str]:
         return outcome.task, outcome.tokens, outcome.method, group(outcome)
 
     return [_figure(name, list(some)) for (*_, name), some in groupby(sorted(outcomes, key=key), key)]
 
 
-def _figure(group: str, outcomes: list[Outcome]) -> Figure:
+def _figure(group: str, outcomes: list[Outcome]) -> RelevanceFigure:
     answered = [outcome for outcome in outcomes if outcome.reciprocal_rank is not None]
     unanswered = [outcome.top for outcome in outcomes if outcome.reciprocal_rank is None]
 
@@ -152,7 +152,7 @@ def _figure(group: str, outcomes: list[Outcome]) -> Figure:
         return tuple(wilson(sum(getattr(one, kind)[column] for one in answered), len(answered)) for column in columns)
 
     first = outcomes[0]
-    return Figure(
+    return RelevanceFigure(
         first.method,
         first.task,
         first.tokens,

@@ -44,7 +44,7 @@ _QUOTE, _BETWEEN = 120, 30  # tokens
 _SECONDS = np.interp(np.arange(MOST_NODES + 1), (0, 1, 7, 15), (0.0019, 0.0033, 0.0034, 0.0045)).tolist()
 
 
-class Device:
+class PassClock:
     """The seconds that passes take, as a clock that only they move."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def _quoting(code: list[int], prose: list[int], answer: int) -> list[int]:
     return tokens[:answer]
 
 
-def rounds(draft: Draft, device: Device, prompt: NDArray[np.int32], answer: list[int]) -> dict[str, float]:
+def rounds(draft: Draft, device: PassClock, prompt: NDArray[np.int32], answer: list[int]) -> dict[str, float]:
     """How the decode loop fares where the target says `answer`: counts, and the seconds of all but the passes."""
     counts = {"passes": 0, "drafted": 0, "accepted": 0}
     draft.begin(prompt, AbortFlag())
@@ -119,7 +119,7 @@ def drafting(prompt: NDArray[np.int32], answer: list[int], repeat: int) -> dict[
     for name in ("lookup", "auto"):
         runs = []
         for _ in range(repeat):
-            device = Device()
+            device = PassClock()
             draft = LookupDraft() if name == "lookup" else auto.AutoDraft(LookupDraft(), free=True)
             with patch.object(auto, "time", device):
                 runs.append(rounds(draft, device, prompt, answer))

@@ -55,7 +55,7 @@ _INT, _BYTE = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SpanPrompt:
     """A prompt in pieces, and the function that its answer should name."""
 
     head: Ids
@@ -69,7 +69,7 @@ class Case:
         return np.concatenate([self.head, *self.spans, self.tail])
 
 
-class Memory:
+class SpanMemory:
     """A context of two sequences: the whole prompt's, and one for a span on its way."""
 
     def __init__(self, model: LlamaModel, n_ctx: int, threads: int) -> None:
@@ -123,7 +123,7 @@ class Memory:
         llama_cpp.llama_memory_seq_rm(self.memory, _WHOLE, start, -1)
 
 
-def apart(memory: Memory, case: Case, how: Apart) -> list[NDArray[np.uint8]]:
+def apart(memory: SpanMemory, case: SpanPrompt, how: Apart) -> list[NDArray[np.uint8]]:
     """Each span's state, read apart."""
     states = []
     for span in case.spans:
@@ -135,7 +135,7 @@ def apart(memory: Memory, case: Case, how: Apart) -> list[NDArray[np.uint8]]:
 
 
 def assemble(
-    memory: Memory, case: Case, how: Apart, again: float, states: Sequence[NDArray[np.uint8]]
+    memory: SpanMemory, case: SpanPrompt, how: Apart, again: float, states: Sequence[NDArray[np.uint8]]
 ) -> tuple[NDArray[np.float32], int]:
     """Put the prompt together behind its head; logits behind its last token, and how many tokens were evaluated."""
     position, evaluated = len(case.head), len(case.tail)
@@ -149,7 +149,7 @@ def assemble(
     return memory.read(case.tail, position), evaluated
 
 
-def answer(memory: Memory, logits: NDArray[np.float32], position: int, stop: Vocabulary) -> Ids:
+def answer(memory: SpanMemory, logits: NDArray[np.float32], position: int, stop: Vocabulary) -> Ids:
     """The greedy answer behind these logits; it is forgotten again."""
     ids: list[int] = [int(logits.argmax())]
     while len(ids) < _ANSWER and not stop.is_end(ids[-1]):
@@ -159,7 +159,7 @@ def answer(memory: Memory, logits: NDArray[np.float32], position: int, stop: Voc
     return np.array(ids, np.int32)
 
 
-def judged(memory: Memory, logits: NDArray[np.float32], position: int, answered: Ids) -> NDArray[np.float64]:
+def judged(memory: SpanMemory, logits: NDArray[np.float32], position: int, answered: Ids) -> NDArray[np.float64]:
     """Log-probabilities of all tokens at each place of a given answer, shape (tokens, vocabulary)."""
     rows = memory.read_each(answered[:-1], position) if len(answered) > 1 else np.empty((0, len(logits)), np.float32)
     memory.forget(position)
@@ -168,7 +168,7 @@ def judged(memory: Memory, logits: NDArray[np.float32], position: int, answered:
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
-def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[Case]:
+def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[SpanPrompt]:
     """Functions of click with docstrings; one of each prompt's is asked for."""
     found: dict[str, tuple[str, str]] = {}
     for path in sorted((fetch() / "src" / "click").glob("*.py")):
@@ -188,7 +188,7 @@ def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[Case]:
         texts = [f"click/core.py\n{found[name][0]}\n\n" for name in names]
         pieces = tuple(vocabulary.tokenize(text) for text in texts)
         ends = (vocabulary.tokenize(text, special=True) for text in (head, tail))
-        made.append(Case(next(ends), pieces, next(ends), wanted))
+        made.append(SpanPrompt(next(ends), pieces, next(ends), wanted))
     return made
 
 
@@ -210,7 +210,7 @@ class Tally:
         return {name: round(total / self.cases, 4) for name, total in self.sums.items()}
 
 
-def measure(memory: Memory, vocabulary: Vocabulary, made: list[Case]) -> dict[str, Any]:
+def measure(memory: SpanMemory, vocabulary: Vocabulary, made: list[SpanPrompt]) -> dict[str, Any]:
     """All variants over all cases."""
     tallies: dict[str, Tally] = {}
     for number, case in enumerate(made):
@@ -284,7 +284,7 @@ def main() -> None:
     model = LlamaModel(model_path(options.model))
     vocabulary = Vocabulary(model)
     made = cases(vocabulary, options.cases, options.spans)
-    memory = Memory(model, 2 * max(len(case.prompt) for case in made) + 512, options.threads)
+    memory = SpanMemory(model, 2 * max(len(case.prompt) for case in made) + 512, options.threads)
     figures = measure(memory, vocabulary, made)
     report(f"span_reuse-{options.model}", {"model": options.model, "cases": len(made), **figures})
 

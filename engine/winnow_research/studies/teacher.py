@@ -39,8 +39,8 @@ from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out, outcome
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
-from winnow_research.training.asking import batches
-from winnow_research.training.writer import Writer
+from winnow_research.training.ask import batches
+from winnow_research.training.text_writer import TextWriter
 
 Scores = NDArray[np.float32]
 
@@ -52,7 +52,7 @@ _NOTHING = "N/A"
 
 
 @dataclass
-class Asked:
+class TeacherQuestion:
     """A question with the product's scores, float32 [U], and the numbers of the units that lead.
 
     Of these, what the teacher says, float32 [units], by way of asking, and its heads look at, float32 [heads, units].
@@ -95,7 +95,7 @@ class Asked:
         return list(map(float, outcome("", 0, self.case, self.subject.workspace, ranking).kept))
 
 
-class Teacher(Writer):
+class Teacher(TextWriter):
     """A Qwen2 that reads, and says more than what it would write."""
 
     def __init__(self, file: Path, device: torch.device) -> None:
@@ -137,7 +137,7 @@ class Teacher(Writer):
         return found
 
 
-def likelihood(teacher: Teacher, asked: Asked, _context: int) -> Scores:
+def likelihood(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Scores:
     """ln p of the question, asked of one who sees a unit (Sachan et al. 2022, arXiv 2204.07496, section 2.2)."""
     opening = teacher.tokens(
         "<|im_start|>system\nYou are shown code of a project. Write one question that a developer could ask who uses "
@@ -154,7 +154,7 @@ def likelihood(teacher: Teacher, asked: Asked, _context: int) -> Scores:
     return said
 
 
-def yes(teacher: Teacher, asked: Asked, _context: int) -> Scores:
+def yes(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Scores:
     """Log-odds of Yes to whether a unit is needed for the answer."""
     opening = teacher.tokens(
         "<|im_start|>system\nYou are asked a question about a project, and shown some of its code. Is this code needed "
@@ -170,7 +170,7 @@ def yes(teacher: Teacher, asked: Asked, _context: int) -> Scores:
     return said
 
 
-def attention(teacher: Teacher, asked: Asked, context: int) -> Scores:
+def attention(teacher: Teacher, asked: TeacherQuestion, context: int) -> Scores:
     """What the question's tokens look at among the units that lead, less what those of no question look at (Chen et
     al. 2024, arXiv 2410.02642, section 3): all heads, and each by itself. Units stand in the workspace's order."""
     pieces = [teacher.words.tokenize(text)[:_MOST_TOKENS] for text in asked.texts]
@@ -192,7 +192,7 @@ def attention(teacher: Teacher, asked: Asked, context: int) -> Scores:
 WAYS = (likelihood, yes, attention)
 
 
-def asked_of(split: Split, only: Sequence[str], units: int, drafter: Path, folder: Path) -> Iterator[Asked]:
+def asked_of(split: Split, only: Sequence[str], units: int, drafter: Path, folder: Path) -> Iterator[TeacherQuestion]:
     """Every hand-written question of a split, scored by the product."""
     row, corpus, store = Winnow(lambda: Drafter(drafter)), corpus_of(split, drafter, 1), Store(folder / "index.sqlite")
     for scene in all_tasks()["real"].scenes(corpus, 0):
@@ -203,11 +203,11 @@ def asked_of(split: Split, only: Sequence[str], units: int, drafter: Path, folde
         for case in scene.cases:
             scores = rank(case.question).scores
             order = np.argsort(-density(scores, subject.unit_tokens), kind="stable")
-            yield Asked(case, subject, scores, order[:units].tolist())
+            yield TeacherQuestion(case, subject, scores, order[:units].tolist())
     store.close()
 
 
-def best_weight(questions: Sequence[Asked], way: str) -> float:
+def best_weight(questions: Sequence[TeacherQuestion], way: str) -> float:
     """The weight with the highest mean reciprocal rank."""
 
     def rank(weight: float) -> float:
@@ -216,13 +216,13 @@ def best_weight(questions: Sequence[Asked], way: str) -> float:
     return max(_WEIGHTS, key=rank)
 
 
-def best_heads(questions: Sequence[Asked]) -> NDArray[np.int64]:
+def best_heads(questions: Sequence[TeacherQuestion]) -> NDArray[np.int64]:
     """The heads that alone rank the golds highest, by mean reciprocal rank among the units that lead."""
     ranks = np.mean([_ranks(one) for one in questions], axis=0)
     return np.argsort(-ranks)[:_HEADS]
 
 
-def _ranks(one: Asked) -> NDArray[np.float64]:
+def _ranks(one: TeacherQuestion) -> NDArray[np.float64]:
     """By head, 0 where no gold is among the units that lead."""
     golds = [number for number, unit in enumerate(one.leading) if unit in set(one.golds)]
     if not golds:
@@ -231,7 +231,7 @@ def _ranks(one: Asked) -> NDArray[np.float64]:
     return np.asarray(1.0 / (1 + (one.heads > best).sum(axis=1)))
 
 
-def judged(questions: Sequence[Asked], way: str) -> dict[str, Any]:
+def judged(questions: Sequence[TeacherQuestion], way: str) -> dict[str, Any]:
     """What is kept with a way of asking the teacher, each repository with what is best for the others."""
     ranks, kept, weights = list[float](), list[list[float]](), list[float]()
     for name in sorted({one.case.repository for one in questions}):

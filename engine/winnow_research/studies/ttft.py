@@ -49,7 +49,7 @@ _ONE_TOKEN = Sampling(max_tokens=1)
 _AUTO = "auto"
 
 
-class Bench:
+class FirstTokenBench:
     """Loaded models, a scratch directory and the tokens to keep, None for as many as the product would."""
 
     def __init__(self, scratch: Path, keep_tokens: int | None) -> None:
@@ -148,7 +148,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         root = fetch()
-        bench = Bench(Path(scratch), options.budget)
+        bench = FirstTokenBench(Path(scratch), options.budget)
         figures: dict[str, Any] = {"budget": options.budget or _AUTO}
         figures["whole_repository"] = bench.whole_repository(root, options.repeat)
         workspace = bench.workspace_of(root, options.tokens)

@@ -30,13 +30,13 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.machine import report
-from winnow_research.training import model as training_model
+from winnow_research.training import drafter as trained_drafter
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset, rows
-from winnow_research.training.model import Model
+from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.network import LowRank
 from winnow_research.training.recall import recall
-from winnow_research.training.trainer import Recipe, Step, Trainer, device_of_process, new_model
+from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, device_of_process, new_model
 
 _OUTLINE_TOKENS, _LINE_TOKENS = 256, 16
 _SLOWER = 1 / 16  # of the learning rate, for weights of full rank
@@ -57,12 +57,12 @@ class FullRank(nn.Module):
         return functional.linear(x, weight, self._buffers["bias"])
 
 
-def unchanged(model: Model) -> Model:
+def unchanged(model: TrainableDrafter) -> TrainableDrafter:
     """The model that the recipe trains."""
     return model
 
 
-def full_rank(model: Model) -> Model:
+def full_rank(model: TrainableDrafter) -> TrainableDrafter:
     """The model with all weights of its layers trained."""
     for layer in model.network.layers:
         for name, module in list(layer.named_children()):
@@ -88,17 +88,21 @@ def _outlines(data: Dataset, vocabulary: Vocabulary) -> Iterator[Int32]:
 def segments_of(tokens: int) -> Iterator[None]:
     """Files are cut into segments of so many tokens, and questions stand behind a full one."""
     before = segments.SEGMENT_TOKENS
-    for module in (segments, training_model):
+    for module in (segments, trained_drafter):
         vars(module)["SEGMENT_TOKENS"] = tokens
     try:
         yield
     finally:
-        for module in (segments, training_model):
+        for module in (segments, trained_drafter):
             vars(module)["SEGMENT_TOKENS"] = before
 
 
 def trained(
-    drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, changed: Callable[[Model], Model]
+    drafter: Path,
+    data: Dataset,
+    judged: Dataset,
+    recipe: TrainingRecipe,
+    changed: Callable[[TrainableDrafter], TrainableDrafter],
 ) -> dict[str, Any]:
     """One training: what both heads together keep, by kind of question, and the losses of the last steps."""
     started, steps = time.perf_counter(), list[Step]()
@@ -112,7 +116,7 @@ def trained(
 
 
 def variant(
-    name: str, drafter: Path, data: Dataset, judged: Dataset, recipe: Recipe, vocabulary: Vocabulary
+    name: str, drafter: Path, data: Dataset, judged: Dataset, recipe: TrainingRecipe, vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """Train the variant of that name."""
     what, _, value = name.partition("=")
@@ -146,7 +150,7 @@ def main() -> None:
     vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     data, judged = Dataset.load(arguments.data), Dataset.load(arguments.development)
     chunk = math.ceil(arguments.tokens / 2)
-    recipe = Recipe(steps=arguments.steps, mixture=Mixture(tokens=arguments.tokens, chunk_tokens=chunk))
+    recipe = TrainingRecipe(steps=arguments.steps, mixture=Mixture(tokens=arguments.tokens, chunk_tokens=chunk))
     found = {}
     for name in arguments.variants:
         label = Path(name).name

@@ -33,7 +33,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Batch:
+class TrainingBatch:
     """Columns are units, or parts of units that a segment's end cuts; rows are questions."""
 
     segments: tuple[Segment, ...]
@@ -59,7 +59,7 @@ class Epoch:
     def __len__(self) -> int:
         return len(self._groups)
 
-    def batch(self, index: int) -> Batch:
+    def batch(self, index: int) -> TrainingBatch:
         """One batch; it has at least one question."""
         data, rng = self._data, np.random.default_rng([*self._seed, index])
         segments, columns, unit_of = _shown(data, self._groups[index], self._bare)
@@ -67,7 +67,7 @@ class Epoch:
         questions = _chosen(data, list(dict.fromkeys(found)), self._mixture, rng)
         positives, ignored = _pairs(data, questions, unit_of)
         texts = tuple(data.questions[question] for question in questions)
-        return Batch(tuple(segments), columns, texts, positives, ignored)
+        return TrainingBatch(tuple(segments), columns, texts, positives, ignored)
 
     def _askable(self, files: Sequence[int]) -> bool:
         starts = self._data.file_units

@@ -17,7 +17,7 @@ from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Place, indexed
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks import all_tasks
-from winnow_research.training.collecting import Collector, Part, joined
+from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example
 
@@ -49,7 +49,7 @@ def development(
     return joined(parts, collector.prefix)
 
 
-def part_of(scene: Scene, collector: Collector) -> Part:
+def part_of(scene: Scene, collector: Collector) -> TokenisedProject:
     """A scene in tokens."""
     files = {file.path: file for file in indexed(scene.files)}
     examples = [_example(case, files) for case in scene.cases if case.golds]

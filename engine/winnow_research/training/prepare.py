@@ -17,10 +17,10 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.training.collecting import Collector, Part, joined
+from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import examples, needles
-from winnow_research.training.examples.base import Tree
+from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.projects import Project
 
@@ -29,7 +29,7 @@ _CODE_WORTH = 20  # a file in no known language counts for one in so many: a lit
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class DataRecipe:
     """What a data set depends on beside the projects: bytes taken of each project, and the seed of all chance."""
 
     project_bytes: int = 450_000
@@ -39,7 +39,7 @@ class Recipe:
 def prepare(
     projects: Sequence[Project],
     drafter: Path,
-    recipe: Recipe,
+    recipe: DataRecipe,
     progress: ProgressSink,
     workers: int = 1,
     directory: Path | None = None,
@@ -59,7 +59,7 @@ def prepare(
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenFiles:
     """The files taken of a project."""
 
     project: Project
@@ -87,14 +87,14 @@ def without_copies(files: Sequence[SourceFile], heldout: SeenLines, before: Seen
 
 
 def _distinct(
-    projects: Sequence[Project], recipe: Recipe, progress: ProgressSink, directory: Path | None
-) -> Iterator[Chosen]:
+    projects: Sequence[Project], recipe: DataRecipe, progress: ProgressSink, directory: Path | None
+) -> Iterator[ChosenFiles]:
     heldout = _held_out(directory)
     before = SeenLines()
     for done, project in enumerate(projects, 1):
         rng = random.Random(f"{recipe.seed}/{project.name}/files")
         files = choose(project.repository.files(directory=directory), recipe.project_bytes, rng)
-        yield Chosen(project, tuple(without_copies(files, heldout, before)))
+        yield ChosenFiles(project, tuple(without_copies(files, heldout, before)))
         progress(Progress("files", done, len(projects)))
 
 
@@ -110,12 +110,12 @@ def _worth(file: SourceFile) -> bool:
     return (language is not None and language.name not in ("json", "yaml", "toml")) or file.path.endswith(".rst")
 
 
-def _part(chosen: Chosen, drafter: Path, seed: int) -> Part:
+def _part(chosen: ChosenFiles, drafter: Path, seed: int) -> TokenisedProject:
     project = chosen.project
     rng = random.Random(f"{seed}/{project.name}/part")
     files, hidden = needles.hide(chosen.files, rng)
     haystack = Haystack(project.repository, indexed(files))
-    tree = Tree(haystack, seed, hidden)
+    tree = ProjectTree(haystack, seed, hidden)
     prefix = f"{project.name}/" if rng.random() < 0.5 else ""
     return _collector(drafter).part(project.name, haystack.files, examples(tree), _shown(project.name, prefix))
 

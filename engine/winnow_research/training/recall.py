@@ -18,9 +18,9 @@ from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, cut, pack
 from winnow_engine.selection.budget import Focus, Piece, choose
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.model import Model
-from winnow_research.training.scoring import Seen, Segments
-from winnow_research.training.trainer import Recipe, device_of_process, new_model
+from winnow_research.training.drafter import TrainableDrafter
+from winnow_research.training.heads import HiddenStates, Segments
+from winnow_research.training.trainer import TrainingRecipe, device_of_process, new_model
 
 _BATCH_TOKENS = 32 * SEGMENT_TOKENS
 _QUESTIONS = 16  # at a time
@@ -36,14 +36,14 @@ Scored = tuple[int, Mapping[str, Float32]]
 def recall_of(drafter: Path, data: Dataset, adapter: Path) -> dict[str, Keep]:
     """As `recall`, of an adapter's file. Raises ProfileError if it is none, and the drafter's errors."""
     shipped = AdapterProfile(adapter)
-    recipe = Recipe(layers=shipped.layers, rank=shipped.rank)
+    recipe = TrainingRecipe(layers=shipped.layers, rank=shipped.rank)
     model = new_model(drafter, data, recipe, device_of_process())
     model.load(adapter)
     return recall(model, data)
 
 
 @torch.no_grad()
-def recall(model: Model, data: Dataset) -> dict[str, Keep]:
+def recall(model: TrainableDrafter, data: Dataset) -> dict[str, Keep]:
     """By head, and for both together: what is kept, by `kind`, `kind/language` and over all."""
     kept: dict[str, dict[str, list[list[bool]]]] = defaultdict(lambda: defaultdict(list))
     for project in range(len(data.projects)):
@@ -60,7 +60,7 @@ def recall(model: Model, data: Dataset) -> dict[str, Keep]:
 
 
 @torch.no_grad()
-def evidence(model: Model, data: Dataset) -> list[Scored]:
+def evidence(model: TrainableDrafter, data: Dataset) -> list[Scored]:
     """The evidence of every question."""
     return [scored for project in range(len(data.projects)) for scored in _Space(data, project).scored(model)]
 
@@ -76,7 +76,7 @@ class _Space:
         self._last = int(data.file_units[files[-1] + 1])
         self.tokens = np.diff(data.units.offsets[self._first : self._last + 1])
 
-    def scored(self, model: Model) -> Iterator[Scored]:
+    def scored(self, model: TrainableDrafter) -> Iterator[Scored]:
         """Every question about this workspace."""
         seen = self._seen(model)
         shown = np.flatnonzero(self.tokens)
@@ -103,10 +103,10 @@ class _Space:
         starts = self._data.golds.values[self._data.golds.offsets[:-1]]
         return np.flatnonzero((starts >= self._first) & (starts < self._last)).tolist()
 
-    def _seen(self, model: Model) -> Seen:
+    def _seen(self, model: TrainableDrafter) -> HiddenStates:
         groups = list(pack(self._segments(), _BATCH_TOKENS))
         hidden = [model.units(group, _lengths(group)).hidden for group in groups]
-        return Seen(torch.cat(hidden), Segments(self.tokens[self.tokens > 0], model.device))
+        return HiddenStates(torch.cat(hidden), Segments(self.tokens[self.tokens > 0], model.device))
 
     def _segments(self) -> Iterator[Segment]:
         data = self._data

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, distributed
 
 from winnow_engine.errors import TrainingError
-from winnow_research.training.batches import Batch, Epoch, Mixture
+from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.model import Model
-from winnow_research.training.scoring import HEADS, loss_of
+from winnow_research.training.drafter import TrainableDrafter
+from winnow_research.training.heads import HEADS, loss_of
 
 _WARM_UP = 60  # steps
 _HEADS_FASTER = 2.0
@@ -30,7 +30,7 @@ _START = 0  # seeds what is trained before the first step
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TrainingRecipe:
     """Everything that decides what comes out, beside the data and the drafter.
 
     A step adds up the gradients of `accumulate` batches, which several processes may share. The seed draws the batches;
@@ -59,7 +59,7 @@ class Step:
 def train(
     drafter: Path,
     data: Dataset,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     out: Path,
     report: Callable[[Step], None],
     checkpoint: Path | None = None,
@@ -77,13 +77,13 @@ def train(
         model.save(out)
 
 
-def new_model(drafter: Path, data: Dataset, recipe: Recipe, device: torch.device) -> Model:
+def new_model(drafter: Path, data: Dataset, recipe: TrainingRecipe, device: torch.device) -> TrainableDrafter:
     """An untrained model on `device`; on a GPU the frozen layers compute in bfloat16."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with this only
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("high")
     torch.manual_seed(_START)
-    model = Model(drafter, data.prefix, recipe.layers, recipe.rank)
+    model = TrainableDrafter(drafter, data.prefix, recipe.layers, recipe.rank)
     if device.type == "cuda":
         model.network.compute_in(torch.bfloat16)
     return model.to(device)
@@ -92,7 +92,7 @@ def new_model(drafter: Path, data: Dataset, recipe: Recipe, device: torch.device
 class Trainer:
     """Trains a model step by step. In `torchrun`'s processes, each takes its share of a step's batches."""
 
-    def __init__(self, model: Model, data: Dataset, recipe: Recipe) -> None:
+    def __init__(self, model: TrainableDrafter, data: Dataset, recipe: TrainingRecipe) -> None:
         """Raises TrainingError where there are more processes than a step has batches."""
         self._model, self._data, self._recipe = model, data, recipe
         self._rank, self._world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
@@ -126,13 +126,13 @@ class Trainer:
                 if checkpoint is not None and self._done % every == 0:
                     self._save(checkpoint)
 
-    def _next(self, batches: Iterator[Batch]) -> list[Batch]:
+    def _next(self, batches: Iterator[TrainingBatch]) -> list[TrainingBatch]:
         return [next(batches) for _ in range(self._share())]
 
     def _share(self) -> int:
         return len(range(self._rank, self._recipe.accumulate, self._world))
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[TrainingBatch]:
         """This process's batches from the next step on."""
         first = self._done * self._recipe.accumulate
         for number, build in enumerate(_batches(self._data, self._recipe)):
@@ -145,7 +145,7 @@ class Trainer:
         batch = next(_batches(self._data, self._recipe))()
         self._model.heads.measure(self._model.units(batch.segments, batch.column_tokens).hidden)
 
-    def _step(self, batches: list[Batch]) -> Tensor:
+    def _step(self, batches: list[TrainingBatch]) -> Tensor:
         """One update; what `_backward` gives of each batch, [batches, 4]."""
         rate = _rate(self._done, self._recipe.steps)
         for group in self._optimiser.param_groups:
@@ -159,7 +159,7 @@ class Trainer:
         self._optimiser.step()
         return results
 
-    def _backward(self, batch: Batch) -> Tensor:
+    def _backward(self, batch: TrainingBatch) -> Tensor:
         """Losses of both heads, and how often each has an answer first: [4]."""
         device = self._model.device
         positives, ignored = (torch.from_numpy(pairs).to(device) for pairs in (batch.positives, batch.ignored))
@@ -206,7 +206,7 @@ def _reported(step: int, results: Tensor, seconds: float) -> Step:
     )
 
 
-def _batches(data: Dataset, recipe: Recipe) -> Iterator[Callable[[], Batch]]:
+def _batches(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], TrainingBatch]]:
     """What builds each batch, epoch after epoch."""
     for number in count():
         epoch = Epoch(data, recipe.mixture, recipe.seed, number)
@@ -215,7 +215,7 @@ def _batches(data: Dataset, recipe: Recipe) -> Iterator[Callable[[], Batch]]:
         yield from (partial(epoch.batch, index) for index in range(len(epoch)))
 
 
-def _optimiser(model: Model, peak: float) -> torch.optim.AdamW:
+def _optimiser(model: TrainableDrafter, peak: float) -> torch.optim.AdamW:
     scales = [model.heads.maxsim.sc, model.heads.pool.sc]
     heads = [p for head in (model.heads.maxsim, model.heads.pool) for p in (head.k, head.q, head.kw, head.qw)]
     groups = (

@@ -13,7 +13,7 @@ import click
 from winnow_engine.core import Budget
 from winnow_lsp.cli.options import drafter_option, target_option
 from winnow_research.cli.bench.shared import (
-    Bench,
+    BenchSetup,
     RenamedOptions,
     corpus_options,
     opened,
@@ -22,8 +22,8 @@ from winnow_research.cli.bench.shared import (
     show,
     writing,
 )
-from winnow_research.evaluation.answers.readers import Alternative, Product, Reader
-from winnow_research.evaluation.answers.run import Answer, AnswerRun
+from winnow_research.evaluation.answers.methods import Alternative, AnswerMethod, Product
+from winnow_research.evaluation.answers.run import AnswerRun, JudgedAnswer
 from winnow_research.evaluation.methods import all_methods
 from winnow_research.evaluation.scores import scores
 
@@ -58,8 +58,8 @@ def answers(
     Functions to give back, and a third as many multiple-choice questions. docs/relevance.md explains every figure.
     """
     with opened(drafter, target, split, questions, seed) as bench, _opened_for_writing(out) as file:
-        readers = [reader for reader in _readers(bench, Budget(budget)) if not chosen or reader.name in chosen]
-        run = AnswerRun(bench.corpus, readers, bench.store, say, bench.cancellation)
+        methods = [method for method in _answer_methods(bench, Budget(budget)) if not chosen or method.name in chosen]
+        run = AnswerRun(bench.corpus, methods, bench.store, say, bench.cancellation)
         found = scores(written((answer for size in tokens for answer in run.run(size)), file))
         about = {"split": split, "seed": seed, "drafter": bench.drafter.name, "target": target, "budget": budget}
         show(found, run.absent, as_document, **about)
@@ -72,7 +72,7 @@ def _opened_for_writing(path: Path | None) -> AbstractContextManager[TextIO | No
         return path.open("w", encoding="utf-8")
 
 
-def written(answers: Iterable[Answer], file: TextIO | None) -> Iterator[Answer]:
+def written(answers: Iterable[JudgedAnswer], file: TextIO | None) -> Iterator[JudgedAnswer]:
     """Pass answers on, and write each as a line of JSON before the next is asked for. WinnowError if that fails."""
     for answer in answers:
         if file is not None:
@@ -81,7 +81,7 @@ def written(answers: Iterable[Answer], file: TextIO | None) -> Iterator[Answer]:
         yield answer
 
 
-def _readers(bench: Bench, budget: Budget) -> list[Reader]:
+def _answer_methods(bench: BenchSetup, budget: Budget) -> list[AnswerMethod]:
     methods = {method.name: method for method in all_methods(bench.drafter)}
     return [
         Product(_WHOLE, bench.assistant, Budget(keep_ratio=1.0), bench.cancellation),

@@ -26,7 +26,7 @@ from winnow_engine.targets.drafts.base import Draft
 from winnow_lsp.cli.options import target_option
 from winnow_lsp.cli.session import cancel_on_interrupt
 from winnow_research.cli.bench.shared import say, writing
-from winnow_research.decode.bench import PLAIN, DecodeBench, Figure, Timed, figures
+from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedAnswer, figures
 from winnow_research.decode.loads import LOADS
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 
@@ -69,7 +69,7 @@ def decode(
     """
     about = {"target": target, "repository": repository, "code": code, "seed": seed, "threads": threads}
     with ExitStack() as stack:
-        run = _Run(about, out)
+        run = _DecodeRun(about, out)
         cancellation = stack.enter_context(cancel_on_interrupt())
         bench = _opened(locate(target), drafts or ("auto", "lookup"), threads, stack)
         run.cost = bench.passes(_READ_BEFORE, passes) if passes else {}
@@ -86,16 +86,16 @@ def decode(
         _say_all([run.document()])
 
 
-class _Run:
+class _DecodeRun:
     """What was measured so far, in a file after each prompt, if one is given."""
 
     def __init__(self, about: dict[str, Any], out: Path | None) -> None:
         self.cost: dict[int, float] = {}
-        self.timed: list[Timed] = []
+        self.timed: list[TimedAnswer] = []
         self._about, self._out = about, out
         self._write()
 
-    def add(self, found: Sequence[Timed]) -> None:
+    def add(self, found: Sequence[TimedAnswer]) -> None:
         """The answers to one more prompt."""
         self.timed += found
         self._write()
@@ -138,11 +138,11 @@ def _answers(
     seed: int,
     max_tokens: int,
     cancellation: Cancellation,
-) -> Iterator[list[Timed]]:
+) -> Iterator[list[TimedAnswer]]:
     """For each prompt its answers with all drafts."""
     messages = LOADS[load](repository, code * _BYTES, random.Random(f"{seed}/{load}"), None)
     for number, prompt in enumerate(islice(messages, prompts), 1):
-        found: list[Timed] = []
+        found: list[TimedAnswer] = []
         for one in bench.answers(load, prompt, Sampling(max_tokens=max_tokens), cancellation):
             say(f"{load} {number}/{prompts}, {one.draft}: {one.tokens} tokens in {one.seconds:.1f} s")
             found.append(one)
@@ -176,7 +176,7 @@ def _pass_lines(cost: dict[int, float]) -> Iterator[str]:
         yield f"a pass over {size:2} tokens: {1000 * seconds:7.1f} ms, {seconds / cost[1]:5.2f} plain ones"
 
 
-def _line(one: Figure) -> str:
+def _line(one: DraftFigure) -> str:
     speed = f"{one.tokens_per_s:6.1f} tokens/s"
     if one.draft == PLAIN:
         return f"{one.load:10} {one.draft:24} {speed}, {one.tokens} tokens of {one.answers} answers"

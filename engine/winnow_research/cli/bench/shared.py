@@ -71,7 +71,7 @@ def say(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Bench:
+class BenchSetup:
     """What a benchmark runs on."""
 
     drafter: Path
@@ -82,7 +82,7 @@ class Bench:
 
 
 @contextmanager
-def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[Bench]:
+def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[BenchSetup]:
     """The corpus of a split with its store, and an assistant, which has a target if one is named."""
     file = locate(drafter)
     open_target = opener(target, TargetOptions(n_ubatch=_BATCH)) if target else None
@@ -92,7 +92,7 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
         closing(Assistant(store, lambda: Drafter(file), open_target)) as assistant,
         cancel_on_interrupt() as cancellation,
     ):
-        yield Bench(file, corpus, store, assistant, cancellation)
+        yield BenchSetup(file, corpus, store, assistant, cancellation)
         store.trim(_CACHE_BYTES)
 
 

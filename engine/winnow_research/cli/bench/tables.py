@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winnow_research.evaluation.figures import BUDGETS, Estimate, Figure
+from winnow_research.evaluation.figures import BUDGETS, Estimate, RelevanceFigure
 
 
-def tables(found: Iterable[Figure]) -> list[str]:
+def tables(found: Iterable[RelevanceFigure]) -> list[str]:
     """A line for each method: percent kept whole within each budget, and mean reciprocal rank, with 95% intervals."""
     lines: list[str] = []
     title = ""
@@ -25,7 +25,7 @@ def tables(found: Iterable[Figure]) -> list[str]:
     return lines
 
 
-def _line(figure: Figure) -> str:
+def _line(figure: RelevanceFigure) -> str:
     sure = "" if figure.auroc is None else f"  AUROC {figure.auroc:.3f}"
     mrr = f"{figure.mrr.value:.2f} [{figure.mrr.low:.2f}–{figure.mrr.high:.2f}]"
     return f"{_part(figure.method, figure.kept)}{mrr:>17}{sure}"

@@ -1,4 +1,4 @@
-"""The loop over workspaces, readers and questions."""
+"""The loop over workspaces, methods and questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from winnow_engine.index.workspace import Folder, Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.answers import facts, functions
 from winnow_research.evaluation.answers.items import Sheet
-from winnow_research.evaluation.answers.readers import Ask, Reader
+from winnow_research.evaluation.answers.methods import AnswerMethod, Ask
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Subject
@@ -22,7 +22,7 @@ from winnow_research.evaluation.scores import Result
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Result):
+class JudgedAnswer(Result):
     """One result, with what was asked about which workspace, and what the target said."""
 
     workspace: str
@@ -36,19 +36,19 @@ class Answer(Result):
 
 @dataclass
 class AnswerRun:
-    """What to ask, and by which readers. `absent` collects by reader the reason why it could not answer.
+    """What to ask, and with which methods. `absent` collects by method the reason why it could not answer.
 
     The questions about a workspace come one after the other, so that the full context is evaluated once.
     """
 
     corpus: Corpus
-    readers: Sequence[Reader]
+    methods: Sequence[AnswerMethod]
     store: Store
     report: Callable[[str], None]
     cancellation: Cancellation = field(default_factory=Cancellation)
     absent: dict[str, str] = field(default_factory=dict)
 
-    def run(self, tokens: int) -> Iterator[Answer]:
+    def run(self, tokens: int) -> Iterator[JudgedAnswer]:
         """The answers to every question about workspaces of at most `tokens` tokens."""
         for sheet in sheets(self.corpus, tokens):
             with tempfile.TemporaryDirectory() as folder:
@@ -56,24 +56,24 @@ class AnswerRun:
                 sources = Sources((Folder(Path(folder)),))
                 workspace = read_workspace(sources, self.store, self.cancellation)
                 subject = Subject(sources, workspace, self.store, self.corpus.count)
-                for reader in self.readers:
-                    self.report(f"{sheet.name} {reader.name}")
-                    yield from self._reader(reader, subject, sheet, tokens)
+                for method in self.methods:
+                    self.report(f"{sheet.name} {method.name}")
+                    yield from self._method(method, subject, sheet, tokens)
 
-    def _reader(self, reader: Reader, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[Answer]:
+    def _method(self, method: AnswerMethod, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[JudgedAnswer]:
         try:
-            ask = reader.about(subject)
-            yield from self._answers(ask, reader.name, sheet, tokens)
+            ask = method.about(subject)
+            yield from self._answers(ask, method.name, sheet, tokens)
         except CancelledError:
             raise
         except WinnowError as error:
-            self.absent[reader.name] = str(error)
+            self.absent[method.name] = str(error)
 
-    def _answers(self, ask: Ask, method: str, sheet: Sheet, tokens: int) -> Iterator[Answer]:
+    def _answers(self, ask: Ask, method: str, sheet: Sheet, tokens: int) -> Iterator[JudgedAnswer]:
         for item in sheet.items:
             self.cancellation.check()
             text = ask(item.question, Sampling(max_tokens=item.most_tokens))
-            yield Answer(item.test, method, tokens, float(item.right(text)), sheet.name, item.question.text, text)
+            yield JudgedAnswer(item.test, method, tokens, float(item.right(text)), sheet.name, item.question.text, text)
 
 
 def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:

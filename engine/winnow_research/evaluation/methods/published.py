@@ -77,7 +77,7 @@ _NOTHING = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
-class Context:
+class JointPrompt:
     """A workspace as one prompt, int32 [S]; unit u is tokens starts[u]:ends[u]."""
 
     ids: Int32
@@ -124,7 +124,7 @@ class FullDrafter:
         return ids
 
 
-def context_of(subject: Subject, model: FullDrafter) -> Context:
+def context_of(subject: Subject, model: FullDrafter) -> JointPrompt:
     """The files in path order, each behind its header, after the drafter's prefix."""
     parts, starts, ends = [model.template.prefix], [], []
     position = len(parts[0])
@@ -137,7 +137,7 @@ def context_of(subject: Subject, model: FullDrafter) -> Context:
             starts.append(position)
             position += len(parts[-1])
             ends.append(position)
-    return Context(np.concatenate(parts), np.array(starts, np.int64), np.array(ends, np.int64))
+    return JointPrompt(np.concatenate(parts), np.array(starts, np.int64), np.array(ends, np.int64))
 
 
 def specprefill(
@@ -180,7 +180,7 @@ def pool(rows: Float32) -> Float32:
     return np.asarray((sums[..., POOL:] - sums[..., :-POOL]) / POOL, np.float32)
 
 
-def by_chunks(context: Context, scores: Float32, subject: Subject) -> Ranking:
+def by_chunks(context: JointPrompt, scores: Float32, subject: Subject) -> Ranking:
     """The ranking of 32-token chunks; a unit is kept when all of its tokens are, and scores as their mean."""
     borders = np.arange(0, len(scores), CHUNK)
     chunks = np.add.reduceat(scores, borders) / np.diff([*borders, len(scores)])

@@ -23,16 +23,16 @@ from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Res
 # The best single head of the default drafter, found on packages that are in no split.
 _ONE_HEAD = ScoringHead(layer=7, head=11, feature="all", weight=1.0)
 
-Load = Callable[[], Drafter]
+LoadDrafter = Callable[[], Drafter]
 """Returns the drafter; loads it on the first call."""
 
 
-class Profile:
+class ProfileAlone:
     """The drafter's profile alone."""
 
     most_tokens: int | None = None
 
-    def __init__(self, name: str, drafter: Load) -> None:
+    def __init__(self, name: str, drafter: LoadDrafter) -> None:
         self.name, self._drafter = name, drafter
 
     def ranker(self, subject: Subject) -> Ranker:
@@ -61,7 +61,7 @@ class Winnow:
     name = "Winnow"
     most_tokens: int | None = None
 
-    def __init__(self, drafter: Load) -> None:
+    def __init__(self, drafter: LoadDrafter) -> None:
         self._drafter = drafter
 
     def ranker(self, subject: Subject) -> Ranker:
@@ -81,4 +81,4 @@ class Winnow:
 def methods(resources: Resources) -> Iterable[Method]:
     """one head, profile, Winnow."""
     one_head = cache(lambda: with_one_head(resources.drafter_file))
-    return Profile("one head", one_head), Profile("profile", resources.drafter), Winnow(resources.drafter)
+    return ProfileAlone("one head", one_head), ProfileAlone("profile", resources.drafter), Winnow(resources.drafter)

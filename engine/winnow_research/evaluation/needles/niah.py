@@ -16,7 +16,7 @@ from typing import Literal, get_args
 from winnow_engine.core import Question
 from winnow_research.evaluation.needles.base import Spot, Test, Trial
 from winnow_research.evaluation.needles.hiding import hide
-from winnow_research.evaluation.needles.materials import Material, Words
+from winnow_research.evaluation.needles.materials import Material, WordLists
 from winnow_research.evaluation.needles.needle import Needle, Style
 
 Kind = Literal["single", "multikey", "multivalue", "multiquery"]
@@ -49,7 +49,7 @@ class Niah:
         wanted = tuple(needle.value for needle in needles[:asked])
         return Trial(files, Question(_question(needles[:asked])), golds[:asked], wanted)
 
-    def _needles(self, words: Words, rng: random.Random) -> list[Needle]:
+    def _needles(self, words: WordLists, rng: random.Random) -> list[Needle]:
         count = 1 if self.kind == "single" else _MANY
         values = rng.sample(range(1_000_000, 10_000_000), count)  # of seven digits, as in RULER
         keys = distinct_keys(words, rng, 1 if self.kind == "multivalue" else count)
@@ -59,7 +59,7 @@ class Niah:
         return [Needle(key, str(value), self.needle) for key, value in zip(keys, values, strict=True)]
 
 
-def distinct_keys(words: Words, rng: random.Random, count: int) -> list[str]:
+def distinct_keys(words: WordLists, rng: random.Random, count: int) -> list[str]:
     """So many keys, no two equal."""
     keys: dict[str, None] = {}
     while len(keys) < count:

@@ -22,7 +22,7 @@ from winnow_engine.core import Question
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.needles.base import Spot, Test, Trial
-from winnow_research.evaluation.needles.materials import Material, Words, fitting
+from winnow_research.evaluation.needles.materials import Material, WordLists, fitting
 from winnow_research.evaluation.needles.niah import distinct_keys
 
 _PATH = "context.txt"
@@ -33,7 +33,7 @@ _WORDS_A_LINE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Niah:
+class RulerNiah:
     """Needles of the form `One of the special magic V for K is: N.` among essays, noise or other needles."""
 
     name: str
@@ -66,7 +66,7 @@ class Niah:
             (key,) = self._keys(material.words, rng, 1)
             yield self._sentence(key, self._value(rng)) if self.haystack == "needle" else _NOISE
 
-    def _keys(self, words: Words, rng: random.Random, count: int) -> list[str]:
+    def _keys(self, words: WordLists, rng: random.Random, count: int) -> list[str]:
         if self.key_type == "words":
             return distinct_keys(words, rng, count)
         return [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(count)]
@@ -164,14 +164,14 @@ def mixed(lines: Sequence[str], needles: Sequence[str], rng: random.Random) -> t
 def tests() -> Iterator[Test]:
     """The eleven tasks whose data can be made."""
     niah = (
-        Niah("ruler niah_single_1", "noise"),
-        Niah("ruler niah_single_2", "essay"),
-        Niah("ruler niah_single_3", "essay", value_type="uuids"),
-        Niah("ruler niah_multikey_1", "essay", keys=4),
-        Niah("ruler niah_multikey_2", "needle"),
-        Niah("ruler niah_multikey_3", "needle", key_type="uuids", value_type="uuids"),
-        Niah("ruler niah_multivalue", "essay", values=4),
-        Niah("ruler niah_multiquery", "essay", keys=4, queries=4),
+        RulerNiah("ruler niah_single_1", "noise"),
+        RulerNiah("ruler niah_single_2", "essay"),
+        RulerNiah("ruler niah_single_3", "essay", value_type="uuids"),
+        RulerNiah("ruler niah_multikey_1", "essay", keys=4),
+        RulerNiah("ruler niah_multikey_2", "needle"),
+        RulerNiah("ruler niah_multikey_3", "needle", key_type="uuids", value_type="uuids"),
+        RulerNiah("ruler niah_multivalue", "essay", values=4),
+        RulerNiah("ruler niah_multiquery", "essay", keys=4, queries=4),
     )
     yield from (Test(one.name, one.trial) for one in niah)
     yield Test("ruler vt", variable_tracking)

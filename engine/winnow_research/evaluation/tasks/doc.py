@@ -21,7 +21,7 @@ _REST = 200  # bytes of the section that must remain
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Excerpt:
     place: Place
     sentence: str
     lines: frozenset[int]
@@ -40,13 +40,13 @@ def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
             yield without_lines(haystack.scene(map(_case, asked)), lines)
 
 
-def _case(asked: _Asked) -> Case:
+def _case(asked: _Excerpt) -> Case:
     path = asked.place.file.path
     question = Question(f"Where does the documentation say this: {without_markup(asked.sentence)}")
     return Case("doc", path.split("/", 1)[0], asked.place.language, question, (asked.place.gold,))
 
 
-def _asked(haystack: Haystack) -> Iterator[_Asked]:
+def _asked(haystack: Haystack) -> Iterator[_Excerpt]:
     """At most one sentence of each section: the first of its first paragraph that is prose."""
     for place in haystack.places:
         path = place.file.path
@@ -57,7 +57,7 @@ def _asked(haystack: Haystack) -> Iterator[_Asked]:
                 yield found
 
 
-def _first_prose(place: Place) -> _Asked | None:
+def _first_prose(place: Place) -> _Excerpt | None:
     lines = place.text.splitlines()
     for first, line in enumerate(lines):
         if _PROSE.match(line) and first and not lines[first - 1].strip():
@@ -66,7 +66,7 @@ def _first_prose(place: Place) -> _Asked | None:
             numbers = frozenset(range(place.unit.start_line + first, place.unit.start_line + first + len(paragraph)))
             rest = len(place.text.encode()) - len("\n".join(paragraph).encode())
             fair = len(without_markup(sentence).split()) in _WORDS and rest >= _REST and not sentence.endswith(":")
-            return _Asked(place, sentence, numbers) if fair else None
+            return _Excerpt(place, sentence, numbers) if fair else None
     return None
 
 

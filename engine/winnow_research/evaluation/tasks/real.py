@@ -24,7 +24,7 @@ _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenQuestion:
     """One question with its golds, whose paths are relative to the repository."""
 
     text: str
@@ -44,7 +44,7 @@ def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
         yield Scene(repository.name, files, tuple(_case(repository, one) for one in written))
 
 
-def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[Written, ...]:
+def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQuestion, ...]:
     """The questions about a repository, from `NAME.json` in `directory`; none where there is no such file.
 
     EvaluationError if the file is malformed or about another version than the pinned one.
@@ -54,7 +54,9 @@ def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[Written, 
         return ()
     try:
         document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        found = tuple(Written(entry["question"], tuple(map(_gold, entry["golds"]))) for entry in document["questions"])
+        found = tuple(
+            WrittenQuestion(entry["question"], tuple(map(_gold, entry["golds"]))) for entry in document["questions"]
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise EvaluationError(
             f"{path} is not a file of questions: {error}; docs/relevance.md has the format"
@@ -64,7 +66,7 @@ def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[Written, 
     return found
 
 
-def problems(repository: Repository, files: Sequence[SourceFile], written: Sequence[Written]) -> list[str]:
+def problems(repository: Repository, files: Sequence[SourceFile], written: Sequence[WrittenQuestion]) -> list[str]:
     """What is wrong with some questions: golds that are not in the files, or hold nothing; questions asked twice."""
     lines = {file.path: Lines(file.data) for file in files}
     data = {file.path: file.data for file in files}
@@ -91,7 +93,7 @@ def _gold(text: str) -> Gold:
     return Gold(match["path"], int(match["start"]), int(match["end"]))
 
 
-def _case(repository: Repository, written: Written) -> Case:
+def _case(repository: Repository, written: WrittenQuestion) -> Case:
     golds = tuple(Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds)
     language = for_path(golds[0].path)
     return Case("real", repository.name, language.name if language else "text", Question(written.text), golds)

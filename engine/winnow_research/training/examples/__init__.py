@@ -15,9 +15,9 @@ from winnow_research.training.examples import (
     needles,
     usage,
 )
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 
-SOURCES: tuple[Callable[[Tree], list[Example]], ...] = (
+SOURCES: tuple[Callable[[ProjectTree], list[Example]], ...] = (
     describe.examples,
     comments.examples,
     names.examples,
@@ -30,6 +30,6 @@ SOURCES: tuple[Callable[[Tree], list[Example]], ...] = (
 )
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """Every source's examples of one project, source by source."""
     return [example for source in SOURCES for example in source(tree)]

@@ -34,7 +34,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Tree:
+class ProjectTree:
     """One project's files. Chance is the same for the same project, seed and purpose."""
 
     haystack: Haystack

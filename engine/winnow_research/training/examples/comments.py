@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from winnow_research.evaluation.haystack import Place
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.wording import asked
 
 _COMMENT = re.compile(r"^\s*(?://|#)\s?(?P<text>[A-Za-z].*)$")
@@ -13,7 +13,7 @@ _CODE = re.compile(r"[;={}]|\w\(|TODO|FIXME|XXX|noqa|type:|pragma|eslint|nolint|
 _WORDS = range(6, 41)
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """At most one a function: its longest comment that stands on lines of its own."""
     rng = tree.rng("comments")
     found = []

@@ -6,7 +6,7 @@ from winnow_engine.core import UnitKind
 from winnow_engine.drafter.drafter import CodeAtCursor
 from winnow_research.evaluation.haystack import Place, is_test
 from winnow_research.evaluation.tasks.cursor import is_distinctive
-from winnow_research.training.examples.base import Example, Tree, fair
+from winnow_research.training.examples.base import Example, ProjectTree, fair
 
 _MOST_GOLDS = 6
 _DEFINED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
@@ -31,7 +31,7 @@ _LINES = (
 _AROUND = range(1, 6)  # lines before and after a call
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """At most one question a function; half of them about a few of its lines only."""
     rng = tree.rng("cursor")
     found = []
@@ -62,7 +62,7 @@ def _lines_around(place: Place, name: str, around: int) -> str:
     return "".join(lines[max(0, index - around) : index + around + 1])
 
 
-def _used(tree: Tree) -> dict[Place, list[str]]:
+def _used(tree: ProjectTree) -> dict[Place, list[str]]:
     """By function, tests too: the names it uses that one other unit of its language in the project defines."""
     found: dict[Place, list[str]] = {}
     for file in tree.haystack.files:
@@ -73,7 +73,7 @@ def _used(tree: Tree) -> dict[Place, list[str]]:
     return found
 
 
-def _leads_elsewhere(tree: Tree, place: Place, name: str) -> bool:
+def _leads_elsewhere(tree: ProjectTree, place: Place, name: str) -> bool:
     defined = tree.haystack.definitions.get(name, [])
     if len(defined) != 1 or defined[0] == place or not is_distinctive(name):
         return False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from winnow_research.evaluation.comments import Described, first_sentence
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.wording import asked, keywords
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])|\n\s*\n|\n\s*(?=[@\\:]\w|[-*] )")
@@ -16,7 +16,7 @@ _BOILERPLATE = re.compile(
 _WORDS = range(4, 41)
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """Up to four questions a documented function."""
     rng = tree.rng("describe")
     found = []
@@ -42,6 +42,6 @@ def sentences(documentation: str) -> Iterator[str]:
             yield sentence
 
 
-def first_question(tree: Tree, one: Described) -> str | None:
+def first_question(tree: ProjectTree, one: Described) -> str | None:
     """The first sentence of a function's documentation, without the function's name; None if there is none to ask."""
     return first_sentence(one.sentence, one.place.simple_name) or next(sentences(one.sentence), None)

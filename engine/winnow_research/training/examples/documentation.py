@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from winnow_research.evaluation.comments import without_markup
 from winnow_research.evaluation.haystack import Place
 from winnow_research.evaluation.tasks.cursor import is_distinctive
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.wording import asked, keywords
 
 _SUFFIXES = (".md", ".rst", ".txt", ".adoc", ".mdx")
@@ -25,7 +25,7 @@ _TEXTS = (
 _HEADINGS = ("{it}", "How does {it} work?", "Where is {it} documented?", "{project} {it}", "What about {it}?")
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """Up to three questions a section."""
     rng = tree.rng("documentation")
     found = []
@@ -47,7 +47,7 @@ def examples(tree: Tree) -> list[Example]:
     return found
 
 
-def _about_code(tree: Tree, place: Place, paragraphs: list[str]) -> list[Example]:
+def _about_code(tree: ProjectTree, place: Place, paragraphs: list[str]) -> list[Example]:
     """At most one: a sentence that names code of the project, the names left out of half of them."""
     rng = tree.rng(f"about/{place.file.path}/{place.number}")
     for sentence in paragraphs:
@@ -58,7 +58,7 @@ def _about_code(tree: Tree, place: Place, paragraphs: list[str]) -> list[Example
     return []
 
 
-def _definition(tree: Tree, name: str) -> list[Place]:
+def _definition(tree: ProjectTree, name: str) -> list[Place]:
     places = tree.haystack.definitions.get(name.rsplit(".", 1)[-1], [])
     return places if len(places) == 1 and is_distinctive(name) else []
 

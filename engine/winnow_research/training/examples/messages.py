@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 
 _MESSAGE = re.compile(r"""(?:[(=,+:]|return)[ \t]*[a-zA-Z$]{0,2}["'`]([A-Za-z][^"'`\\\n]{24,140})["'`]""")
 _HOLE = re.compile(r"%[-+.\d]*[a-zA-Z]|\$?\{[^}]*\}|\{\}")
@@ -20,7 +20,7 @@ _TEXTS = (
 )
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """For every second message that stands in one function only: one question, holes filled with words."""
     rng = tree.rng("messages")
     by_place = [(place, _messages(place.text)) for place in tree.functions]

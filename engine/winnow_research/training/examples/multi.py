@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.examples.describe import first_question
 
 _FEWEST, _MOST = 2, 5
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """Documented functions of one file together, so that a batch holds them all; each function once."""
     rng = tree.rng("multi")
     found = []

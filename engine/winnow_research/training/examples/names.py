@@ -5,7 +5,7 @@ from __future__ import annotations
 from winnow_engine.core import UnitKind
 from winnow_research.evaluation.haystack import Place
 from winnow_research.evaluation.tasks.cursor import is_distinctive
-from winnow_research.training.examples.base import Example, Tree, fair
+from winnow_research.training.examples.base import Example, ProjectTree, fair
 from winnow_research.training.wording import split_name
 
 _EXACT = (
@@ -28,7 +28,7 @@ _AS_WORDS = (
 _DEFINED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """For each name that one unit of the project defines: one question at most, for two names in three."""
     rng = tree.rng("names")
     found = []
@@ -46,5 +46,5 @@ def examples(tree: Tree) -> list[Example]:
     return found
 
 
-def _askable(place: Place, tree: Tree) -> bool:
+def _askable(place: Place, tree: ProjectTree) -> bool:
     return place.unit.kind in _DEFINED and fair(place) and tree.haystack.owns(place.file)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.units import enclosing
 from winnow_research.evaluation.haystack import Place
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.words import WORDS
 
 _ONE_IN = 12  # files
@@ -38,7 +38,7 @@ def hide(files: Iterable[SourceFile], rng: random.Random) -> tuple[list[SourceFi
     return shown, tuple(needles)
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """One question a hidden fact."""
     files = {file.path: file for file in tree.haystack.files}
     found = []

@@ -6,7 +6,7 @@ from winnow_engine.core import UnitKind
 from winnow_engine.drafter.drafter import CodeAtCursor
 from winnow_research.evaluation.haystack import Place
 from winnow_research.evaluation.tasks.cursor import is_distinctive
-from winnow_research.training.examples.base import Example, Tree, fair
+from winnow_research.training.examples.base import Example, ProjectTree, fair
 
 _BY_NAME = (
     "Where is `{name}` used?",
@@ -27,7 +27,7 @@ _MOST_GOLDS = 6
 _NO_USE = (UnitKind.IMPORTS, UnitKind.SECTION, UnitKind.BLOCK)
 
 
-def examples(tree: Tree) -> list[Example]:
+def examples(tree: ProjectTree) -> list[Example]:
     """One question a function that a few units use; every third is asked from the function itself."""
     rng = tree.rng("usage")
     found = []
@@ -44,7 +44,7 @@ def examples(tree: Tree) -> list[Example]:
     return found
 
 
-def _defined(tree: Tree) -> list[tuple[str, Place]]:
+def _defined(tree: ProjectTree) -> list[tuple[str, Place]]:
     return [
         (name, places[0])
         for name, places in sorted(tree.haystack.definitions.items())
@@ -52,7 +52,7 @@ def _defined(tree: Tree) -> list[tuple[str, Place]]:
     ]
 
 
-def _users(tree: Tree, name: str, place: Place) -> tuple[Place, ...]:
+def _users(tree: ProjectTree, name: str, place: Place) -> tuple[Place, ...]:
     users = tree.haystack.users.get(name, [])
     return tuple(
         user

@@ -1,8 +1,8 @@
 import numpy as np
 
-from winnow_research.calibration.answering import fit_log_odds
-from winnow_research.calibration.descent import minimise
-from winnow_research.calibration.listwise import Example, fit_weights
+from winnow_research.calibration.lbfgs import minimise
+from winnow_research.calibration.listwise import ListwiseExample, fit_weights
+from winnow_research.calibration.log_odds import fit_log_odds
 
 
 def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
@@ -14,12 +14,12 @@ def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
     np.testing.assert_allclose(minimise(valley, np.zeros(3), tolerance=1e-14), bottom, atol=1e-4)
 
 
-def example(kind: int, trait: float, chance: np.random.Generator, golds: int = 1) -> Example:
+def example(kind: int, trait: float, chance: np.random.Generator, golds: int = 1) -> ListwiseExample:
     """A question whose golds stand out by one kind of evidence."""
     others = chance.normal(size=(40, 3)).astype(np.float32)
     right = chance.normal(size=(golds, 3)).astype(np.float32)
     right[:, kind] += 4
-    return Example(np.array([1.0, trait]), right, others)
+    return ListwiseExample(np.array([1.0, trait]), right, others)
 
 
 def test_the_gate_learns_which_evidence_counts_for_which_questions() -> None:

@@ -9,7 +9,7 @@ import pytest
 from winnow_lsp.cli.main import main
 from winnow_research.cli.bench.answers import written
 from winnow_research.cli.bench.shared import score_table, show
-from winnow_research.evaluation.answers.run import Answer
+from winnow_research.evaluation.answers.run import JudgedAnswer
 from winnow_research.evaluation.scores import Result, scores
 
 
@@ -36,7 +36,7 @@ def test_a_model_that_is_not_there_is_named(name: str, tmp_path: Path, capsys: p
 
 
 def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path) -> None:
-    asked = [Answer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
+    asked = [JudgedAnswer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
     path = tmp_path / "answers.jsonl"
     with path.open("w", encoding="utf-8") as file:
         answers = written(asked, file)

@@ -133,7 +133,7 @@ class Repeating:
         return self.answer
 
 
-def test_every_question_has_a_result_of_every_reader_that_can_answer(corpus: Corpus, store: Store) -> None:
+def test_every_question_has_a_result_of_every_method_that_can_answer(corpus: Corpus, store: Store) -> None:
     run = AnswerRun(corpus, [Repeating("A", "A"), Repeating("none", "")], store, lambda _: None)
     results = list(run.run(1000))
     assert len(results) == sum(len(sheet.items) for sheet in sheets(corpus, 1000))

@@ -1,10 +1,10 @@
 import pytest
 
-from winnow_research.decode.bench import Timed, figures
+from winnow_research.decode.bench import TimedAnswer, figures
 
 
-def timed(draft: str, tokens: int, seconds: float, rounds: int, gap: float | None = None) -> Timed:
-    return Timed(
+def timed(draft: str, tokens: int, seconds: float, rounds: int, gap: float | None = None) -> TimedAnswer:
+    return TimedAnswer(
         "quotes",
         draft,
         tokens,

@@ -10,7 +10,7 @@ from winnow_engine.index.workspace import Folder, Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.minilm import WordPieces
-from winnow_research.evaluation.methods.published import CHUNK, POOL, Context, attention, by_chunks, pflash, pool
+from winnow_research.evaluation.methods.published import CHUNK, POOL, JointPrompt, attention, by_chunks, pflash, pool
 
 
 def test_pool_averages_neighbours_and_pads_with_zeros() -> None:
@@ -54,7 +54,7 @@ def subject(tmp_path: Path) -> Subject:
 
 def test_a_unit_is_kept_when_all_chunks_it_touches_are(subject: Subject) -> None:
     starts = np.array([2, 32, 50, 96], np.int64)
-    context = Context(np.zeros(128, np.int32), starts, np.array([32, 50, 96, 128], np.int64))
+    context = JointPrompt(np.zeros(128, np.int32), starts, np.array([32, 50, 96, 128], np.int64))
     scores = np.repeat(np.array([1, 4, 3, 2], np.float32), CHUNK)
     ranking = by_chunks(context, scores, subject)
     np.testing.assert_allclose(ranking.scores, [1, 4, (14 * 4 + 32 * 3) / 46, 2])

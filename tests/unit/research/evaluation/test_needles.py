@@ -10,7 +10,7 @@ from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.needles import all_tests
 from winnow_research.evaluation.needles.base import Spot, share_of
 from winnow_research.evaluation.needles.hiding import hide
-from winnow_research.evaluation.needles.materials import Material, Words, fitting
+from winnow_research.evaluation.needles.materials import Material, WordLists, fitting
 from winnow_research.evaluation.needles.needle import CODE_LANGUAGES, Needle
 from winnow_research.evaluation.needles.run import kept_share
 
@@ -23,7 +23,9 @@ def material(corpus: Corpus) -> Material:
     letters = "abcdefghijklmnopqrstuvwxyz"
     nouns = tuple(f"{one}{other}stone" for one in letters for other in letters)
     essay = "".join(f"This is sentence {number} of an essay,\nin two lines.\n" for number in range(400)).encode()
-    return Material(corpus, Words(("amber", "quiet", "tall"), nouns, ("go",)), (SourceFile("essays/one.txt", essay),))
+    return Material(
+        corpus, WordLists(("amber", "quiet", "tall"), nouns, ("go",)), (SourceFile("essays/one.txt", essay),)
+    )
 
 
 def text_of(files: tuple[SourceFile, ...], gold: Gold) -> str:

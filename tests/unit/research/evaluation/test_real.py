@@ -9,7 +9,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.repositories import Repository, Split, repositories
-from winnow_research.evaluation.tasks.real import QUESTIONS, Written, load, problems
+from winnow_research.evaluation.tasks.real import QUESTIONS, WrittenQuestion, load, problems
 
 
 def write(tmp_path: Path, document: object) -> Path:
@@ -21,7 +21,7 @@ def test_questions_are_read_with_their_golds(ledger: Repository, tmp_path: Path)
     entry = {"question": "Where are accounts read?", "golds": ["ledger/store.py:6-12"]}
     folder = write(tmp_path, {"repository": "ledger", "version": "1.0", "questions": [entry]})
     (written,) = load(ledger, folder)
-    assert written == Written("Where are accounts read?", (Gold("ledger/store.py", 6, 12),))
+    assert written == WrittenQuestion("Where are accounts read?", (Gold("ledger/store.py", 6, 12),))
     assert load(ledger, tmp_path / "elsewhere") == ()
 
 
@@ -50,14 +50,18 @@ def test_a_wrong_file_is_refused(ledger: Repository, tmp_path: Path, document: o
 def test_golds_must_be_in_the_pinned_source(
     ledger: Repository, ledger_files: list[SourceFile], gold: Gold, problem: str | None
 ) -> None:
-    found = problems(ledger, ledger_files, [Written("?", (gold,))])
+    found = problems(ledger, ledger_files, [WrittenQuestion("?", (gold,))])
     assert len(found) == (problem is not None)
     assert problem is None or problem in found[0]
 
 
 def test_questions_without_gold_or_asked_twice_are_found(ledger: Repository, ledger_files: list[SourceFile]) -> None:
     gold = Gold("ledger/store.py", 6, 12)
-    found = problems(ledger, ledger_files, [Written("A?", ()), Written("B?", (gold,)), Written("b?", (gold,))])
+    found = problems(
+        ledger,
+        ledger_files,
+        [WrittenQuestion("A?", ()), WrittenQuestion("B?", (gold,)), WrittenQuestion("b?", (gold,))],
+    )
     assert found == ["'A?' has no gold", "'b?' is asked twice"]
 
 

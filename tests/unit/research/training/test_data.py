@@ -10,8 +10,8 @@ import pytest
 from winnow_engine.drafter.segments import SEGMENT_TOKENS
 from winnow_engine.errors import TrainingError
 from winnow_engine.index.files import SourceFile
-from winnow_research.training.batches import Batch, Epoch, Mixture
-from winnow_research.training.collecting import Part, joined
+from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
+from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.prepare import choose, without_copies
@@ -73,9 +73,9 @@ def test_a_project_of_the_evaluation_or_under_another_licence_is_refused(
         load(pins)
 
 
-def part(project: str, files: int, units: int, tokens: int) -> Part:
+def part(project: str, files: int, units: int, tokens: int) -> TokenisedProject:
     """Files of equal units; unit n is asked for by one question, and by another that quotes it."""
-    made = Part(project)
+    made = TokenisedProject(project)
     for number in range(files * units):
         ids = np.full(tokens, number + 10, np.int32)
         made.units.append(ids)
@@ -101,7 +101,7 @@ def data() -> Dataset:
 SMALL = Mixture(tokens=600, chunk_tokens=300, questions=12, code_questions=4)
 
 
-def flat(batch: Batch) -> list[bytes]:
+def flat(batch: TrainingBatch) -> list[bytes]:
     arrays = [batch.column_tokens, batch.positives, batch.ignored, *batch.questions, *(s.ids for s in batch.segments)]
     return [array.tobytes() for array in arrays]
 

@@ -18,14 +18,14 @@ from winnow_research.training.examples import (
     usage,
 )
 from winnow_research.training.examples import examples as all_examples
-from winnow_research.training.examples.base import Example, Tree
+from winnow_research.training.examples.base import Example, ProjectTree
 
 
 def golds(example: Example) -> list[str]:
     return [place.unit.name for place in example.golds]
 
 
-def test_a_docstring_is_asked_as_it_is_and_as_a_question_without_its_lines(tree: Tree) -> None:
+def test_a_docstring_is_asked_as_it_is_and_as_a_question_without_its_lines(tree: ProjectTree) -> None:
     found = [one for one in describe.examples(tree) if golds(one) == ["load_accounts"]]
     assert "Read every account of a file of JSON lines and check its balance." in [one.text for one in found]
     assert len(found) >= 3
@@ -36,13 +36,13 @@ def test_a_docstring_is_asked_as_it_is_and_as_a_question_without_its_lines(tree:
         assert hidden[-1] == '"""'
 
 
-def test_a_comment_of_go_loses_the_name_it_opens_with(tree: Tree) -> None:
+def test_a_comment_of_go_loses_the_name_it_opens_with(tree: ProjectTree) -> None:
     texts = [one.text for one in describe.examples(tree) if golds(one) == ["Queue.PushItem"]]
     assert texts
     assert not any(text.startswith("PushItem") for text in texts)
 
 
-def test_a_comment_inside_a_function_asks_for_the_function(tree: Tree) -> None:
+def test_a_comment_inside_a_function_asks_for_the_function(tree: ProjectTree) -> None:
     (found,) = comments.examples(tree)
     assert golds(found) == ["load_accounts"]
     assert "overdrawn account must never reach the report" in found.text
@@ -50,16 +50,18 @@ def test_a_comment_inside_a_function_asks_for_the_function(tree: Tree) -> None:
     assert len(lines) == 1
 
 
-def test_an_error_message_asks_for_the_code_that_raises_it(tree: Tree) -> None:
-    asked = [one for seed in range(8) for one in messages.examples(Tree(tree.haystack, seed))]
+def test_an_error_message_asks_for_the_code_that_raises_it(tree: ProjectTree) -> None:
+    asked = [one for seed in range(8) for one in messages.examples(ProjectTree(tree.haystack, seed))]
     assert asked
     assert all(golds(one) == ["load_accounts"] for one in asked)
     assert all("balance of an account must not be negative" in one.text for one in asked)
 
 
-def test_a_name_is_asked_as_it_is_or_in_words_and_leads_to_its_one_definition(tree: Tree) -> None:
+def test_a_name_is_asked_as_it_is_or_in_words_and_leads_to_its_one_definition(tree: ProjectTree) -> None:
     found = {
-        (one.golds[0].unit.name, one.text) for seed in range(20) for one in names.examples(Tree(tree.haystack, seed))
+        (one.golds[0].unit.name, one.text)
+        for seed in range(20)
+        for one in names.examples(ProjectTree(tree.haystack, seed))
     }
     about = [text for name, text in found if name == "load_accounts"]
     assert any("load_accounts" in text for text in about)
@@ -69,15 +71,15 @@ def test_a_name_is_asked_as_it_is_or_in_words_and_leads_to_its_one_definition(tr
     }  # fmt: skip
 
 
-def test_several_descriptions_ask_for_all_of_their_functions(tree: Tree) -> None:
+def test_several_descriptions_ask_for_all_of_their_functions(tree: ProjectTree) -> None:
     (found,) = multi.examples(tree)
     assert sorted(golds(found)) == ["load_accounts", "save_accounts"]
     assert "one on each line" in found.text
     assert len(found.quoted) == 2
 
 
-def test_code_at_the_cursor_leads_to_the_definitions_it_uses_and_not_to_itself(tree: Tree) -> None:
-    found = [one for seed in range(10) for one in cursor.examples(Tree(tree.haystack, seed))]
+def test_code_at_the_cursor_leads_to_the_definitions_it_uses_and_not_to_itself(tree: ProjectTree) -> None:
+    found = [one for seed in range(10) for one in cursor.examples(ProjectTree(tree.haystack, seed))]
     by_place = {one.at.unit.name: one for one in found if one.at}
     assert golds(by_place["monthly_summary"]) == ["load_accounts"]
     assert golds(by_place["save_accounts"]) == ["opened_when"]
@@ -85,14 +87,14 @@ def test_code_at_the_cursor_leads_to_the_definitions_it_uses_and_not_to_itself(t
     assert all(one.code and one.code.text in one.at.text for one in found if one.at)
 
 
-def test_a_function_leads_to_the_units_that_use_it(tree: Tree) -> None:
+def test_a_function_leads_to_the_units_that_use_it(tree: ProjectTree) -> None:
     found = [one for one in usage.examples(tree) if "load_accounts" in one.text or one.at]
     (about,) = [one for one in found if "monthly_summary" in golds(one)]
     assert sorted(golds(about)) == ["monthly_summary", "test_a_file_without_accounts_is_fine"]
 
 
-def test_prose_leads_to_its_section_and_to_the_code_it_names(tree: Tree) -> None:
-    found = [one for seed in range(6) for one in documentation.examples(Tree(tree.haystack, seed))]
+def test_prose_leads_to_its_section_and_to_the_code_it_names(tree: ProjectTree) -> None:
+    found = [one for seed in range(6) for one in documentation.examples(ProjectTree(tree.haystack, seed))]
     sections = [one for one in found if one.kind == "documentation"]
     assert {name.rsplit(".", 1)[-1] for one in sections for name in golds(one)} == {"Rounding of amounts"}
     code = [one for one in found if one.kind == "documented"]
@@ -100,12 +102,12 @@ def test_prose_leads_to_its_section_and_to_the_code_it_names(tree: Tree) -> None
     assert all(golds(one) == ["load_accounts", "save_accounts"] for one in code)
 
 
-def test_a_hidden_fact_is_asked_for_where_it_was_hidden(tree: Tree) -> None:
+def test_a_hidden_fact_is_asked_for_where_it_was_hidden(tree: ProjectTree) -> None:
     sources = [SourceFile(f"ledger/{n}.py", b"def f():\n    return 1\n") for n in range(60)]
     shown, hidden = needles.hide(sources, random.Random(1))
     assert 1 <= len(hidden) <= 15
     files = indexed(shown)
-    found = needles.examples(Tree(Haystack(tree.haystack.repository, files), needles=hidden))
+    found = needles.examples(ProjectTree(Haystack(tree.haystack.repository, files), needles=hidden))
     for one, (question, path, line) in zip(found, hidden, strict=True):
         (gold,) = one.golds
         assert (one.text, gold.file.path) == (question, path)
@@ -113,14 +115,14 @@ def test_a_hidden_fact_is_asked_for_where_it_was_hidden(tree: Tree) -> None:
         assert len(gold.file.data) > len(sources[0].data)
 
 
-def test_equal_seeds_give_equal_examples(tree: Tree) -> None:
-    again = Tree(tree.haystack)
+def test_equal_seeds_give_equal_examples(tree: ProjectTree) -> None:
+    again = ProjectTree(tree.haystack)
     assert [(one.kind, one.text) for one in all_examples(tree)] == [(one.kind, one.text) for one in all_examples(again)]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_asked_never_stands_among_the_lines_shown(tree: Tree, seed: int) -> None:
-    for one in all_examples(Tree(tree.haystack, seed)):
+def test_what_is_asked_never_stands_among_the_lines_shown(tree: ProjectTree, seed: int) -> None:
+    for one in all_examples(ProjectTree(tree.haystack, seed)):
         for place, lines in one.quoted:
             shown = "".join(
                 line

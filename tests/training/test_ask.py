@@ -13,9 +13,9 @@ from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.cli.train import ask as command
-from winnow_research.training.asking import KINDS, Recipe, Subject, added, ask, chosen, paths_of, text_of
+from winnow_research.training.ask import KINDS, QuestionRecipe, QuestionSubject, added, ask, chosen, paths_of, text_of
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.writer import Writer
+from winnow_research.training.text_writer import TextWriter
 
 CPU = torch.device("cpu")
 TOKENS = 12
@@ -47,28 +47,28 @@ def test_each_prompt_of_a_batch_is_continued_as_llama_continues_it(drafter: Path
             llama.eval(ids)
             ids.append(int(llama.scores[len(ids) - 1].argmax()))
         wanted.append(ids[-TOKENS:])
-    assert Writer(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0) == wanted
+    assert TextWriter(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0) == wanted
     assert len({tuple(text) for text in wanted}) == len(prompts)
 
 
 def test_a_text_ends_where_the_model_ends_it(drafter: Path, texts: list[np.ndarray]) -> None:
     opening, *prompts = texts
-    whole = Writer(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0)
+    whole = TextWriter(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0)
     end = whole[0][3]
     cut = [text[: text.index(end)] if end in text else text for text in whole]
-    assert Writer(drafter, end.__eq__, CPU).write(opening, prompts, TOKENS, 0, 0) == cut
+    assert TextWriter(drafter, end.__eq__, CPU).write(opening, prompts, TOKENS, 0, 0) == cut
 
 
 def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: list[np.ndarray]) -> None:
     opening, *prompts = texts
-    writer = Writer(drafter, never, CPU)
+    writer = TextWriter(drafter, never, CPU)
     first, again, other = (writer.write(opening, prompts, TOKENS, 1, seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocabulary: Vocabulary, kind: str) -> None:
-    recipe, paths = Recipe(kind, questions=6, least_tokens=10), paths_of(data, vocabulary)
+    recipe, paths = QuestionRecipe(kind, questions=6, least_tokens=10), paths_of(data, vocabulary)
     first, again = (chosen(data, paths, recipe) for _ in range(2))
     assert first == again != chosen(data, paths, replace(recipe, seed=1))
 
@@ -92,7 +92,7 @@ def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocab
     ],
 )
 def test_only_what_makes_sense_by_itself_is_taken(kind: str, written: str, kept: str | None) -> None:
-    assert text_of(kind, Subject((0,), 0, "How"), written) == kept
+    assert text_of(kind, QuestionSubject((0,), 0, "How"), written) == kept
 
 
 def test_the_command_offers_every_kind() -> None:
@@ -101,13 +101,13 @@ def test_the_command_offers_every_kind() -> None:
 
 
 def test_a_wording_is_put_around_what_was_written() -> None:
-    subject = Subject((0,), 0, "Fix", "Which code has to change: {}")
+    subject = QuestionSubject((0,), 0, "Fix", "Which code has to change: {}")
     assert text_of("changed", subject, " a {crash} at exit.") == "Which code has to change: Fix a {crash} at exit."
 
 
 def test_questions_stand_behind_those_of_the_data_set(data: Dataset, vocabulary: Vocabulary) -> None:
     text = "How are stale entries removed from the cache?"
-    more = added(data, Template(vocabulary), "changed", [(Subject((1, 2), 0, "How"), text)])
+    more = added(data, Template(vocabulary), "changed", [(QuestionSubject((1, 2), 0, "How"), text)])
     last = len(data.questions)
     assert len(more.questions) == last + 1
     assert more.kinds[more.kind_of[last]] == "changed"
@@ -118,7 +118,7 @@ def test_questions_stand_behind_those_of_the_data_set(data: Dataset, vocabulary:
 
 def test_a_model_that_writes_nothing_sensible_adds_nothing(data: Dataset, drafter: Path) -> None:
     reports = []
-    more = ask(data, drafter, Recipe(questions=3, least_tokens=10, question_tokens=4), reports.append)
+    more = ask(data, drafter, QuestionRecipe(questions=3, least_tokens=10, question_tokens=4), reports.append)
     assert len(more.questions) == len(data.questions)
     assert reports[-1].done == reports[-1].total
 
@@ -126,6 +126,11 @@ def test_a_model_that_writes_nothing_sensible_adds_nothing(data: Dataset, drafte
 def test_a_data_set_of_other_tokens_or_with_such_questions_is_refused(data: Dataset, drafter: Path) -> None:
     other = replace(data, prefix=data.prefix + 1)
     with pytest.raises(TrainingError, match="other tokens"):
-        ask(other, drafter, Recipe(questions=3), lambda _: None)
+        ask(other, drafter, QuestionRecipe(questions=3), lambda _: None)
     with pytest.raises(TrainingError, match="already"):
-        ask(replace(data, kinds=(*data.kinds, "reported")), drafter, Recipe("reported", questions=3), lambda _: None)
+        ask(
+            replace(data, kinds=(*data.kinds, "reported")),
+            drafter,
+            QuestionRecipe("reported", questions=3),
+            lambda _: None,
+        )

@@ -18,7 +18,7 @@ from winnow_research.evaluation.methods.base import Method, Subject
 Ask = Callable[[Question, Sampling], str]
 
 
-class Reader(Protocol):
+class AnswerMethod(Protocol):
     """One method."""
 
     @property
@@ -39,7 +39,7 @@ class Product:
     cancellation: Cancellation
 
     def about(self, subject: Subject) -> Ask:
-        """See `Reader`. EvaluationError from an answer if the target's context does not hold what the budget allows."""
+        """See `AnswerMethod`. Asking for everything is an EvaluationError if the target's context does not hold it."""
 
         def ask(question: Question, sampling: Sampling) -> str:
             answer = self.assistant.ask(
@@ -67,7 +67,7 @@ class Alternative:
         return self.method.name
 
     def about(self, subject: Subject) -> Ask:
-        """See `Reader`."""
+        """See `AnswerMethod`."""
         assert self.assistant.target is not None
         target, ranker = self.assistant.target.wait_for(self.cancellation), self.method.ranker(subject)
 

@@ -81,7 +81,7 @@ class MaxSim(torch.autograd.Function):
         return for_queries, for_keys, None
 
 
-class Head(nn.Module):
+class TrainableHead(nn.Module):
     """One head; tensors as in the adapter's file. `mu` and `sd` are measured once, on hidden states of code."""
 
     def __init__(self, width: int, columns: int) -> None:
@@ -120,37 +120,37 @@ class Head(nn.Module):
 
 
 @dataclass(frozen=True)
-class Seen:
+class HiddenStates:
     """Hidden states [rows, width] of the units, or of the questions, of one batch."""
 
     hidden: Tensor
     parts: Segments
 
 
-class Heads(nn.Module):
+class TrainableHeads(nn.Module):
     """Both heads."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.maxsim, self.pool = (Head(width, HEADS[name]) for name in ("maxsim", "pool"))
+        self.maxsim, self.pool = (TrainableHead(width, HEADS[name]) for name in ("maxsim", "pool"))
 
     def measure(self, hidden: Tensor) -> None:
         """See `Head.measure`."""
         self.maxsim.measure(hidden)
         self.pool.measure(hidden)
 
-    def forward(self, units: Seen, questions: Seen) -> tuple[Tensor, Tensor]:
+    def forward(self, units: HiddenStates, questions: HiddenStates) -> tuple[Tensor, Tensor]:
         """Evidence of maxsim and of pool, float32 [questions, units] each."""
         return self._maxsim(units, questions), self._pool(units, questions)
 
-    def _maxsim(self, units: Seen, questions: Seen) -> Tensor:
+    def _maxsim(self, units: HiddenStates, questions: HiddenStates) -> Tensor:
         keys, _ = self.maxsim.keys(units.hidden)
         queries, weights = self.maxsim.queries(questions.hidden)
         best: Tensor = MaxSim.apply(queries, keys, units.parts)  # type: ignore[no-untyped-call]
         total = questions.parts.sum(weights[:, None])
         return self.maxsim.evidence(questions.parts.sum(best * weights[:, None]) / total, units.parts)
 
-    def _pool(self, units: Seen, questions: Seen) -> Tensor:
+    def _pool(self, units: HiddenStates, questions: HiddenStates) -> Tensor:
         keys, key_weights = self.pool.keys(units.hidden)
         queries, weights = self.pool.queries(questions.hidden)
         unit_vectors = functional.normalize(units.parts.sum(keys * key_weights[:, None]), dim=-1)

@@ -33,7 +33,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import is_test_path
 from winnow_research.training.dataset import Dataset, rows
-from winnow_research.training.writer import Writer
+from winnow_research.training.text_writer import TextWriter
 
 _TELLS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 KINDS: tuple[str, ...] = tuple(kind for kind, value in _TELLS.items() if isinstance(value, dict))
@@ -45,7 +45,7 @@ _BATCH_TOKENS = 400_000  # of prompts and what all begin with: 11 GB of keys and
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class QuestionRecipe:
     """How many units or groups are asked about, a third of them groups; and how questions of a kind are drawn."""
 
     kind: str = KINDS[0]
@@ -59,7 +59,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QuestionSubject:
     """Units that one question is to be about, how it begins, and what is put around it."""
 
     units: tuple[int, ...]
@@ -68,7 +68,7 @@ class Subject:
     wording: str = "{}"
 
 
-def ask(data: Dataset, model: Path, recipe: Recipe, progress: ProgressSink) -> Dataset:
+def ask(data: Dataset, model: Path, recipe: QuestionRecipe, progress: ProgressSink) -> Dataset:
     """The data set with questions that `model` wrote, the GGUF of a Qwen2.
 
     Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens
@@ -108,7 +108,7 @@ def _check(data: Dataset, vocabulary: Vocabulary, model: Path, kind: str) -> Non
         )
 
 
-def chosen(data: Dataset, paths: Sequence[str], recipe: Recipe) -> list[Subject]:
+def chosen(data: Dataset, paths: Sequence[str], recipe: QuestionRecipe) -> list[QuestionSubject]:
     """What to ask about: functions, none a test's and none twice; and functions with what they use."""
     rng = random.Random(f"{recipe.seed}/{recipe.kind}")
     tells = _TELLS[recipe.kind]
@@ -128,11 +128,11 @@ def chosen(data: Dataset, paths: Sequence[str], recipe: Recipe) -> list[Subject]
     third = min(len(groups), recipe.questions // 3)
     some = rng.sample(sorted(groups.items()), third)
     some += rng.sample(sorted(singles.values()), min(len(singles), recipe.questions - third))
-    subjects = [Subject(units, language, rng.choice(tells["openings"])) for units, language in some]
+    subjects = [QuestionSubject(units, language, rng.choice(tells["openings"])) for units, language in some]
     return [replace(subject, wording=rng.choice(tells["wordings"])) for subject in subjects]
 
 
-def text_of(kind: str, subject: Subject, written: str) -> str | None:
+def text_of(kind: str, subject: QuestionSubject, written: str) -> str | None:
     """What to ask where the model went on from the subject's opening: its first line, in the subject's wording.
 
     None where that is no such question, or no sentence, or speaks of code its reader does not see.
@@ -167,7 +167,7 @@ def _opening(vocabulary: Vocabulary, kind: str) -> Int32:
     return np.concatenate(turns)
 
 
-def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject: Subject) -> Int32:
+def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject: QuestionSubject) -> Int32:
     """The rest of one: the units, without what other questions quote of them, and how the answer begins."""
     parts = []
     for unit in subject.units:
@@ -195,7 +195,7 @@ class _Work:
     number: int
     opening: Int32
     prompts: Sequence[Int32]
-    recipe: Recipe
+    recipe: QuestionRecipe
 
 
 def _devices() -> list[str]:
@@ -219,13 +219,13 @@ def _write(work: _Work) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _loaded(model: Path) -> tuple[Writer, Vocabulary]:
+def _loaded(model: Path) -> tuple[TextWriter, Vocabulary]:
     vocabulary = Vocabulary(LlamaModel(model, vocabulary_only=True))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return Writer(model, vocabulary.is_end, device), vocabulary
+    return TextWriter(model, vocabulary.is_end, device), vocabulary
 
 
-def added(data: Dataset, template: Template, kind: str, asked: Sequence[tuple[Subject, str]]) -> Dataset:
+def added(data: Dataset, template: Template, kind: str, asked: Sequence[tuple[QuestionSubject, str]]) -> Dataset:
     """The data set with these questions, a new kind, behind its own."""
     count = len(asked)
     golds: list[Sequence[int] | NDArray[Any]] = [

@@ -29,7 +29,7 @@ _NAMES = {
 _WHOLE = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}
 
 
-class Writer:
+class TextWriter:
     """Continues prompts that all begin alike. `is_end` tells the tokens that end a text."""
 
     def __init__(self, path: Path, is_end: Callable[[int], bool], device: torch.device) -> None:

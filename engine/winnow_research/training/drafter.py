@@ -15,13 +15,13 @@ from winnow_engine.drafter.adapter import write_adapter
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
+from winnow_research.training.heads import HiddenStates, Segments, TrainableHeads
 from winnow_research.training.network import MATRICES, LowRank, Network, packed
-from winnow_research.training.scoring import Heads, Seen, Segments
 
 SCALE = 2.0
 
 
-class Model(nn.Module):
+class TrainableDrafter(nn.Module):
     """A drafter's first `layers` layers with low-rank updates of rank `rank`, and the two heads."""
 
     def __init__(self, drafter: Path, prefix: Int32, layers: int, rank: int) -> None:
@@ -30,7 +30,7 @@ class Model(nn.Module):
         header = read_header(drafter)
         shape = shape_of(header, layers)
         self.network = Network(GgufTensors(drafter, header), shape, rank, SCALE)
-        self.heads = Heads(shape.width)
+        self.heads = TrainableHeads(shape.width)
         self._prefix = prefix
 
     @property
@@ -38,19 +38,19 @@ class Model(nn.Module):
         """Where the model computes."""
         return self.heads.pool.k.device
 
-    def units(self, segments: Sequence[Segment], unit_tokens: Int64) -> Seen:
+    def units(self, segments: Sequence[Segment], unit_tokens: Int64) -> HiddenStates:
         """Hidden states of the segments' units, each of at least one token; `unit_tokens` in the segments' order."""
         texts = [np.concatenate([segment.header, segment.ids]) for segment in segments]
         hidden = self._hidden(texts, len(self._prefix))
         lengths = [part for segment in segments for part in (len(segment.header), len(segment.ids))]
         own = np.repeat(np.tile([False, True], len(segments)), lengths)
         rows = torch.from_numpy(np.flatnonzero(own)).to(self.device)
-        return Seen(hidden.index_select(0, rows), Segments(unit_tokens, self.device))
+        return HiddenStates(hidden.index_select(0, rows), Segments(unit_tokens, self.device))
 
-    def questions(self, texts: Sequence[Int32]) -> Seen:
+    def questions(self, texts: Sequence[Int32]) -> HiddenStates:
         """Hidden states of questions, which stand as far from the prefix as the end of a full segment."""
         hidden = self._hidden(texts, len(self._prefix) + SEGMENT_TOKENS)
-        return Seen(hidden, Segments(np.array([len(text) for text in texts], np.int64), self.device))
+        return HiddenStates(hidden, Segments(np.array([len(text) for text in texts], np.int64), self.device))
 
     def _hidden(self, texts: Sequence[Int32], first_position: int) -> Tensor:
         batch, rows = packed(texts, self._prefix, first_position, self.device)

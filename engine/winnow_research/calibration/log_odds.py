@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_research.calibration.descent import Vector, minimise
+from winnow_research.calibration.lbfgs import Vector, minimise
 
 
 def fit_log_odds(clues: NDArray[np.float64], answered: NDArray[np.bool_], penalty: float = 1.0) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from winnow_research.training.examples.base import Example
 
 
 @dataclass
-class Part:
+class TokenisedProject:
     """The files and examples of one project in tokens; units are numbered within the part."""
 
     project: str
@@ -46,10 +46,10 @@ class Collector:
 
     def part(
         self, project: str, files: Sequence[IndexedFile], examples: Iterable[Example], shown_path: Callable[[str], str]
-    ) -> Part:
+    ) -> TokenisedProject:
         """`shown_path` gives the path that a file's header shows."""
         examples = list(examples)
-        part, numbers = Part(project), {}
+        part, numbers = TokenisedProject(project), {}
         hidden = _quoted_lines(examples)
         for file in files:
             part.headers.append(self._template.header(shown_path(file.path)))
@@ -62,14 +62,14 @@ class Collector:
             self._add_question(part, example, numbers)
         return part
 
-    def _add_unit(self, part: Part, place: Place, hidden: set[int]) -> None:
+    def _add_unit(self, part: TokenisedProject, place: Place, hidden: set[int]) -> None:
         text = place.text
         part.units.append(self._tokens(text))
         part.bare.append(self._tokens(_without(text, place.unit.start_line, hidden)) if hidden else _NOTHING)
         digest = hashlib.blake2b(squeezed(text).encode(), digest_size=7).digest()
         part.twins.append(int.from_bytes(digest, "little"))
 
-    def _add_question(self, part: Part, example: Example, numbers: dict[tuple[str, int], int]) -> None:
+    def _add_question(self, part: TokenisedProject, example: Example, numbers: dict[tuple[str, int], int]) -> None:
         code = example.code
         if code is None:
             encoded = self._template.question(example.text)
@@ -88,7 +88,7 @@ def key(place: Place) -> tuple[str, int]:
     return place.file.path, place.number
 
 
-def joined(parts: Sequence[Part], prefix: Int32) -> Dataset:
+def joined(parts: Sequence[TokenisedProject], prefix: Int32) -> Dataset:
     """The parts as one data set, units numbered through."""
     kinds = sorted({kind for part in parts for kind in part.kinds})
     languages = sorted({language for part in parts for language in part.languages})
