@@ -1,1 +1,1 @@
-"""Training of the drafter's adapter: `winnow train`. docs/training.md has the recipe and its results."""
+"""Training of the drafter's adapter: `winnow train`. docs/training.md has the recipe."""

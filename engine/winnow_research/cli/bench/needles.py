@@ -39,7 +39,7 @@ def needles(
 ) -> None:
     """How often a needle in a haystack of code or prose is kept and found, and RULER's tasks.
 
-    Fetches pinned sources on first use. docs/relevance.md explains every figure.
+    Fetches pinned sources on first use. docs/results/2026-11-22-needles.md explains every figure.
     """
     chosen = _tests(pattern)
     kept = Budget(keep_ratio=keep_ratio) if budget is None else Budget(keep_tokens=budget)
