@@ -19,7 +19,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.options import drafter_option, target_options
 from winnow_lsp.cli.session import target_opener
-from winnow_lsp.server.wire.transport import serve_stdio, serve_tcp
+from winnow_lsp.server.serving import serve_stdio, serve_tcp
 
 _Address = tuple[str, int]
 _LEVELS = ["error", "warning", "info", "debug"]

@@ -8,7 +8,9 @@ import pytest
 
 from winnow_engine.core import Cancellation, Cursor, Question
 from winnow_lsp.server.features import asking
-from winnow_lsp.server.session.settings import Settings
+from winnow_lsp.server.render.progress_bars import ProgressBars
+from winnow_lsp.server.session.editor import EditorState
+from winnow_lsp.server.session.questions import Questions
 from winnow_lsp.server.wire.messages import AskParams
 
 PATIENCE_S = 30
@@ -36,20 +38,18 @@ class Engine:
 
 @pytest.fixture
 async def server() -> Any:
-    settings, _ = Settings.read()
+    editor = EditorState(list)
+    editor.configured.set()
+    editor.folders = SimpleNamespace(cursor=lambda _uri, at: Cursor("a.py", at.start.line + 1, at.end.line + 1))
+    editor.sources = lambda _folders: None
     return SimpleNamespace(
-        configured=SimpleNamespace(wait=lambda: asyncio.sleep(0)),
-        in_order=asyncio.Lock(),
+        editor=editor,
         engine=Engine(),
-        folders=SimpleNamespace(cursor=lambda _uri, at: Cursor("a.py", at.start.line + 1, at.end.line + 1)),
-        sources=lambda _folders: None,
+        questions=Questions(),
+        bars=ProgressBars(SimpleNamespace(work_done_progress=None)),
         indexer=SimpleNamespace(stale=()),
         protocol=SimpleNamespace(notify=lambda *_: None),
-        settings=settings,
         conversations={},
-        questions=[],
-        superseded=set(),
-        cancel_by_token={},
     )
 
 

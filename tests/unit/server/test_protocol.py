@@ -138,14 +138,14 @@ async def test_initialize_with_bad_parameters_may_be_tried_again(talk: Talk) -> 
 
 async def test_after_shutdown_only_exit_is_heeded(started: Talk) -> None:
     assert await started.say(request("shutdown"), request("winnow/ask", {"question": "?"}, 2)).code() == INVALID_REQUEST
-    assert not started.server.left
+    assert not started.server.protocol.left
     started.say(notification("exit"))
-    assert (started.server.left, started.server.protocol.orderly) == (True, True)
+    assert (started.server.protocol.left, started.server.protocol.orderly) == (True, True)
 
 
 async def test_exit_without_shutdown_is_out_of_order(talk: Talk) -> None:
     talk.say(notification("exit"))
-    assert (talk.server.left, talk.server.protocol.orderly) == (True, False)
+    assert (talk.server.protocol.left, talk.server.protocol.orderly) == (True, False)
 
 
 async def test_an_unknown_request_is_not_found_and_an_unknown_notification_is_ignored(started: Talk) -> None:
@@ -185,7 +185,7 @@ async def test_numbers_that_json_cannot_carry_are_no_json(started: Talk, number:
 @pytest.mark.parametrize("method", ["initialized", "exit", "textDocument/didOpen", "$/cancelRequest"])
 async def test_a_notification_takes_no_id(started: Talk, method: str) -> None:
     assert await started.say(request(method, {})).code() == METHOD_NOT_FOUND
-    assert not started.server.left
+    assert not started.server.protocol.left
 
 
 async def test_a_nested_jsonrpc_key_is_nothing_special(started: Talk) -> None:

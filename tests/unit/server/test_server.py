@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, ignore_progress
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.editor import EditorState
 from winnow_lsp.server.session.settings import Settings
 
 PATIENCE_S = 30
@@ -51,16 +52,16 @@ def engines() -> Engines:
 
 @pytest.fixture
 async def server(engines: Engines, monkeypatch: pytest.MonkeyPatch) -> WinnowServer:
-    monkeypatch.setattr(WinnowServer, "sources", lambda _self, _folders: None)
+    monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
     made = WinnowServer(engines)  # type: ignore[arg-type]
-    monkeypatch.setattr(made.status, "changed", lambda: None)
+    made.status.close()
     return made
 
 
 async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them(
     server: WinnowServer, engines: Engines
 ) -> None:
-    asked = asyncio.create_task(server.indexer.run(SimpleNamespace(report=lambda _: None)))  # type: ignore[arg-type]
+    asked = asyncio.create_task(server.indexer.run(ignore_progress))
     assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
     other, problems = Settings.read({"winnow": {"target": "other.gguf"}})
     assert not problems

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from winnow_lsp.server.features import actions, asking, commands, lenses, lifecycle
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.server import WinnowServer
 
 
 def register_all(server: WinnowServer) -> None:

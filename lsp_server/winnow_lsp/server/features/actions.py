@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
 from winnow_lsp.server.features.commands import EXPLAIN
+from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.topics import Topic
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 KIND, PROBLEM_KIND = "winnow.explain", "quickfix.winnow"
 _TITLES = {
@@ -28,7 +26,7 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        if server.folders.find(params.text_document.uri) is None:
+        if server.editor.folders.find(params.text_document.uri) is None:
             return []
         wanted = [action for action in _actions(params) if _is_wanted(action, params.context.only)]
         return wanted if _resolves_commands(server) else [_resolved(action) for action in wanted]

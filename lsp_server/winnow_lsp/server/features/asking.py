@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from winnow_engine.assistant import Answer
 from winnow_engine.core import Budget, Cancellation, Question, Turn
 from winnow_engine.selection.ranking import Selection
+from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Work
 from winnow_lsp.server.render.deltas import Deltas
+from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, selection_json
-from winnow_lsp.server.render.work_done import WorkDone, work_done
+from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.settings import AUTO
 from winnow_lsp.server.session.symbols import symbol_at
 from winnow_lsp.server.topics import ask_about
-from winnow_lsp.server.wire.errors import parsing, protocol_errors, superseded
+from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import ASK, SPANS, AskParams
-
-if TYPE_CHECKING:
-    from winnow_lsp.host.engines import Engine
-    from winnow_lsp.server.server import WinnowServer
 
 
 def register(server: WinnowServer) -> None:
@@ -42,12 +38,12 @@ def register(server: WinnowServer) -> None:
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, stream its answer, and remember it as a turn of its conversation."""
     conversation = params.conversation or str(uuid.uuid4())
-    with protocol_errors(), _unfinished(server, params.supersedes):
-        await server.configured.wait()
-        budget, engine, folders = _budget(server, params), server.engine, server.folders
-        async with work_done(server, params.work_done_token, "Winnow") as shown:
-            shown.begin()
-            deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: shown.say("answering", 100))
+    with protocol_errors(), server.questions.unfinished(params.supersedes):
+        await server.editor.configured.wait()
+        budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
+        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+            bar.begin()
+            deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: bar.say("answering", 100))
             seen, question = frozenset[str](), await _question(server, params)
 
             def prepare() -> Work[Answer]:
@@ -56,64 +52,65 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                     server.conversations[conversation] = list(params.earlier)
                 earlier = tuple(server.conversations.get(conversation, ()))
                 seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
-                sources, assistant, sampling = server.sources(folders), engine.assistant(), server.settings.sampling
+                sources, assistant = server.editor.sources(folders), engine.assistant()
+                sampling = server.editor.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
-                    return assistant.ask(sources, question, budget, sampling, deltas.add, shown.report, cancellation)
+                    return assistant.ask(sources, question, budget, sampling, deltas.add, bar.report, cancellation)
 
                 return work
 
             try:
-                answered = await engine.queue.question(prepare, _moved(engine, shown))
+                answered = await engine.queue.question(prepare, _moved(engine, bar))
             finally:
                 deltas.close()
         server.indexer.fresh(seen)
         server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
-        return {"conversation": conversation, "question": question.text, **answer_json(folders, answered)}
+        return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and say what the target would see for it."""
-    with protocol_errors(), _unfinished(server, params.supersedes):
-        await server.configured.wait()
-        budget, engine, folders = _budget(server, params), server.engine, server.folders
-        async with work_done(server, params.work_done_token, "Winnow") as shown:
-            shown.begin()
+    with protocol_errors(), server.questions.unfinished(params.supersedes):
+        await server.editor.configured.wait()
+        budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
+        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+            bar.begin()
             seen, question = frozenset[str](), await _question(server, params)
 
             def prepare() -> Work[Selection]:
                 nonlocal seen
                 seen = frozenset(server.indexer.stale)
-                sources, assistant = server.sources(folders), engine.assistant()
-                return lambda cancellation: assistant.select(sources, question, budget, shown.report, cancellation)
+                sources, assistant = server.editor.sources(folders), engine.assistant()
+                return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
 
-            selected = await engine.queue.question(prepare, _moved(engine, shown))
+            selected = await engine.queue.question(prepare, _moved(engine, bar))
         server.indexer.fresh(seen)
-        return {"question": question.text, **selection_json(folders, selected)}
+        return {"question": question.text, **selection_json(selected, folders.location)}
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
     """The question of a request, worded in turn. PositionError for a document outside the workspace."""
-    async with server.in_order:
+    async with server.questions.in_order:
         return await _worded(server, params)
 
 
 async def _worded(server: WinnowServer, params: AskParams) -> Question:
     if params.text_document is None or params.range is None:
         if params.text_document is not None:
-            server.folders.path(params.text_document.uri)
+            server.editor.folders.path(params.text_document.uri)
         with parsing():
             return Question(params.question)
     uri = params.text_document.uri
     with parsing():
-        cursor = server.folders.cursor(uri, params.range)
+        cursor = server.editor.folders.cursor(uri, params.range)
         if params.about is None:
             return Question(params.question, cursor)
-    return ask_about(params.about, cursor, await symbol_at(server, uri, params.range), params.problems)
+    return ask_about(params.about, cursor, await symbol_at(server.editor, uri, params.range), params.problems)
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
-    budget = server.settings.budget
+    budget = server.editor.settings.budget
     with parsing():
         if params.budget_tokens is not None:
             tokens = None if params.budget_tokens == AUTO else params.budget_tokens
@@ -123,31 +120,11 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     return budget
 
 
-def _moved(engine: Engine, shown: WorkDone) -> Callable[[int], None]:
+def _moved(engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
     def moved(before: int) -> None:
         if before:
-            shown.say(f"waiting, {before} before this one")
+            bar.say(f"waiting, {before} before this one")
         else:
-            shown.say("searching" if engine.drafter.state == "ready" else "loading models")
+            bar.say("searching" if engine.drafter.state == "ready" else "loading models")
 
     return moved
-
-
-@contextmanager
-def _unfinished(server: WinnowServer, supersedes: bool) -> Iterator[None]:
-    """Count this task among the client's questions; it may take the place of the older ones."""
-    task = asyncio.current_task()
-    assert task is not None
-    if supersedes:
-        server.superseded.update(server.questions)
-        server.cancel_questions()
-    server.questions.append(task)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if task in server.superseded:
-            raise superseded() from None
-        raise
-    finally:
-        server.questions.remove(task)
-        server.superseded.discard(task)

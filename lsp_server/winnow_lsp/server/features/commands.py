@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 from lsprotocol import types
 
 from winnow_lsp.server.features.asking import answer, select
 from winnow_lsp.server.render.markdown import answer_page, spans_page
-from winnow_lsp.server.render.work_done import new_token, work_done
+from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import AskParams
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
 REINDEX, CANCEL = "winnow.reindex", "winnow.cancel"
 
 Reply = Coroutine[None, None, Any]
-Handler = Callable[["WinnowServer", types.ExecuteCommandParams], Reply]
+Handler = Callable[[WinnowServer, types.ExecuteCommandParams], Reply]
 
 
 def register(server: WinnowServer) -> None:
@@ -55,15 +52,15 @@ async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) 
 
 
 async def _reindex(server: WinnowServer, params: types.ExecuteCommandParams) -> None:
-    await server.configured.wait()
-    token = params.work_done_token or await new_token(server)
-    async with work_done(server, token, "Winnow") as shown:
-        shown.begin()
-        await server.indexer.run(shown)
+    await server.editor.configured.wait()
+    token = params.work_done_token or await server.bars.new_token()
+    async with server.bars.show(token, "Winnow") as bar:
+        bar.begin()
+        await server.indexer.run(bar.report)
 
 
 async def _cancel(server: WinnowServer, _params: types.ExecuteCommandParams) -> None:
-    server.cancel_questions()
+    server.questions.cancel()
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -84,5 +81,5 @@ def _asked(params: types.ExecuteCommandParams) -> AskParams:
 
 async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:
     """The same question, with progress that the client shows."""
-    token = params.work_done_token or await new_token(server)
+    token = params.work_done_token or await server.bars.new_token()
     return attrs.evolve(asked, work_done_token=token, partial_result_token=None)

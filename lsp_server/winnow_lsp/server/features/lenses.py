@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
 from winnow_engine.core import UnitKind
 from winnow_lsp.server.features.commands import EXPLAIN
+from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.symbols import units_of
 from winnow_lsp.server.topics import Topic
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 _LENSES = {Topic.CODE: "Explain", Topic.USAGE: "Uses"}
 
@@ -23,9 +21,9 @@ def register(server: WinnowServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
-        if not server.settings.code_lens or server.folders.find(uri) is None:
+        if not server.editor.settings.code_lens or server.editor.folders.find(uri) is None:
             return []
-        units = [u for u in await units_of(server, uri) if u.kind in (UnitKind.FUNCTION, UnitKind.METHOD)]
+        units = [u for u in await units_of(server.editor, uri) if u.kind in (UnitKind.FUNCTION, UnitKind.METHOD)]
         return [_lens(uri, unit.start_line - 1, topic) for unit in units for topic in _LENSES]
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from winnow_engine.errors import PositionError
 from winnow_lsp.server.render.showing import SCHEME
+from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.settings import SECTION, Settings
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 _ANSWER_TIMEOUT_S = 10
 
@@ -25,14 +22,14 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
-        server.initial_options = params.initialization_options
-        server.settings, _ = Settings.read(server.initial_options)
+        server.editor.initial_options = params.initialization_options
+        server.editor.settings, _ = Settings.read(server.editor.initial_options)
         _change_folders(server, _folders(params))
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await _configure(server, None)
-        server.configured.set()
+        server.editor.configured.set()
         server.indexer.start()
         _register_content(server)
         await server.watcher.start()
@@ -70,9 +67,7 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def cancel(params: types.WorkDoneProgressCancelParams) -> None:
-        stop = server.cancel_by_token.get(params.token)
-        if stop is not None:
-            stop()
+        server.bars.cancel(params.token)
 
 
 def _folders(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
@@ -84,7 +79,7 @@ def _folders(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
 
 def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
     try:
-        server.folders = server.folders.changed(added, removed)
+        server.editor.folders = server.editor.folders.changed(added, removed)
     except PositionError as error:
         server.tell(types.MessageType.Error, f"Winnow: {error}")
 
@@ -94,10 +89,10 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
     workspace = server.client_capabilities.workspace
     if workspace and workspace.configuration:
         pushed = await _pulled(server)
-    settings, problems = Settings.read(server.initial_options, pushed)
+    settings, problems = Settings.read(server.editor.initial_options, pushed)
     for problem in problems:
         server.tell(types.MessageType.Warning, f"Winnow: {problem}")
-    lenses_changed = settings.code_lens != server.settings.code_lens
+    lenses_changed = settings.code_lens != server.editor.settings.code_lens
     await server.use(settings)
     lens = workspace.code_lens if workspace else None
     if lenses_changed and lens and lens.refresh_support:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 from lsprotocol import types
 
-from winnow_lsp.server.render.throttle import Throttle
-
-Notify = Callable[[str, object], None]
+from winnow_lsp.server.render.throttle import Notify, Throttle
 
 _INTERVAL_S = 1 / 60
 

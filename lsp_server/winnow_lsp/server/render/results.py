@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from lsprotocol import types
+
 from winnow_engine.assistant import Answer
-from winnow_engine.core import Span
+from winnow_engine.core import Citation, Span
 from winnow_engine.selection.ranking import Selection, Stats
-from winnow_lsp.server.session.folders import Folders
+
+Locate = Callable[[Citation | Span], types.Location]
 
 
-def answer_json(folders: Folders, answer: Answer) -> dict[str, Any]:
+def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
     """`AskResult`, less its conversation."""
     return {
         "answer": answer.text,
         "finish": answer.finish,
-        "citations": [folders.location(citation) for citation in answer.citations],
-        "spans": _spans_json(folders, answer.spans),
+        "citations": [locate(citation) for citation in answer.citations],
+        "spans": _spans_json(answer.spans, locate),
         "stats": _stats_json(answer.stats),
         "notices": list(answer.notices),
     }
 
 
-def selection_json(folders: Folders, selection: Selection) -> dict[str, Any]:
+def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:
     """The result of `winnow/spans`."""
     return {
-        "spans": _spans_json(folders, selection.spans),
+        "spans": _spans_json(selection.spans, locate),
         "stats": _stats_json(selection.stats),
         "notices": list(selection.notices),
     }
 
 
-def _spans_json(folders: Folders, spans: Iterable[Span]) -> list[dict[str, Any]]:
+def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:
     return [
         {
-            "location": folders.location(span),
+            "location": locate(span),
             "score": span.score,
             "features": dict(span.features),
             "tokens": span.tokens,

@@ -1,4 +1,4 @@
-"""Markdown for clients that only run commands: a virtual document, else a temporary file, else a message."""
+"""Shows Markdown to clients that only run commands: as a virtual document, else a temporary file, else a message."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import re
 from collections import OrderedDict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
+from pygls.lsp.server import LanguageServer
 
 SCHEME = "winnow"
 _MOST_PAGES = 50
@@ -21,35 +18,35 @@ _ANSWER_TIMEOUT_S = 10
 
 
 class Pages:
-    """What was shown to one client, by URI; the latest ones stay readable."""
+    """The pages shown to one client, by URI. The latest ones stay readable."""
 
-    def __init__(self, server: WinnowServer) -> None:
-        self._server = server
+    def __init__(self, client: LanguageServer) -> None:
+        self._client = client
         self._texts: OrderedDict[str, str] = OrderedDict()
         self._folder: TemporaryDirectory[str] | None = None
         self._count = 0
 
     @property
     def virtual(self) -> bool:
-        """Whether the client reads virtual documents once it is told of their scheme."""
-        workspace = self._server.client_capabilities.workspace
+        """Whether the client reads virtual documents once their scheme is registered."""
+        workspace = self._client.client_capabilities.workspace
         content = workspace.text_document_content if workspace else None
         return bool(content and content.dynamic_registration)
 
     async def show(self, title: str, text: str) -> None:
-        """Show Markdown to the user, as well as the client can."""
+        """Show Markdown to the user in the best way the client supports."""
         self._count += 1
         name = f"{self._count}-{_slug(title)}.md"
-        window = self._server.client_capabilities.window
+        window = self._client.client_capabilities.window
         if not (window and window.show_document and window.show_document.support):
-            self._server.tell(types.MessageType.Info, text)
+            self._client.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
             return
         uri = self._remember(name, text) if self.virtual else self._write(name, text)
         if not await self._opened(uri):
-            self._server.tell(types.MessageType.Info, text)
+            self._client.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
 
     def text(self, uri: str) -> str:
-        """What `workspace/textDocumentContent` answers."""
+        """The text of a virtual document, for `workspace/textDocumentContent`."""
         return self._texts.get(uri, "This answer is gone; ask again.\n")
 
     def close(self) -> None:
@@ -58,10 +55,10 @@ class Pages:
             self._folder.cleanup()
 
     async def _opened(self, uri: str) -> bool:
-        """Whether the client says that it shows a document; the answer must not wait for one that never does."""
+        """Ask the client to open a document; returns whether it did. A client that never answers counts as refusing."""
         try:
             async with asyncio.timeout(_ANSWER_TIMEOUT_S):
-                shown = await self._server.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
+                shown = await self._client.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
         except (JsonRpcException, TimeoutError):
             return False
         return shown.success

@@ -2,77 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import psutil
 
-from winnow_lsp.host.engines import ModelState
-from winnow_lsp.server.render.throttle import Throttle
+from winnow_engine.core import Progress
+from winnow_lsp.host.engines import Engine, ModelState
+from winnow_lsp.server.render.throttle import Notify, Throttle
 from winnow_lsp.server.wire.messages import STATUS
 
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
-
 _INTERVAL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far the index is; `working` says whether it is being brought up to date or is about to be."""
+
+    progress: Progress
+    stale_files: int
+    working: bool
+    error: str | None
 
 
 class Status:
     """Tells one client when something it may want to show has changed."""
 
-    def __init__(self, server: WinnowServer) -> None:
-        self._server = server
+    def __init__(self, read: Callable[[], dict[str, Any]], notify: Notify) -> None:
+        """`read` returns the status as it is now: `status_json`."""
+        self._read, self._notify = read, notify
+        self._closed = False
         self._last: dict[str, Any] = {}
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
     def changed(self) -> None:
-        """Something did change."""
-        if not self._server.left:
+        """Send the status soon, if it differs from the one sent last."""
+        if not self._closed:
             self._throttle.want()
 
     def close(self) -> None:
         """Send nothing more."""
+        self._closed = True
         self._throttle.flush()
 
     def _send(self) -> None:
-        if self._server.left:
+        if self._closed:
             return
-        document = self._document()
+        document = self._read()
         if document != self._last:
             self._last = document
-            self._server.protocol.notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
-
-    def _document(self) -> dict[str, Any]:
-        server = self._server
-        drafter, target = server.engine.drafter, server.engine.target
-        state, message = self._summary(drafter, target)
-        return {
-            "state": state,
-            "message": message,
-            "index": dict(server.indexer.progress),
-            "models": {"drafter": _json(drafter), "target": _json(target)},
-            "questions": {"running": server.engine.queue.running, "waiting": server.engine.queue.waiting},
-        }
-
-    def _summary(self, drafter: ModelState, target: ModelState) -> tuple[str, str]:
-        """The state in a word and in a line; what the user must act on comes first."""
-        indexer, queue = self._server.indexer, self._server.engine.queue
-        if failed := drafter.error or target.error:
-            return "error", failed
-        if queue.running:
-            waiting = f", {queue.waiting} waiting" if queue.waiting else ""
-            return "answering", f"answering{waiting}"
-        if indexer.error:
-            return "error", indexer.error
-        if indexer.working:
-            done, total = indexer.progress["done"], indexer.progress["total"]
-            return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
-        if "loading" in (drafter.state, target.state):
-            return "loading", "loading models"
-        if indexer.stale:
-            return "stale", f"{len(indexer.stale):,} files changed"
-        return "ready", f"ready; answers come from {target.host}" if target.host else "ready"
+            self._notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
 
 
-def _json(model: ModelState) -> dict[str, str]:
+def status_json(engine: Engine, index: IndexState) -> dict[str, Any]:
+    """The parameters of `winnow/status`, without the memory."""
+    state, message = _summary(engine, index)
+    progress, queue = index.progress, engine.queue
+    return {
+        "state": state,
+        "message": message,
+        "index": {
+            "done": progress.done,
+            "total": progress.total,
+            "tokens": progress.tokens,
+            "totalTokens": progress.total_tokens,
+            "staleFiles": index.stale_files,
+        },
+        "models": {"drafter": _model_json(engine.drafter), "target": _model_json(engine.target)},
+        "questions": {"running": queue.running, "waiting": queue.waiting},
+    }
+
+
+def _summary(engine: Engine, index: IndexState) -> tuple[str, str]:
+    """The state in a word and in a line. What the user must act on comes first."""
+    drafter, target, queue = engine.drafter, engine.target, engine.queue
+    if failed := drafter.error or target.error:
+        return "error", failed
+    if queue.running:
+        waiting = f", {queue.waiting} waiting" if queue.waiting else ""
+        return "answering", f"answering{waiting}"
+    if index.error:
+        return "error", index.error
+    if index.working:
+        done, total = index.progress.done, index.progress.total
+        return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
+    if "loading" in (drafter.state, target.state):
+        return "loading", "loading models"
+    if index.stale_files:
+        return "stale", f"{index.stale_files:,} files changed"
+    return "ready", f"ready; answers come from {target.host}" if target.host else "ready"
+
+
+def _model_json(model: ModelState) -> dict[str, str]:
     document = {"name": model.name, "state": model.state, "error": model.error, "host": model.host}
     return {key: value for key, value in document.items() if value}

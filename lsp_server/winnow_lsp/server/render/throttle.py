@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+Notify = Callable[[str, object], None]
+"""Sends a notification: its method and its parameters."""
+
 
 class Throttle:
     """Calls `send` on the event loop: at once when asked for, and again no sooner than `interval_s` later."""

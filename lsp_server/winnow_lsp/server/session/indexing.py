@@ -3,102 +3,102 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
-from winnow_engine.core import Cancellation, Progress
+from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Workspace
+from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Work
-from winnow_lsp.server.render.work_done import WorkDone, new_token, work_done
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.render.progress_bars import ProgressBars
+from winnow_lsp.server.render.status import IndexState
+from winnow_lsp.server.session.editor import EditorState
 
 _SETTLE_S = 1.0  # after the last change; a checkout changes many files, a user types
 _MOST_S = 10.0  # after the first change, however many follow
 
 
 class Indexer:
-    """One client's index: what has changed, and the task that follows."""
+    """One client's index: what has changed, and the task that follows the changes. Belongs to the event loop."""
 
-    def __init__(self, server: WinnowServer) -> None:
-        self._server = server
+    def __init__(
+        self, editor: EditorState, engine: Callable[[], Engine], bars: ProgressBars, changed: Callable[[], None]
+    ) -> None:
+        """`changed` is called whenever `state` may have changed."""
+        self._editor, self._engine, self._bars, self._changed = editor, engine, bars, changed
+        self._loop = asyncio.get_running_loop()
         self.stale: set[str] = set()
         self.runs: list[asyncio.Task[Any]] = []  # one works, more wait for their turn
-        self.error: str | None = None
-        self.progress = {"done": 0, "total": 0, "tokens": 0, "totalTokens": 0, "staleFiles": 0}
+        self._error: str | None = None
+        self._progress = Progress("index", 0, 0)
         self._task: asyncio.Task[None] | None = None
         self._quiet_at = 0.0
 
+    @property
+    def state(self) -> IndexState:
+        """How far the index is. After changes the indexer waits for a quiet moment before it counts as working."""
+        about_to_run = self._task is not None and not self._task.done() and not self.stale
+        return IndexState(self._progress, len(self.stale), bool(self.runs) or about_to_run, self._error)
+
     def changed(self, uris: Iterable[str]) -> None:
-        """Files have changed, on disk or in the editor."""
+        """Take note of files that have changed, on disk or in the editor."""
         found = set(uris)
         if not found:
             return
         self.stale |= found
-        self._count_stale()
-        self._quiet_at = self._server.loop.time() + _SETTLE_S
-        if self._server.settings.index_automatic and (self._task is None or self._task.done()):
+        self._changed()
+        self._quiet_at = self._loop.time() + _SETTLE_S
+        if self._editor.settings.index_automatic and (self._task is None or self._task.done()):
             self._begin()
 
     def start(self) -> None:
-        """Index now, anew if that has begun; or stop where the user has turned it off."""
+        """Index now, from the beginning if that was under way; only stop if the user has turned indexing off."""
         if self._task is not None:
             self._task.cancel()
-        if self._server.settings.index_automatic:
+        if self._editor.settings.index_automatic:
             self._quiet_at = 0.0
             self._begin()
-        self._server.status.changed()
-
-    @property
-    def running(self) -> bool:
-        """Whether the index is being brought up to date, or waits for its turn."""
-        return bool(self.runs)
-
-    @property
-    def working(self) -> bool:
-        """Whether it indexes or is about to. After changes it waits for a quiet moment first."""
-        about_to = self._task is not None and not self._task.done() and not self.stale
-        return self.running or about_to
+        self._changed()
 
     def fresh(self, seen: frozenset[str]) -> None:
-        """A question has just indexed the workspace, with these changes in it."""
+        """Take note that the workspace has just been indexed with these changes in it."""
         self.stale -= seen
-        self._count_stale()
+        self._changed()
 
-    async def run(self, shown: WorkDone) -> None:
-        """Index now, when no question runs. Raises what the engine raises."""
-        engine, seen = self._server.engine, frozenset[str]()
+    async def run(self, report: ProgressSink) -> None:
+        """Index as soon as no question runs. Raises what the engine raises."""
+        engine, seen = self._engine(), frozenset[str]()
 
         def prepare() -> Work[Workspace]:
             nonlocal seen
             seen = frozenset(self.stale)
-            sources, assistant = self._server.sources(self._server.folders), engine.assistant()
+            sources, assistant = self._editor.sources(self._editor.folders), engine.assistant()
 
             def work(cancellation: Cancellation) -> Workspace:
-                return assistant.index(sources, report, cancellation)
+                return assistant.index(sources, reported, cancellation)
 
             return work
 
-        def report(progress: Progress) -> None:
-            shown.report(progress)
-            self._server.loop.call_soon_threadsafe(self._reported, progress)
+        def reported(progress: Progress) -> None:
+            report(progress)
+            self._loop.call_soon_threadsafe(self._reported, progress)
 
         task = asyncio.current_task()
         assert task is not None
         self.runs.append(task)
-        self.error = None
+        self._error = None
         try:
             workspace = await engine.queue.background(prepare)
-            self.progress.update(done=len(workspace.files), total=len(workspace.files))
+            self._progress = replace(self._progress, done=len(workspace.files), total=len(workspace.files))
             self.fresh(seen)
         except WinnowError as error:
-            self.error = str(error)
+            self._error = str(error)
             raise
         finally:
             self.runs.remove(task)
-            self._server.status.changed()
+            self._changed()
 
     async def stop(self) -> None:
         """End the work that nobody asked for; returns when it has ended."""
@@ -108,32 +108,26 @@ class Indexer:
 
     def _begin(self) -> None:
         self._task = asyncio.create_task(self._follow())
-        self._task.add_done_callback(lambda _: self._server.status.changed())
+        self._task.add_done_callback(lambda _: self._changed())
 
     async def _follow(self) -> None:
-        """Index until nothing has changed meanwhile: what changes all the time is indexed all the same."""
-        while self._server.folders.roots:
+        """Index until nothing has changed meanwhile; files that change all the time do not put it off for ever."""
+        while self._editor.folders.roots:
             await self._index_when_quiet()
-            if self.error or not self.stale:
+            if self._error or not self.stale:
                 return
 
     async def _index_when_quiet(self) -> None:
-        latest = self._server.loop.time() + _MOST_S
-        while (wait := min(self._quiet_at, latest) - self._server.loop.time()) > 0:
+        latest = self._loop.time() + _MOST_S
+        while (wait := min(self._quiet_at, latest) - self._loop.time()) > 0:
             await asyncio.sleep(wait)
-        token = await new_token(self._server)
-        async with work_done(self._server, token, "Winnow") as shown:
+        token = await self._bars.new_token()
+        async with self._bars.show(token, "Winnow") as bar:
             try:
-                await self.run(shown)
+                await self.run(bar.report)
             except WinnowError:
                 return  # the status shows it; the next question says it again
 
     def _reported(self, progress: Progress) -> None:
-        self.progress.update(
-            done=progress.done, total=progress.total, tokens=progress.tokens, totalTokens=progress.total_tokens
-        )
-        self._server.status.changed()
-
-    def _count_stale(self) -> None:
-        self.progress["staleFiles"] = len(self.stale)
-        self._server.status.changed()
+        self._progress = progress
+        self._changed()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -11,28 +10,29 @@ from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.units import enclosing
+from winnow_lsp.server.session.editor import EditorState
 from winnow_lsp.server.session.folders import file_path
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 _NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
-async def symbol_at(server: WinnowServer, uri: str, at: types.Range) -> str:
-    """The qualified name of the symbol around a cursor; empty for a selection of several lines, or around no symbol."""
-    units = await units_of(server, uri)
+async def symbol_at(editor: EditorState, uri: str, at: types.Range) -> str:
+    """The qualified name of the symbol around a cursor.
+
+    Empty for a selection of several lines, and where there is no symbol.
+    """
+    units = await units_of(editor, uri)
     if at.start.line != at.end.line or not units:
         return ""
     unit = units[enclosing(units, at.start.line + 1)]
     return unit.name if unit.kind in _NAMED else ""
 
 
-async def units_of(server: WinnowServer, uri: str) -> tuple[Unit, ...]:
+async def units_of(editor: EditorState, uri: str) -> tuple[Unit, ...]:
     """The units of a document inside the workspace, open or on disk; none if it cannot be read."""
-    path, document = server.folders.path(uri), server.document(uri)
+    path, document = editor.folders.path(uri), editor.document(uri)
     text = document.source if document is not None else None
-    limit = server.settings.rules.max_bytes
+    limit = editor.settings.rules.max_bytes
 
     def analysed() -> tuple[Unit, ...]:
         try:

@@ -46,7 +46,7 @@ async def read_body(reader: asyncio.StreamReader) -> bytes | None:
     return None
 
 
-class Writer(Protocol):
+class ByteWriter(Protocol):
     """What `Outbox` needs of an asyncio.StreamWriter."""
 
     @property
@@ -60,7 +60,7 @@ class Writer(Protocol):
 class Outbox:
     """Where the server's messages go. Never waits: a client that stopped reading is cut off, not waited for."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: ByteWriter) -> None:
         self._writer = writer
 
     def write(self, data: bytes) -> None:

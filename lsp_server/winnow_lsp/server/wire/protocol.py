@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import cattrs.v
 from lsprotocol import types
@@ -28,9 +28,6 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from winnow_lsp.server.wire.messages import REQUESTS, AskParams
-
-if TYPE_CHECKING:
-    from winnow_lsp.server.server import WinnowServer
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +60,10 @@ def _list_hook(made: cattrs.Converter, kind: Any) -> Callable[[Any, Any], tuple[
     return structure
 
 
-class Protocol(LanguageServerProtocol):
-    """One client's conversation."""
+class StrictProtocol(LanguageServerProtocol):
+    """One client's conversation. `left` says whether the client has ended it."""
 
-    _server: WinnowServer
+    left = False
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
         """The type of a request or notification; not cached by `self`, which would keep every client alive."""
@@ -114,15 +111,16 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Any:
         """Apply edits, to open documents only: pygls would read any other from wherever its URI points."""
-        if self._server.document(params.text_document.uri) is None:
-            _log.warning("change of a document that is not open: %s", params.text_document.uri)
+        uri = params.text_document.uri
+        if all(document.uri != uri for document in self.workspace.text_documents.values()):
+            _log.warning("change of a document that is not open: %s", uri)
             return
         yield from super().lsp_text_document__did_change(params)
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
         """End this client's conversation; the process may have others."""
-        self._server.left = True
+        self.left = True
 
     @property
     def tasks(self) -> list[asyncio.Task[Any]]:

@@ -1,4 +1,4 @@
-"""From byte streams to clients: standard input and output, or TCP with any number of them."""
+"""From byte streams to clients: standard input and output, or TCP with any number of clients."""
 
 from __future__ import annotations
 
@@ -7,18 +7,31 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from typing import Protocol
 
-from winnow_engine.store import Store
-from winnow_lsp.host.engines import Engines
-from winnow_lsp.server.features import register_all
-from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
+from winnow_lsp.server.wire.protocol import StrictProtocol
 
 _log = logging.getLogger(__name__)
 
 
-async def serve_stdio(store: Store) -> int:
-    """Serve the client on standard input and output until it leaves; the exit code says whether that was in order.
+class ClientServer(Protocol):
+    """What serves one client, as far as the transport knows it."""
+
+    @property
+    def protocol(self) -> StrictProtocol:
+        """Where messages go in and out."""
+
+    async def leave(self) -> None:
+        """Stop all work for the client."""
+
+
+MakeServer = Callable[[], ClientServer]
+"""Called on the event loop for each client that connects."""
+
+
+async def serve_stdio(make_server: MakeServer) -> int:
+    """Serve the client on standard input and output until it leaves; the exit code is 0 if it shut down in order.
 
     Whatever else writes to standard output reaches standard error instead, llama.cpp included.
     """
@@ -28,16 +41,16 @@ async def serve_stdio(store: Store) -> int:
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
-    server = await converse(reader, asyncio.StreamWriter(transport, protocol, None, loop), Engines(store))
+    server = make_server()
+    await converse(server, reader, asyncio.StreamWriter(transport, protocol, None, loop))
     return 0 if server.protocol.orderly else 1
 
 
-async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, int], None]) -> None:
-    """Serve clients until cancelled; `ready` is told the address. OSError if it cannot be had."""
-    engines = Engines(store)
+async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callable[[str, int], None]) -> None:
+    """Serve clients until cancelled; `ready` is called with the address. Raises OSError if it cannot be had."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await converse(reader, writer, engines)
+        await converse(make_server(), reader, writer)
 
     listening = await asyncio.start_server(connected, host, port)
     ready(*listening.sockets[0].getsockname()[:2])
@@ -45,14 +58,13 @@ async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, in
         await listening.serve_forever()
 
 
-async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, engines: Engines) -> WinnowServer:
-    """Serve one client until it leaves, in order or not; all its work has stopped when this returns."""
-    server = WinnowServer(engines)
-    register_all(server)
-    server.protocol.set_writer(Outbox(writer))
+async def converse(server: ClientServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve one client until it leaves, in order or not; all work for it has stopped when this returns."""
+    protocol = server.protocol
+    protocol.set_writer(Outbox(writer))
     try:
-        while not server.left and (body := await read_body(reader)) is not None:
-            server.protocol.receive(body)
+        while not protocol.left and (body := await read_body(reader)) is not None:
+            protocol.receive(body)
     except (FramingError, ConnectionError) as error:
         _log.error("connection given up: %s", error)
     finally:
@@ -60,4 +72,3 @@ async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, e
             await server.leave()
         finally:
             writer.close()
-    return server
