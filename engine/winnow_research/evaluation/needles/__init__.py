@@ -1,6 +1,7 @@
 """Needles hidden in long texts: are they kept, and does the target find them? And RULER's tasks.
 
-`niah` and `ruler` make the tests out of `materials`; `run` asks Winnow. docs/results/2026-11-22-needles.md explains the method.
+`niah` and `ruler` make the tests out of `materials`; `run` asks Winnow.
+docs/results/2026-11-22-needles.md explains the method.
 """
 
 from __future__ import annotations
