@@ -1,7 +1,17 @@
-"""One language, one module of this package: its suffixes, its grammar and its tree-sitter queries.
+"""Languages: each module of this package defines one `LANGUAGE`, and is found by being here.
 
-A module that defines `LANGUAGE` is found by being here. To add a language, add its module, and a sample with
-the expected units under `tests/unit/index/samples/`.
+To add Zig, for example:
+
+1. Add its grammar's package, `tree-sitter-zig`, to the dependencies in `pyproject.toml`, and install it.
+2. Write `zig.py` here. `base.py` explains what a language consists of; `go.py` is a good example. To see the nodes that
+   queries can capture, print the tree of a file:
+
+       python -c "import sys, tree_sitter as t, tree_sitter_zig as g
+       print(t.Parser(t.Language(g.language())).parse(sys.stdin.buffer.read()).root_node)" < file.zig
+
+3. Add a small but realistic sample, `tests/unit/index/samples/zig.zig`, and the units it is to be cut into,
+   `tests/unit/index/expected_units/zig.zig.txt`. `pytest tests/unit/index` compares them, and much else about the file.
+4. Count up `_NAMESPACE` in `index/workspace.py`, so that Zig files indexed before are cut again.
 """
 
 from __future__ import annotations
@@ -16,7 +26,7 @@ from winnow_engine.index.languages.base import Language
 
 
 def for_path(path: str) -> Language | None:
-    """The language of a file by its name or suffix, ignoring case; None when no grammar is known."""
+    """The language of a file by its name or suffix, ignoring case; None if no language has it."""
     name = PurePosixPath(path).name.lower()
     by_name = _by_name()
     return by_name.get(name) or by_name.get(PurePosixPath(name).suffix)

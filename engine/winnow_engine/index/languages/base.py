@@ -1,4 +1,4 @@
-"""What Winnow must know of a language to cut its files into units."""
+"""What Winnow must know about a language to cut its files into units."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# About 500 tokens: small enough to choose by, large enough to make sense alone. Entries of data do so in less.
+# About 500 tokens: small enough to choose from, large enough to make sense alone. Entries of data do so with less.
 PIECE_BYTES = 2000
 DATA_PIECE_BYTES = 500
 
 
 @dataclass(frozen=True)
 class Language:
-    """A grammar and three tree-sitter queries over it.
+    """A grammar, and three tree-sitter queries over it; a query that does not apply stays empty.
 
-    `suffixes` (with their dot) and `filenames` are lower case. `grammar` returns what `tree_sitter.Language`
-    takes; it is called on first use, so that importing a language loads no native code.
+    `suffixes` (with their dot) and `filenames` are lower case; no two languages may share one. `grammar` returns what
+    `tree_sitter.Language` takes. It is called on first use, so that importing a language loads no native code.
 
-    `outline` captures what makes units:
-      `@definition.function`, `@definition.method`, `@definition.class` with a `@name`: a unit, or for a class
-          its header with a unit per function in it. Of several nodes captured with the same name node the
-          widest counts, so that a decorated or exported definition is captured with its wrapper.
-          A `@definition.function` directly in a class is a method.
-      `@owner`: beside a `@name`, the type the method belongs to when it stands outside of it.
-      `@definition.symbol` with a `@name`: defines a name for the symbol table, and no unit.
-      `@import`: consecutive ones become an imports unit. Where imports are plain calls, `@importer` beside
-          it captures the called name, which must be one of `importers`.
-      `@heading.N` with a `@name`: starts a section that ends before the next heading of a level <= N.
-      `@leading`: a comment, decorator or attribute, which belongs to the definition on the next line.
-    Queries have no predicates (`#eq?`): in py-tree-sitter 0.26 these crash on a tree read through a callback.
+    `outline` captures what becomes a unit:
+      `@definition.function`, `@definition.method` with a `@name`: a unit. A function directly in a class is a method.
+      `@definition.class` with a `@name`: a unit for the class's header, and one for each function and class in it.
+      `@owner`, beside a `@name`: the type that a method belongs to if it is defined outside of it.
+      `@definition.symbol` with a `@name`: no unit, but a name for the symbol table.
+      `@import`: consecutive imports become one unit. Where imports are plain calls, `@importer` beside it captures
+          the name of the function called, which must be one of `importers`.
+      `@heading.N` with a `@name`: starts a section, which ends before the next heading of level N or less.
+      `@leading`: a comment, decorator or attribute; it belongs to the definition on the next line.
+    If several nodes are captured with the same `@name`, the widest counts. So capture a decorated or exported
+    definition with its wrapper, beside the plain one.
+
     `statements` captures `@statement`, the nodes between which an oversized unit may be cut.
     `references` captures `@reference`, the identifiers that may name a definition elsewhere.
 
-    What is no definition is cut to pieces of at most `piece_bytes`, where lines allow.
+    Queries must not use predicates (`#eq?`): py-tree-sitter 0.26 crashes on them if a tree was read through a callback.
+    So a grammar that parses definitions as plain calls (Elixir's) needs a check such as `importers` in `outline.py`.
 
-    A text in which `unsafe` is found crashes the grammar's native code, and is never given to it.
+    What stands outside definitions is cut into pieces of at most `piece_bytes`, where lines allow it.
+    Text in which `unsafe` is found would crash the grammar's native code, and is never given to it.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Language:
 
 
 def from_package(package: str, function: str = "language") -> Callable[[], object]:
-    """The loader of the grammar that `package.function()` returns."""
+    """A function that imports `package` and returns the grammar that `package.function()` gives."""
 
     def load() -> object:
         return getattr(importlib.import_module(package), function)()
