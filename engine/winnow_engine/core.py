@@ -67,7 +67,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question of this conversation that has been answered, and the answer."""
+    """A question asked earlier in the conversation, with its answer."""
 
     question: str
     answer: str
@@ -106,7 +106,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens of the workspace the target may see: a number, a share of it, or what the answer needs.
+    """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
 
     With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
     given, wins. `earlier_tokens` bounds the turns before the question.
@@ -160,7 +160,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One report on long work: `done` of `total` (0 when unknown) in `stage`, with the tokens behind it."""
+    """A report on long work: `done` of `total` (0 if unknown) in `stage`, that is `tokens` of `total_tokens`."""
 
     stage: str
     done: int
@@ -174,7 +174,7 @@ ProgressSink = Callable[[Progress], None]
 
 
 def ignore_progress(_: Progress) -> None:
-    """The progress sink of those who do not ask for any."""
+    """A progress sink that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

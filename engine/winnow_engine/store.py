@@ -1,7 +1,7 @@
-"""What Winnow remembers about files between runs: named arrays under a content hash, in one SQLite file.
+"""The cache on disk: named arrays under a content hash, in one SQLite file.
 
-SQLite gives what the cache must never lack: a write is there whole or not at all, whatever kills the process, and
-several processes may share the file. Every record carries a checksum; a damaged one counts as missing.
+SQLite makes every write atomic, whatever kills the process, and lets several processes share the file. Every record
+carries a checksum; a damaged one counts as missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30
 
 CACHE_BYTES = 4 << 30
-"""What the cache is trimmed to: about 60 million tokens of an adapter's keys."""
+"""The size the cache is trimmed to: about 60 million tokens of an adapter's keys."""
 
 
 def content_key(path: str, data: bytes) -> str:
@@ -50,7 +50,7 @@ class Store:
     """Records by (namespace, key); a namespace names what made them. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file; one that is no database any more is replaced. WorkspaceError if that fails."""
+        """Open or create the file; one that is not a database is replaced. Raises WorkspaceError if that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(path)
@@ -67,14 +67,14 @@ class Store:
                 some = wanted[start : start + _KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 where = f"namespace = ? AND key IN ({marks})"
-                # The update comes first: it takes the write lock with SQLite's own waiting.
+                # The update comes first, so that SQLite itself waits for the write lock.
                 connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some])
                 rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some])
                 found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
         return found
 
     def put(self, namespace: str, key: str, record: Record) -> None:
-        """Remember `record`. Once this returns, no death of the process loses it."""
+        """Store a record. Once this returns, the record survives the death of the process."""
         data = save({name: np.ascontiguousarray(value) for name, value in record.items()})
         with self._transaction() as connection:
             connection.execute(
@@ -83,7 +83,7 @@ class Store:
             )
 
     def trim(self, max_bytes: int) -> int:
-        """Forget the records used longest ago until the rest fit `max_bytes`; returns how many went."""
+        """Delete the least recently used records until the rest fit `max_bytes`. Returns how many were deleted."""
         newest_first = "SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"
         over = f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?"
         with self._transaction() as connection:
@@ -97,7 +97,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, one thread at a time; what SQLite refuses becomes a WorkspaceError."""
+        """A transaction, one thread at a time. SQLite's errors become WorkspaceErrors."""
         try:
             with self._lock, self._connection:
                 yield self._connection
@@ -106,14 +106,14 @@ class Store:
 
 
 def _make_private(path: Path) -> None:
-    """Let the user alone read the file, which need not be there yet: it tells much of the code."""
+    """Create the file if need be, and let only the user read it: it reveals much of the code."""
     path.touch(mode=0o600)
     if path.stat().st_uid == os.getuid():
         path.chmod(0o600)
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """The database at `path`, made anew if the file there is none. One that is merely busy is waited for."""
+    """The database at `path`. A file that is no database is replaced; one that is merely busy is waited for."""
     connection = sqlite3.connect(path, timeout=_LOCK_WAIT_S, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous=NORMAL")

@@ -1,5 +1,6 @@
-"""Conversations of other programs, with what is long in them cut down to what the last question needs.
+"""Conversations of other programs: long ones are cut down to what the last question needs, then continued.
 
-`passages` sees texts and code blocks as files, `compress` scores and keeps their units, `complete` has the target
-answer, `calls` tells what it says from what it calls, in the `forms` that models use; `turn` notes both.
+`passages` turns texts and code blocks into files and back, `compress` scores their units and keeps the best, `complete`
+has the target answer. `calls` separates an answer's text from its calls of tools, which `forms` decodes; `turn` records
+both.
 """

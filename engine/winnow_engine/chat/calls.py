@@ -1,4 +1,4 @@
-"""A model's text as it streams → what it says, and what it calls; of the calls' markup nothing is shown."""
+"""Separates a model's text, while it streams, into what it says and what it calls. The calls' markup is not shown."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ WholeCallSink = Callable[[str, str], None]
 
 
 class CallReader:
-    """Passes text on, and calls of `tools` once they are whole; what does not become a sound call is text.
+    """Passes on text, and calls of `tools` once they are complete. What turns out not to be a valid call is text.
 
-    Text waits as long as it may be the beginning of a call, and space as long as a call may follow. The outcome does
-    not depend on where the text is cut into pieces.
+    Text is held back while it may be the beginning of a call, and white space while a call may follow. The outcome
+    does not depend on where the text is cut into pieces.
     """
 
     def __init__(self, tools: Tools, on_text: TextSink, on_call: WholeCallSink) -> None:
         self._tools, self._on_text, self._on_call = tools, on_text, on_call
         self._held = ""
-        self._step = self._say  # what to do with it next
-        self._tried = 0  # up to where in it no body ends
+        self._step = self._say  # how to go on with what is held
+        self._tried = 0  # the body does not end before this offset
         self._closers: list[str] = []  # of frames whose calls have been passed on
-        self._fresh = True  # nothing was said yet, or since the last call
+        self._fresh = True  # nothing has been said yet, or since the last call
         self._calls = 0
 
     def feed(self, text: str) -> None:
@@ -38,7 +38,7 @@ class CallReader:
             pass
 
     def end(self) -> None:
-        """Pass on what waits: there is no more text."""
+        """Pass on what is held back: there is no more text."""
         while self._held.strip() and self._step != self._close:
             self._give_up()
             self.feed("")
@@ -46,7 +46,7 @@ class CallReader:
             self._show(len(self._held))
 
     def _say(self) -> bool:
-        """Show what cannot be part of a call; whether a call has begun."""
+        """Show what cannot be part of a call. Returns whether a call has begun."""
         start, sure = self._next_call()
         self._show(len(self._held[:start].rstrip()))
         if sure:
@@ -69,7 +69,7 @@ class CallReader:
         return not indent.strip() and (bool(newline) or self._fresh)
 
     def _call(self) -> bool:
-        """Look for the end of the call that is held; whether there is anything to do about what follows."""
+        """Look for the end of the call that is held. Returns whether to go on with the text after it."""
         start, closers = frame(self._held)
         end = terminator(self._held[start:])
         while (found := self._held.find(end, max(self._tried, start))) >= 0:
@@ -92,7 +92,7 @@ class CallReader:
         self._held, self._fresh, self._step = self._held[self._tried :], True, self._close
 
     def _close(self) -> bool:
-        """Take away what closes the frames of calls; whether something else follows."""
+        """Remove what closes the frames of calls. Returns whether something else follows."""
         while self._closers:
             text, closer = self._held.lstrip(), self._closers[0]
             if not text.startswith(closer) and closer.startswith(text):

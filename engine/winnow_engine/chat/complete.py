@@ -1,4 +1,4 @@
-"""A conversation in, the target's next turn out; what is too long is compressed on the way."""
+"""Completes a conversation with the target's next turn, after compressing what is too long."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.targets.base import Generation, Request, Target
 
 DEFAULT_BUDGET = 6000
-"""Tokens of a conversation that stay, beside what is protected."""
+"""How many tokens of a conversation stay, besides what is never cut."""
 
 DEFAULT_ANSWER = 1024
-"""Tokens an answer may have where nobody says; a quarter of the context where that is less."""
+"""The most tokens of an answer if the request does not say, or a quarter of the context if that is less."""
 
 _LEAST_BUDGET = 64
 _MARGIN = 0.95
@@ -31,7 +31,7 @@ _MARGIN = 0.95
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """What is asked of the target; `limited` says whether `sampling.max_tokens` was."""
+    """A conversation to complete. `limited` tells whether `sampling.max_tokens` was asked for, or is a default."""
 
     messages: Sequence[Message]
     sampling: Sampling
@@ -43,8 +43,8 @@ class CompletionRequest:
 class Completion:
     """The target's turn. `original_tokens` is the prompt's length as it came, in the target's tokens.
 
-    `calls` are of tools that were on offer, and their arguments JSON objects where they were read here; the text of
-    `generation` is without them.
+    `calls` are calls of tools on offer. If they were read from the target's text, their arguments are JSON objects. The
+    text of `generation` does not contain them.
     """
 
     generation: Generation
@@ -55,11 +55,11 @@ class Completion:
 def complete(
     assistant: Assistant, asked: CompletionRequest, budget: int, on_piece: TurnPieceSink, cancellation: Cancellation
 ) -> Completion:
-    """Answer a conversation, which passes unchanged if it fits the context and at most `budget` tokens may be cut.
+    """Have the target continue a conversation.
 
-    Tools, system messages, the user's last one and what the assistant has not seen yet are never cut. Raises
-    BudgetError if these alone do not fit, UnsupportedModelError if the target does not take such conversations,
-    CancelledError, and what the models raise.
+    It is left whole if it fits the context and at most `budget` tokens of it may be cut. Tools, system messages, the
+    user's last one and what the assistant has not seen yet are never cut. Raises BudgetError if these alone do not fit,
+    UnsupportedModelError if the target does not take such conversations, CancelledError, and what the models raise.
     """
     assert assistant.target is not None
     target = assistant.target.wait_for(cancellation)
@@ -80,7 +80,7 @@ def complete(
 def _generated(
     target: Target, prompt: Any, asked: CompletionRequest, turn: TurnRecorder, cancellation: Cancellation
 ) -> Generation:
-    """Have the target take its turn; calls that it, or a server, leaves in the text are read."""
+    """Have the target take its turn. Calls that the target, or a server, leaves in the text are read from it."""
     if not asked.tools:
         return target.generate(Request(prompt, asked.sampling, turn.say, cancellation))
     reader = CallReader(asked.tools, turn.say, turn.call)
@@ -103,7 +103,7 @@ def _compressed(
     keys: Loading[KeyCache],
     cancellation: Cancellation,
 ) -> Any:
-    """A prompt of at most `room` tokens, with as much as it holds of what may be cut, within the budget."""
+    """A prompt of at most `room` tokens. It keeps as much of what may be cut as fits, up to the budget."""
     messages, tools = asked.messages, asked.tools
     compressor = Compressor(messages, keys.wait_for(cancellation), cancellation) if compressible(messages) else None
     tokens = min(budget, compressor.tokens) if compressor else 0

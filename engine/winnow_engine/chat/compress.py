@@ -1,4 +1,4 @@
-"""What of a long conversation its last question needs: the drafter scores it as if it were a workspace."""
+"""Keeps what the last question of a long conversation needs: the drafter scores the rest as if it were a workspace."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import content_key
 
-# What is asked stands at one end of a message, whatever is pasted beside it.
+# A message asks its question at one end, whatever else is pasted into it.
 _END_CHARACTERS = 1000
-# A longer one gave material rather than asked: its words would drown those of the question after it.
+# A longer message gives material rather than asks: its words would drown those of the question after it.
 _SHORT_CHARACTERS = 300
 # "And the same for the other one?": the newest messages come first, up to this share of the budget.
 _NEWEST_SHARE = 0.25
@@ -44,12 +44,12 @@ class Compressor:
         return int(self._source.tokens.sum())
 
     def within(self, budget: int) -> list[Message]:
-        """The conversation with at most `budget` of those tokens, in order, what is left out marked."""
+        """The conversation with at most `budget` of those tokens, in order. What is left out is marked."""
         pieces = choose(self._source, self._scores, budget, self._newest(budget)) if budget else []
         return rebuilt(self._messages, self._passages, self._kept(pieces))
 
     def _newest(self, budget: int) -> Focus:
-        """The units of the newest messages, as what is to be kept first: as many whole messages as the share holds."""
+        """The units of the newest messages, to keep first: as many whole messages as fit their share."""
         room, units, end = _NEWEST_SHARE * budget, list[int](), len(self._source.tokens)
         for start in self._message_starts[::-1]:
             room -= int(self._source.tokens[start:end].sum())
@@ -79,7 +79,7 @@ def question_of(messages: Sequence[Message]) -> Question:
 
 
 def _asked(content: str) -> str:
-    """The words of a message, without its code unless there is nothing else, and of these the ends."""
+    """A message without its code, or with it if there is nothing else; of a long text, its beginning and its end."""
     text = prose(content).strip() or content.strip()
     return text if len(text) <= 2 * _END_CHARACTERS else f"{text[:_END_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
 

@@ -22,7 +22,7 @@ _LEADS = tuple("".join(parts) for parts in product(_FENCES, _TAGS, _BODIES))
 
 _SPACE = re.compile(r"\s+")
 _FRAME = re.compile(r"\s*(?P<fence>```(?:json|xml)?)?\s*(?:<(?P<tag>\w+)>)?\s*(?P<extra>\{(?=\s*\{))?\s*")
-# A lead has at most 40 characters; whoever writes more space in it than that writes no call.
+# A lead has at most 40 characters; text with more white space in it than this leaves room for is no call.
 _WINDOW = 120
 
 _FUNCTION = re.compile(r"<function=([^>\n]+)>")
@@ -30,7 +30,7 @@ _PARAMETER = re.compile(r"\s*<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.D
 
 
 def opens(text: str) -> bool | None:
-    """Whether a call begins here; None if more text must tell."""
+    """Whether a call begins here; None if that takes more text to tell."""
     compact = _SPACE.sub("", text[:_WINDOW])
     if any(compact.startswith(lead) for lead in _LEADS):
         return True
@@ -46,19 +46,19 @@ def frame(text: str) -> tuple[int, list[str]]:
 
 
 def terminator(body: str) -> str:
-    """What a body that begins like this ends with, though that may stand inside it too."""
+    """The text that ends a body beginning like this. It may also occur inside the body."""
     return "</function>" if body.startswith("<") else "}"
 
 
 def decoded(body: str, tools: Tools) -> tuple[str, str] | None:
     """The function that a body calls and its arguments, a JSON object as text; None if the body goes on.
 
-    Raises ValueError if it is not sound, or calls what is not on offer.
+    Raises ValueError if the body is malformed, or calls a tool that is not on offer.
     """
     if body.startswith("<"):
         return _from_tags(body, tools)
     try:
-        document = json.loads(body, strict=False)  # line breaks in a text are forgiven
+        document = json.loads(body, strict=False)  # accepts line breaks in strings
     except json.JSONDecodeError as error:
         if error.pos >= len(body) or error.msg.startswith("Unterminated string"):
             return None

@@ -1,4 +1,4 @@
-"""A conversation as files: each fenced block of code is one, and each text between them; and back again."""
+"""Turns a conversation into files, one for each fenced block of code and each text between them, and back."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Ranges = Sequence[tuple[int, int]]
 
 
 def compressible(messages: Sequence[Message]) -> list[int]:
-    """The messages that may be cut: all before the last of the user's, but for the system's.
+    """The numbers of the messages that may be cut: those before the user's last message, except the system's.
 
-    After it, results of tools that the assistant has gone on from: those it has yet to read stay whole.
+    After it, only results of tools that the assistant has gone on from: those it has yet to read stay whole.
     """
     asked, read = (_last(messages, role) for role in ("user", "assistant"))
     return [
@@ -56,7 +56,7 @@ def _last(messages: Sequence[Message], role: Role) -> int:
 
 
 def passages(messages: Sequence[Message]) -> list[Passage]:
-    """What may be cut, in order. Together, fences in, the passages of a message are its content."""
+    """What may be cut, in order. Joined with their fences, the passages of a message are its content."""
     found = []
     for number in compressible(messages):
         result = _result_path(messages, number)
@@ -102,7 +102,7 @@ def _parts(content: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _result_path(messages: Sequence[Message], number: int) -> str:
-    """What the result of a tool is called: as a file that its call names, else as text; "" for other messages."""
+    """The path of a tool's result: a file that its call names, or else a text file. Empty for other messages."""
     message = messages[number]
     if message.role != "tool":
         return ""
@@ -130,7 +130,7 @@ def _suffixes() -> dict[str, str]:
 
 
 def _pieces(passage: Passage, kept: Ranges) -> Iterator[str | int]:
-    """Kept text, and how many lines are left out between, in order."""
+    """Kept text and, where lines are left out, their number, in order."""
     lines, end = Lines(passage.data), 0
     if not kept and lines.count:
         yield lines.count + bool(passage.opening) + bool(passage.closing)

@@ -1,4 +1,4 @@
-"""The assistant's turn as it grows."""
+"""Records the assistant's turn while it streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TurnPieceSink = Callable[[TurnPiece], None]
 
 
 class TurnRecorder:
-    """Notes what is said and called, and passes it on."""
+    """Records what is said and called, and passes it on."""
 
     def __init__(self, on_piece: TurnPieceSink) -> None:
         self._on_piece = on_piece
@@ -42,7 +42,7 @@ class TurnRecorder:
         self._go_on(len(self._calls) - 1, arguments)
 
     def go_on(self, delta: CallDelta) -> None:
-        """Add a piece of a call, under a server's number: Ollama has given several calls the same."""
+        """Add a piece of a call that a server numbered. Ollama has given several calls the same number."""
         number = self._numbers.get(delta.index)
         if number is None or (delta.name and delta.id not in ("", self._calls[number].id)):
             number = self._numbers[delta.index] = len(self._calls)

@@ -1,4 +1,4 @@
-"""At which lines a long run of lines is best cut."""
+"""Where to cut a long run of lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from winnow_engine.index.parsed import ParsedFile
 
-_NO_STATEMENT = 1000  # ranks below any depth of statements
+_NO_STATEMENT = 1000  # sorts after every depth of statements
 _BLANK = re.compile(rb"\s*")
 
 
@@ -19,9 +19,9 @@ def blank(parsed: ParsedFile, line: int) -> bool:
 
 
 def pieces(parsed: ParsedFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Lines `first` to `last` in pieces of at most as many bytes as the language says; a longer line stays whole.
+    """Split lines `first` to `last` into pieces of at most `parsed.piece_bytes`. A longer line stays whole.
 
-    Each cut is at the outermost statement that starts within reach, then after a blank line, then anywhere.
+    A piece starts at the outermost statement within reach, failing that after a blank line, failing that anywhere.
     """
     if parsed.lines.size(first, last) > parsed.piece_bytes:
         ranks = {line: 2 * depth for line, depth in statement_lines(parsed, first, last).items()}

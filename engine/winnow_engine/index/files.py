@@ -1,7 +1,8 @@
 """Which files of a workspace count, and why the others do not.
 
 One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a
-regular file is opened, and no file is read past the size limit. What an editor holds open counts in place of the disk.
+regular file is opened, and no file is read past the size limit. A document
+open in an editor replaces the file on disk.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns,
 from winnow_engine.index.regular import read_regular
 
 Skipped = Callable[[str, str], None]
-"""Told the path and the reason of everything left out; a directory stands for all below it."""
+"""Called with the path of each file left out and the reason; a directory stands for everything below it."""
 
 _SPECIAL = (
     (stat.S_ISFIFO, "FIFO"),
@@ -34,7 +35,7 @@ _SPECIAL = (
 class FileRules:
     """The user's own rules. `include` and `exclude` are patterns in gitignore syntax, relative to the root.
 
-    Only files that match `include` count, where it is not empty; nothing that matches `exclude` does.
+    If `include` is not empty, only files that match it count. Files that match `exclude` never do.
     """
 
     max_bytes: int = 1_000_000
@@ -65,10 +66,10 @@ def scan(
     checkpoint: Callable[[], None] | None = None,
     open_documents: Mapping[str, bytes] | None = None,
 ) -> Iterator[SourceFile]:
-    """The files that count, in path order. Raises WorkspaceError if `root` is no readable directory.
+    """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory.
 
-    What `checkpoint`, called at every file and directory seen, raises ends the walk. `open_documents`, by path, stand
-    in for what is on disk, or are not on disk yet; the same rules decide whether they count.
+    `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
+    contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {})
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
@@ -78,7 +79,7 @@ def scan(
 
 
 def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
-    """Why a file counts or not; `path` is relative to the root or absolute. WorkspaceError as `scan`."""
+    """Why a file counts or not; `path` is relative to the root or absolute. Raises WorkspaceError as `scan` does."""
     root = _checked(root)
     try:
         relative = Path(os.path.normpath(root / path)).relative_to(root).as_posix()
@@ -95,7 +96,7 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
 
 
 def _not_asked(_path: str, _reason: str) -> None:
-    """For those who do not ask what was left out."""
+    """The `skipped` of a caller that does not ask what was left out."""
 
 
 def _checked(root: Path) -> Path:
@@ -110,14 +111,14 @@ def _checked(root: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _CandidateFile:
-    """A file that no rule on names leaves out. `asked_for_by` quotes a `.winnowignore` pattern for it."""
+    """A file that no rule on names leaves out. `asked_for_by` quotes the `.winnowignore` pattern that asks for it."""
 
     path: str
     asked_for_by: str | None
 
 
 class _Walk:
-    """One look at a workspace."""
+    """One walk through a workspace."""
 
     def __init__(self, root: Path, rules: FileRules, skipped: Skipped, open_documents: Mapping[str, bytes]) -> None:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
@@ -150,7 +151,7 @@ class _Walk:
                     yield _CandidateFile(relative, own.quoted if own else None)
 
     def read(self, candidate: _CandidateFile) -> bytes | None:
-        """A file's bytes, or None if it cannot be read or its content speaks against it."""
+        """A file's bytes, or None if it cannot be read or a rule on content leaves it out."""
         try:
             data = self._open.get(candidate.path)
             if data is None:
@@ -210,7 +211,7 @@ class _Walk:
         return next((f"not a regular file: {name}" for is_it, name in _SPECIAL if is_it(mode)), None)
 
     def _link(self, path: str) -> str:
-        """A link is never followed: what it points to counts by its own path, or is left out by it."""
+        """Links are never followed: the file one points to counts, or is left out, under its own path."""
         try:
             target = os.path.realpath(path, strict=True)
         except OSError as error:

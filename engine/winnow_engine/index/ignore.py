@@ -1,8 +1,8 @@
 """What git ignores, and what `.winnowignore` adds or takes back, by git's own rules (gitignore(5)).
 
-`.winnowignore` has the syntax of `.gitignore`. The two make two chains, in each of which deeper files win
-over shallower ones and later lines over earlier ones; git's ends in `.git/info/exclude` and the user's global
-excludes. What Winnow's own chain says wins over git's, so that it can take back what git ignores.
+`.winnowignore` has the syntax of `.gitignore`. The two form separate chains. In each, deeper files
+win over shallower ones and later lines over earlier ones; git's chain ends with `.git/info/exclude` and the user's
+global excludes. Winnow's chain wins over git's, so that it can take back what git ignores.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from winnow_engine.index.regular import read_regular
 
-_MAX_BYTES = 1_000_000  # of a pattern file; more is no such file
+_MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
 
-# pathspec shortens the patterns for all files and for all directories to a search for these.
+# pathspec's expressions for all files and for all directories are meant to be searched for; these match whole paths.
 _SHORTENED = {".": ".+", "(?P<ps_d>/)": ".+/"}
 
-_STAR, _STARS = "[^/]*", "(?:/.+)?"  # its translations of `*` and of `/**` before another segment
+_STAR, _STARS = "[^/]*", "(?:/.+)?"  # pathspec's translations of `*` and of `/**` before another segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class IgnoreRules:
     git: tuple[Pattern, ...] = ()
 
     def below(self, directory: Path, root: Path) -> IgnoreRules:
-        """The rules inside a directory, with the pattern files that stand there."""
+        """The rules inside a directory, with the pattern files found there."""
         own = pattern_file(directory / ".winnowignore", directory, root)
         git = pattern_file(directory / ".gitignore", directory, root)
         excludes = pattern_file(_git_dir(directory) / "info" / "exclude", directory, root)
@@ -99,8 +99,8 @@ def _patterns(lines: Sequence[str], base: str, origin: str) -> Iterator[Pattern]
 
 
 def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """What a line matches, and whether it ignores that; None for a comment and for what is no pattern."""
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of `[[]`, which is sound
+    """What a line matches, and whether it ignores that; None for a comment or an invalid pattern."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
         try:
             found = GitIgnoreSpecPattern(_within(line))
         except (ValueError, re.error):
@@ -113,7 +113,7 @@ def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
 def _first_matches(regex: str) -> str:
     """The same regular expression in linear time: each `*` and `**` but the last keeps its first match.
 
-    In a glob any other match would do no better, and pathspec's own expression takes 18 s to refuse
+    In a glob, where the first match fails all others fail too. pathspec's own expression takes 18 s to reject
     60 times `a` for eight times `*a` and a `b`.
     """
     head, *parts = _SHORTENED.get(regex, regex).split(_STAR)
@@ -147,7 +147,7 @@ def _first_line(path: Path) -> str:
 
 
 def _global_excludes() -> Path:
-    """What `core.excludesFile` says, asking git because its configuration may include other files."""
+    """The user's global excludes. git reads `core.excludesFile`, because its configuration may include other files."""
     command = ["git", "config", "--global", "--type=path", "--get", "core.excludesFile"]
     try:
         named = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.strip()

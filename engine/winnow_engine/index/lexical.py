@@ -1,4 +1,4 @@
-"""BM25 over units (Robertson and Zaragoza 2009, eq. 3.15), with words cut as code cuts them."""
+"""BM25 over units (Robertson and Zaragoza 2009, eq. 3.15), with identifiers split into words."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def words(text: str) -> list[str]:
-    """`parseHTTPHeader_v2` → parse, http, header, 2; single letters say nothing."""
+    """`parseHTTPHeader_v2` → parse, http, header, 2. Single lower-case letters are left out."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 class WordCounts:
-    """The words of some texts: in which of them each stands, and how often. Costs what reading the texts costs."""
+    """How often each word occurs in each of some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        """By word: the texts it stands in, by number, each with how often."""
+        """By word: the number of each text it occurs in, with its count there."""
         self.lengths: list[int] = []
         """The number of words of each text."""
         for number, text in enumerate(texts):
@@ -35,9 +35,9 @@ class WordCounts:
 
 
 class LexicalIndex:
-    """An inverted index of texts, given as the words of groups of them: one file's units, say, numbered through.
+    """An inverted index of texts that come in groups, such as the units of each file; it numbers them through.
 
-    Putting the groups together is quick whatever they hold, so that an edited file costs only its own words anew.
+    Joining groups is quick whatever they hold, so that after an edit only the edited file's words are counted again.
     """
 
     def __init__(self, groups: Sequence[WordCounts]) -> None:
@@ -47,7 +47,7 @@ class LexicalIndex:
         self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
 
     def score(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every unit, float32 [U]; 0 where no word of the query stands."""
+        """BM25 of every unit, float32 [U]; 0 for one without any word of the query."""
         scores = np.zeros(len(self._norm))
         for word, repeats in Counter(words(query)).items():
             places = self._places(word)
@@ -58,18 +58,18 @@ class LexicalIndex:
         return scores.astype(np.float32)
 
     def known_share(self, query: str) -> float:
-        """The share of a query's distinct words that stand in some text, each weighed by its rarity; 0 to 1."""
+        """The share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""
         found = [self._count(word) for word in dict.fromkeys(words(query))]
         rarity = [self._rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
         return known / sum(rarity) if rarity else 0.0
 
     def _count(self, word: str) -> int:
-        """The number of texts a word stands in."""
+        """The number of texts a word occurs in."""
         return sum(len(group.places.get(word, ())) for group in self._groups)
 
     def _places(self, word: str) -> list[tuple[int, int]]:
-        """The texts a word stands in, numbered through, each with how often."""
+        """The number of each text a word occurs in, with its count there."""
         groups = zip(self._starts, self._groups, strict=False)
         return [(start + text, count) for start, group in groups for text, count in group.places.get(word, ())]
 

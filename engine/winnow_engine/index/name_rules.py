@@ -1,4 +1,4 @@
-"""What a name alone says: tools' own directories, secrets, lock files, binaries, generated files."""
+"""Rules on a file's name: tools' own directories, secrets, lock files, binaries and generated files do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbol evidence: the names in a question, or in the code at the cursor, lead to definitions and to their users."""
+"""Symbols: the names in a question, or in the code at the cursor, lead to definitions and to their users."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def identifiers(text: str) -> set[str]:
 
 
 def folded(name: str) -> str:
-    """A name without case and underscores: `read_header` and `ReadHeader` are easily taken for each other."""
+    """A name in lower case without underscores: `read_header` and `ReadHeader` are easily mistaken for each other."""
     return name.replace("_", "").lower()
 
 
@@ -32,8 +32,8 @@ def folded(name: str) -> str:
 class AskedNames:
     """Names a question may mean, each defined or used somewhere in the workspace.
 
-    `certain` can only be code (`a_b`, `aB`) or are set off as code (`name()`, `A.b`, back-quotes); `possible` are plain
-    words, alone or run together, that may be some definition's name by chance.
+    Names in `certain` can only be code (`a_b`, `aB`) or are marked as code (`name()`, `A.b`, back-quotes). Names in
+    `possible` are plain words, alone or joined, that may equal a definition's name by chance.
     """
 
     certain: Set[str]
@@ -70,17 +70,17 @@ class SymbolTable:
         return self._sum(self._users, names)
 
     def rarity(self, names: Set[str]) -> float:
-        """1 / √(units that define it) of the name fewest units define, float; 0 where none is defined."""
+        """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""
         return max(
             (1.0 / np.sqrt(len(self._definitions[name])) for name in names & self._definitions.keys()), default=0.0
         )
 
     def used_by(self, units: Mapping[int, float]) -> Scores:
-        """The definitions that some units, each of a weight, lead to, float32 [U]: a name counts by its rarity."""
+        """How much each unit is used by the weighted units, float32 [U]. Rare names count more."""
         return self._spread(units, self._used, self._definitions)
 
     def using(self, units: Mapping[int, float]) -> Scores:
-        """The units that use what some units, each of a weight, define, float32 [U]."""
+        """How much each unit uses what the weighted units define, float32 [U]. Rare names count more."""
         return self._spread(units, self._defined, self._users)
 
     def _known(self, names: Iterable[str]) -> set[str]:

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from winnow_engine.core import UnitKind
 from winnow_engine.index.syntax import Captures, Syntax
 
-# Deeper classes stay inside the unit around them: no real code has them, and hostile code costs nothing.
+# Deeper classes stay part of the unit around them. No real code nests so deep; this bounds the cost of hostile code.
 _MAX_NESTING = 20
 
 _KINDS = {
@@ -25,8 +25,8 @@ _KINDS = {
 class Definition:
     """A function, method, class or section, on 1-based inclusive lines that include its leading comments.
 
-    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line that its
-    own name or a definition directly inside of it occupies: one that starts there is no unit of its own.
+    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line
+    occupied by its own name or by a definition directly inside it; one that starts there is not a unit of its own.
     """
 
     kind: UnitKind
@@ -47,8 +47,8 @@ class Outline:
     """What a file defines. Definitions come in order of position, each after the one around it.
 
     `symbols` are all names the file defines, also those without a unit, with their line.
-    `leading` maps the last line of each comment or attribute that has its lines for itself to its first;
-    `comments` are all those lines.
+    `leading` maps the last line of each comment or attribute that has its lines to itself to its first line;
+    `comments` are all lines of these.
     """
 
     definitions: list[Definition] = field(default_factory=list)
@@ -184,7 +184,7 @@ def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[De
 
 
 def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
-    """Let the sibling on whose last line a definition starts have that definition's lines too."""
+    """Give a definition's lines to the sibling on whose last line it starts."""
     sibling = next((one for one in reversed(found) if one.parent == parent), None)
     if sibling is not None:
         sibling.last = max(sibling.last, last)

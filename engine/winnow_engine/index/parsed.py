@@ -1,4 +1,4 @@
-"""A file as the steps of the index see it: its text with LF line ends, its lines, tree and outline."""
+"""A parsed file: its text with LF line ends, its lines, syntax tree and outline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_PARSED_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """A file whose line numbers are those of the original; its bytes are not, where the original holds CR.
+    """Line numbers are those of the original file. Byte offsets differ if the original holds CR.
 
     `syntax` is None for text in no known language; such a file has an empty outline.
     """
@@ -28,12 +28,12 @@ class ParsedFile:
 
     @property
     def piece_bytes(self) -> int:
-        """The size of the pieces that what is no definition is cut to."""
+        """The most bytes of a piece of what stands outside definitions."""
         return self.syntax.language.piece_bytes if self.syntax else PIECE_BYTES
 
 
 def parse(path: str, data: bytes) -> ParsedFile:
-    """Parse a file by its name. Raises GrammarError when its grammar cannot cope; see `plain`."""
+    """Parse a file by its name. Raises GrammarError if its grammar cannot handle the text; `plain` always can."""
     language = languages.for_path(path)
     if language is None or len(data) > _MAX_PARSED_BYTES:
         return plain(data)
@@ -44,6 +44,6 @@ def parse(path: str, data: bytes) -> ParsedFile:
 
 
 def plain(data: bytes) -> ParsedFile:
-    """The file as text in no language, which never fails."""
+    """The file as text in no language. Never fails."""
     text = with_lf(data)
     return ParsedFile(text, Lines(text))

@@ -1,4 +1,4 @@
-"""Read regular files, and nothing else, whatever a tree holds."""
+"""Reads regular files, and nothing else, whatever a tree holds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 def read_regular(path: Path, limit: int) -> bytes:
     """The first `limit` bytes of a regular file.
 
-    Raises OSError if there is none: also for a symbolic link, a FIFO, a socket and a device, none of which is
-    waited for, and for what became one of these since it was listed.
+    Raises OSError if there is no such file. Also, without waiting, for a symbolic link, a FIFO, a socket or a
+    device, even if the path became one only after it was listed.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -11,13 +11,13 @@ from winnow_engine.index.parsed import ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import tile
 
-# `i`, `x` and `fn` say nothing about where they are defined.
+# Shorter names (`i`, `x`, `fn`) do not identify a definition.
 _MIN_REFERENCE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FileSymbols:
-    """Names and the index of the unit they stand in, each pair once, in order of unit and name.
+    """Pairs of a name and the index of its unit, each once, ordered by unit and name.
 
     `definitions` have simple names (`invoke`, not `Context.invoke`). `references` are the identifiers of at
     least 3 characters that a unit uses and does not itself define.
@@ -36,10 +36,10 @@ class FileAnalysis:
 
 
 def analyse(path: str, data: bytes) -> FileAnalysis:
-    """Cut a file into units and list its symbols, parsing it once. Any bytes will do; nothing is raised.
+    """Cut a file into units and list its symbols, parsing it once. Takes any bytes and never raises.
 
     The language is that of the path's name. Text in no known language, text over 4 MB and text its grammar
-    cannot cope with in time are cut at blank lines and have no symbols.
+    cannot parse in time are cut at blank lines and have no symbols.
     """
     lines = Lines(data)
     try:

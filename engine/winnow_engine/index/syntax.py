@@ -25,7 +25,7 @@ Captures = dict[str, list[Node]]
 
 
 class GrammarError(Exception):
-    """A grammar cannot cope with a text: it takes too long, or makes next to nothing of it."""
+    """A grammar takes too long for a text, or makes next to nothing of it."""
 
 
 class Syntax:
@@ -67,8 +67,8 @@ class Syntax:
 def _parse(language: Language, text: bytes) -> tree_sitter.Tree:
     """The tree of a text.
 
-    A grammar's scanner may read on and on and never report progress, so past the time limit all it reads is
-    blanks; not nothing, which py-tree-sitter 0.26 does not survive in the middle of a character.
+    A grammar's scanner may keep reading without ever reporting progress. So past the time limit all it reads is
+    blanks, not nothing: the end of the text in the middle of a character crashes py-tree-sitter 0.26.
     """
     view, blanks = memoryview(text), memoryview(b" " * len(text))
     end = time.monotonic() + TIME_LIMIT_S

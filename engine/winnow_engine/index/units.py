@@ -34,7 +34,7 @@ class _LineRun:
 
 
 def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
-    """The units of a parsed file; `lines` is the line table of its original bytes. No bytes, no units.
+    """The units of a parsed file; `lines` is the line table of its original bytes. An empty file has no units.
 
     Functions and methods stay whole whatever their size; all else is cut to pieces of about 2,000 bytes, data of 500.
     """
@@ -86,7 +86,7 @@ def _pieces(parsed: ParsedFile, run: _LineRun) -> Iterator[tuple[int, int]]:
 
 
 def _runs(parsed: ParsedFile) -> list[_LineRun]:
-    """The runs of lines of one definition, or of none; blank and closing lines join what they end."""
+    """Consecutive lines of the same definition, or of none. Blank and closing lines join the run before them."""
     runs: list[_LineRun] = []
     carried: int | None = None  # the first line of a small gap that joins the next run
     for owner, first, last in _owned(parsed):

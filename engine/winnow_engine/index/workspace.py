@@ -1,4 +1,4 @@
-"""A workspace as the engine sees it: its files, and all their units in one numbered row.
+"""A workspace: its files, and the units of all of them under one numbering.
 
 A workspace has one folder or several. With several, paths begin with the folder's name, as editors show them.
 """
@@ -47,7 +47,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a workspace is read from: its folders, the user's rules, and by workspace path what editors hold open."""
+    """What a workspace is read from: folders, the user's rules, and the documents open in editors by workspace path."""
 
     folders: tuple[Folder, ...]
     rules: FileRules = field(default_factory=FileRules)
@@ -56,7 +56,7 @@ class Sources:
     def scan(self, cancellation: Cancellation) -> Iterator[tuple[Folder, SourceFile]]:
         """The files that count with their folders, in path order. A file under two folders counts for the inner one.
 
-        Raises WorkspaceError if a folder is no readable directory, CancelledError.
+        Raises WorkspaceError if a folder is not a readable directory, CancelledError.
         """
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
@@ -73,7 +73,7 @@ class Sources:
 class IndexedFile:
     """One file with its analysis. `key` names its records in the store.
 
-    The drafter reads `local_path`, the path within the folder: a second folder leaves the first one's keys valid.
+    The drafter reads `local_path`, the path within the folder, so that adding a folder leaves existing keys valid.
     """
 
     path: str
@@ -150,7 +150,7 @@ class Workspace:
         return SymbolTable(definitions, references, len(self.units))
 
     def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
-        """A value of each file, float32 [F], as one of each of its units, float32 [U]."""
+        """Values of files, float32 [F], repeated for each of their units, float32 [U]."""
         return np.repeat(of_files, np.diff(self.unit_starts))
 
     def names_defined_at(self, cursor: Cursor) -> set[str]:
@@ -203,7 +203,7 @@ def read_workspace(
 ) -> Workspace:
     """Read all files that count, taking the analysis of unchanged ones from `before`, an earlier reading, or `store`.
 
-    If nothing changed, `before` is returned, with all that was found out about it.
+    If nothing changed, `before` is returned, with everything that was computed from it.
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
     earlier = {file.path: file for file in before.files} if before else {}

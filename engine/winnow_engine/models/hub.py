@@ -1,4 +1,4 @@
-"""A model file over HTTPS, from any byte on."""
+"""Downloads a model file over HTTPS, from any byte on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FAILURES = (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError)
 def read(url: str, offset: int, total: int) -> Generator[bytes, None, None]:
     """Bytes `offset` to `total` of the file at `url`, in chunks; redirects are followed.
 
-    Raises DownloadError when the server cannot be reached, refuses, breaks off, or has something of another
-    size than `total` there: a log-in page, say, which must not become the start of a model.
+    Raises DownloadError when the server cannot be reached, refuses, breaks off, or serves something of
+    another size than `total`, such as a log-in page, which must not become the start of a model.
     """
     headers = {"Range": f"bytes={offset}-", "Accept-Encoding": "identity"}
     try:

@@ -1,4 +1,4 @@
-"""Bring a model file into the cache: sources in order, resumed, checked, renamed into place at the end.
+"""Downloads a model file into the cache: sources in order, resumed, checked, renamed into place at the end.
 
 Every source delivers the same bytes, so an unfinished `.part` file is a prefix that any of them can continue.
 """
@@ -34,7 +34,7 @@ def pull(
 ) -> Path:
     """The model's file in `directory` (the default cache when None), pulled if it is not there.
 
-    A file of the right size is taken as it is: `cache.verify` is what hashes. Progress counts bytes, and its
+    A file of the right size is accepted as it is; only `cache.verify` checks hashes. Progress counts bytes, and its
     stage names the model and the source. Two pulls of one model may run at once: the second waits.
 
     Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot
@@ -53,7 +53,7 @@ def pull(
 
 @dataclass(frozen=True, slots=True)
 class _Pull:
-    """One pull: what, whereto, and whom to tell."""
+    """One download in progress."""
 
     model: RegisteredModel
     directory: Path

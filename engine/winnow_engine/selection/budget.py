@@ -1,7 +1,7 @@
-"""Which units to keep under a budget of tokens: whole ones, in order of score.
+"""Fills a budget of tokens with whole units, in order of score.
 
-What the user points at comes first, then what explains it (its class header and imports), then the rest. A unit
-that does not fit into what is left is skipped; one that the whole budget could not hold is cut at a statement border.
+What the user points at comes first, then what explains it (its class header and imports), then the rest. A unit that
+does not fit into what is left is skipped. One that the whole budget could not hold is cut at a statement border.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.errors import BudgetError
 
-# Of a unit that the budget cannot hold whole, at most this share of it is filled with the first lines.
+# A unit that the budget could not hold whole gets at most this share of the budget, for its first lines.
 _CUT_SHARE = 0.4
 _LEAST_CUT_TOKENS = 64
 _SMALL_TOKENS = 32
@@ -34,7 +34,7 @@ class Piece:
 
 
 class UnitSource(Protocol):
-    """Where selection learns what units weigh and where they may be cut."""
+    """The units to choose from: how many tokens each has, and where it may be cut."""
 
     tokens: NDArray[np.int32]  # [U]
 
@@ -56,7 +56,7 @@ class Focus:
 
 
 def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
-    """The pieces kept, ordered by unit number; scores are float32 [U]. Keeps everything if everything fits.
+    """The pieces to keep, ordered by unit number. `scores` are float32 [U]. Keeps everything if everything fits.
 
     Raises BudgetError if what the user selected does not fit by itself.
     """
@@ -70,10 +70,10 @@ def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: 
 
 
 def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-    """What each unit's tokens are worth: the logarithm of chance per token, up to a constant, float32 [U].
+    """The logarithm of each unit's chance per token, up to a constant, float32 [U].
 
-    In this order a budget holds the most chance, but for what its last units leave free (Dantzig 1957, for the
-    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]; tiny units are no cheaper than small ones.
+    In this order a budget holds the most chance, except for the tokens left free at its end (Dantzig 1957, for the
+    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]. Units of fewer than 32 tokens count as 32.
     """
     return np.asarray(log_odds - np.log(np.maximum(tokens, _SMALL_TOKENS)), np.float32)
 

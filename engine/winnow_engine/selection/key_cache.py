@@ -1,4 +1,4 @@
-"""The drafter's keys for a workspace: read from the store, encoded where the store has none."""
+"""The drafter's keys for a workspace: taken from the store, or encoded and stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKENS = "unit_tokens"
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceKeys:
-    """Tokens by unit (int32 [U]), unit u = token rows offsets[u]:offsets[u+1] (int64 [U+1]), and arrays by name."""
+    """Tokens by unit, int32 [U]; unit u is the token rows offsets[u]:offsets[u+1], int64 [U+1]; arrays by name."""
 
     unit_tokens: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -31,7 +31,7 @@ class WorkspaceKeys:
 
 
 class KeyCache:
-    """Keys by file content; the last workspace's stay in memory."""
+    """Keys by file content. The last workspace's keys stay in memory."""
 
     def __init__(self, store: Store, drafter: Drafter) -> None:
         self.drafter, self._store = drafter, store
@@ -39,13 +39,13 @@ class KeyCache:
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
 
     def of(self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation) -> WorkspaceKeys:
-        """The keys of every unit. Each file's are stored as soon as they are there, so a cancelled run is not lost."""
-        names = tuple(map(_key, workspace.files))
+        """The keys of every unit. Each file's keys are stored at once, so that a cancelled run's work is not lost."""
+        names = tuple(map(_keys_name, workspace.files))
         if self._last is None or self._last[0] != names:
-            found = {key: _file_keys(r) for key, r in self._store.get(self._namespace, names).items()}
+            found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
             missing = {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}
             found.update(self._encode(missing, progress, cancellation))
-            self._last = names, _joined([found[key] for key in names])
+            self._last = names, _joined([found[name] for name in names])
         return self._last[1]
 
     def _encode(
@@ -63,7 +63,7 @@ class KeyCache:
 
 
 class _Report:
-    """Progress by file; the tokens still to come are estimated from the bytes."""
+    """Reports progress by file. The tokens still to come are estimated from the bytes."""
 
     def __init__(self, files: Sequence[IndexedFile], progress: ProgressSink) -> None:
         self._files, self._progress = files, progress
@@ -80,8 +80,8 @@ class _Report:
         self._progress(Progress("index", self._done, len(self._files), self._tokens, total, elapsed))
 
 
-def _key(file: IndexedFile) -> str:
-    """Names a file's keys by its content and by where its units end, which another parser may see differently."""
+def _keys_name(file: IndexedFile) -> str:
+    """The name of a file's keys, from its content and from where its units end, which depends on the parser too."""
     borders = np.array([unit.end_byte for unit in file.units], np.int64)
     return hashlib.blake2b(file.key.encode() + borders.tobytes(), digest_size=20).hexdigest()
 

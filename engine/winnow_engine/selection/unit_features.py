@@ -57,7 +57,7 @@ def _paths(asked: AskedQuestion) -> Scores:
 
 
 def _files(asked: AskedQuestion) -> Scores:
-    """1 / √(files that match) for the units of files the question names, by whole path or by its end."""
+    """1 / √(files that match) for the units of files that the question names, by their path or the end of it."""
     named = [f"/{name.strip('./')}" for name in _FILE.findall(asked.text)]
     found = np.array([any(f"/{file.path}".endswith(name) for name in named) for file in asked.workspace.files])
     return asked.workspace.by_unit(np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32))

@@ -1,4 +1,4 @@
-"""A workspace's units as selection wants them."""
+"""A workspace's units as pieces: whole, cut to what fits, at the cursor, and as spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winnow_engine.selection.fusion import FusedScores
 
 
 class WorkspaceUnits:
-    """Weighs and cuts the units of a workspace; `count` gives a text's tokens."""
+    """The units of a workspace, to fill a budget with. `tokens` is int32 [U]; `count` counts the tokens of a text."""
 
     def __init__(self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int]) -> None:
         self.tokens = tokens
@@ -27,7 +27,7 @@ class WorkspaceUnits:
         return Piece(unit, found.start_line, found.end_line, int(self.tokens[unit]))
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
-        """Statements from the one that holds the first line wanted, then downwards while they fit."""
+        """As many statements as fit, from the one with the first line wanted on; None if the wanted lines do not."""
         file, found = self._workspace.units[unit]
         first, last = must or (found.start_line, found.start_line)
         first, last = max(first, found.start_line), min(last, found.end_line)
@@ -42,7 +42,7 @@ class WorkspaceUnits:
         return best
 
     def focus(self, cursor: Cursor) -> Focus:
-        """The units at the cursor; as companions the headers they stand under and their file's imports."""
+        """The units at the cursor, with the headers they stand under and their file's imports as companions."""
         workspace = self._workspace
         first = workspace.unit_at(cursor.path, cursor.start_line)
         last = workspace.unit_at(cursor.path, cursor.end_line)
