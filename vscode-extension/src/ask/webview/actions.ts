@@ -1,17 +1,29 @@
-import type { Place, Topic } from '../contract';
-import type { App } from './app';
+import type { PageMessage, Place, Topic } from '../contract';
+import type { Announcer } from './announcer';
 import { targetOf } from './linking';
 import { svg } from './dom';
-import { askedPlace, shownExchanges, shownRunning } from './state';
+import type { Composer } from './parts/composer';
+import { askedPlace, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
 
 const DONE_MS = 1500;
 
+/** What the actions need of the page. */
+export interface Page {
+  readonly state: PageState;
+  readonly composer: Composer;
+  readonly announcer: Announcer;
+  dispatch(event: PageEvent): void;
+  drawNow(event: PageEvent): void;
+  tell(message: PageMessage): void;
+  focusHistory(open: boolean): void;
+}
+
 /** What buttons, links and keys do. Elements name their action in `data-action`. */
 export class Actions {
-  constructor(private readonly app: App, body: HTMLElement) {
+  constructor(private readonly page: Page, body: HTMLElement) {
     body.addEventListener('click', (event) => { this.click(event); });
-    app.composer.element.addEventListener('submit', (event) => { event.preventDefault(); });
-    app.composer.box.addEventListener('keydown', (event) => { this.typed(event); });
+    page.composer.element.addEventListener('submit', (event) => { event.preventDefault(); });
+    page.composer.box.addEventListener('keydown', (event) => { this.typed(event); });
     body.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.escape(event); });
   }
 
@@ -26,46 +38,51 @@ export class Actions {
   private readonly does: Record<string, (element: HTMLElement) => void> = {
     'send': () => { this.send(); },
     'stop': () => { this.stop(); },
-    'suggest': ({ dataset: { text, about } }) => { this.ask(text, about as Topic | undefined, askedPlace(this.app.state)); },
+    'suggest': ({ dataset: { text, about } }) => {
+      this.ask(text, about as Topic | undefined, askedPlace(this.page.state));
+    },
     'again': (element) => { this.again(element); },
-    'open-history': () => { this.app.focusHistory(true); },
-    'close-history': () => { this.app.focusHistory(false); },
-    'show': ({ dataset: { conversation = '' } }) => { this.app.drawNow({ type: 'show', conversation }); this.app.composer.focus(); },
-    'forget': ({ dataset: { conversation = '' } }) => { this.app.tell({ type: 'forget', conversation }); },
-    'forget-all': () => { this.app.tell({ type: 'forget' }); },
-    'drop': ({ dataset: { part } }) => { this.app.dispatch({ type: 'drop', part: part as 'file' | 'selection' }); },
-    'add': ({ dataset: { part } }) => { this.app.dispatch({ type: 'add', part: part as 'file' | 'selection' }); },
-    'open': (element) => { const location = targetOf(element); if (location) this.app.tell({ type: 'open', location }); },
-    'browse': ({ dataset: { address = '' } }) => { this.app.tell({ type: 'browse', address }); },
-    'spans': (element) => { this.app.tell({ type: 'spans', exchangeId: turnOf(element) }); },
+    'open-history': () => { this.page.focusHistory(true); },
+    'close-history': () => { this.page.focusHistory(false); },
+    'show': ({ dataset: { conversation = '' } }) => { this.show(conversation); },
+    'forget': ({ dataset: { conversation = '' } }) => { this.page.tell({ type: 'forget', conversation }); },
+    'forget-all': () => { this.page.tell({ type: 'forget' }); },
+    'drop': ({ dataset: { part } }) => { this.page.dispatch({ type: 'drop', part: part as 'file' | 'selection' }); },
+    'add': ({ dataset: { part } }) => { this.page.dispatch({ type: 'add', part: part as 'file' | 'selection' }); },
+    'open': (element) => {
+      const location = targetOf(element);
+      if (location) this.page.tell({ type: 'open', location });
+    },
+    'browse': ({ dataset: { address = '' } }) => { this.page.tell({ type: 'browse', address }); },
+    'spans': (element) => { this.page.tell({ type: 'spans', exchangeId: turnOf(element) }); },
     'copy-answer': (element) => { this.copy(element, this.exchange(element)?.answer ?? ''); },
     'copy-code': (element) => { this.copy(element, codeBeside(element)); },
-    'insert-code': (element) => { this.app.tell({ type: 'insert', text: codeBeside(element) }); },
-    'act': ({ dataset: { index } }) => { this.app.tell({ type: 'act', index: Number(index) }); },
+    'insert-code': (element) => { this.page.tell({ type: 'insert', text: codeBeside(element) }); },
+    'act': ({ dataset: { index } }) => { this.page.tell({ type: 'act', index: Number(index) }); },
   };
 
   private typed(event: KeyboardEvent): void {
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       this.send();
-    } else if (event.key === 'ArrowUp' && this.app.composer.box.value === '') {
-      this.app.composer.write(shownExchanges(this.app.state).at(-1)?.question ?? '');
+    } else if (event.key === 'ArrowUp' && this.page.composer.box.value === '') {
+      this.page.composer.write(shownExchanges(this.page.state).at(-1)?.question ?? '');
     }
   }
 
   /** Leaves the history, or else stops the answer. */
   private escape(event: KeyboardEvent): void {
-    if (this.app.state.historyOpen) this.app.focusHistory(false);
-    else if (shownRunning(this.app.state)) this.stop();
+    if (this.page.state.historyOpen) this.page.focusHistory(false);
+    else if (shownRunning(this.page.state)) this.stop();
     else return;
     event.preventDefault();
   }
 
   private send(): void {
-    const { composer, state } = this.app;
+    const { composer, state } = this.page;
     if (composer.text === '') return;
-    if (state.running) this.app.announcer.say('Wait for the answer, or stop it first.');
-    else if (state.readiness?.blocked) this.app.announcer.say(state.readiness.message);
+    if (state.running) this.page.announcer.say('Wait for the answer, or stop it first.');
+    else if (state.readiness?.blocked) this.page.announcer.say(state.readiness.message);
     else {
       this.ask(composer.text, undefined, askedPlace(state));
       composer.write('');
@@ -74,30 +91,36 @@ export class Actions {
   }
 
   private ask(text: string | undefined, about: Topic | undefined, place: Place | undefined): void {
-    const { shown } = this.app.state;
+    const { shown } = this.page.state;
     const what = about === undefined ? { text: text ?? '' } : { about };
-    this.app.tell({ type: 'ask', ...what, ...(place && { place }), ...(shown !== undefined && { conversation: shown }) });
+    const where = { ...(place && { place }), ...(shown !== undefined && { conversation: shown }) };
+    this.page.tell({ type: 'ask', ...what, ...where });
   }
 
   private again(element: HTMLElement): void {
     const exchange = this.exchange(element);
-    if (exchange && !this.app.state.running) this.ask(exchange.question, undefined, exchange.place);
+    if (exchange && !this.page.state.running) this.ask(exchange.question, undefined, exchange.place);
+  }
+
+  private show(conversation: string): void {
+    this.page.drawNow({ type: 'show', conversation });
+    this.page.composer.focus();
   }
 
   private stop(): void {
-    this.app.tell({ type: 'stop' });
-    this.app.composer.focus();
+    this.page.tell({ type: 'stop' });
+    this.page.composer.focus();
   }
 
   private copy(button: HTMLElement, text: string): void {
-    this.app.tell({ type: 'copy', text });
-    this.app.announcer.say('Copied.');
+    this.page.tell({ type: 'copy', text });
+    this.page.announcer.say('Copied.');
     button.replaceChildren(svg('check'));
     setTimeout(() => { button.replaceChildren(svg('copy')); }, DONE_MS);
   }
 
   private exchange(element: HTMLElement): ReturnType<typeof shownExchanges>[number] | undefined {
-    return shownExchanges(this.app.state).find((one) => one.id === turnOf(element));
+    return shownExchanges(this.page.state).find((one) => one.id === turnOf(element));
   }
 }
 
