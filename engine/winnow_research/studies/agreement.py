@@ -1,9 +1,7 @@
-"""Do the CPU and the GPU keep the same code? Everything from the files' text on is computed on both.
+"""Do the CPU and the GPU keep the same code? Both compute everything, beginning with the files' text.
 
-usage: python -m winnow_research.studies.agreement [--tokens N] [--questions N] [--budget N]
-
-Questions of the development split, over workspaces of 24,000 tokens. One process that may see the GPU and one that may
-not; each writes down what it keeps.
+The questions are those of the development split, about workspaces of 24,000 tokens. Of two processes one sees the GPU
+and one does not; each writes down what it keeps.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from typing import Any
 from winnow_cuda.device import availability
 from winnow_engine.core import Cancellation
 from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.corpus import Corpus, corpus_of
@@ -31,8 +30,9 @@ from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
+from winnow_research.studies import study_parser
 
-_DRAFTER = "qwen2.5-coder-0.5b"
+_THIS = (sys.executable, "-m", "winnow_research.studies.agreement")
 _METHODS = ("profile", "Winnow")
 _TASKS = ("describe", "cursor", "usage", "doc", "multi")
 
@@ -44,15 +44,15 @@ def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
         for side, hidden in (("gpu", {}), ("cpu", {"CUDA_VISIBLE_DEVICES": ""})):
             out = Path(folder, f"{side}.json")
             asked = ["--tokens", str(arguments.tokens), "--questions", str(arguments.questions)]
-            command = [sys.executable, __file__, *asked, "--budget", str(arguments.budget), "--write", str(out)]
+            command = [*_THIS, *asked, "--budget", str(arguments.budget), "--write", str(out)]
             subprocess.run(command, env=os.environ | hidden, check=True)
             found[side] = json.loads(out.read_text())
     return found
 
 
 def write(out: Path, arguments: argparse.Namespace) -> None:
-    """Write what this process keeps, by method and question: the pieces, their tokens, the best unit."""
-    file = locate(_DRAFTER)
+    """Write what this process keeps for each method and question: the pieces with their tokens, and the best unit."""
+    file = locate(DEFAULT_DRAFTER)
     corpus = corpus_of(Split.DEVELOPMENT, file, arguments.questions)
     methods = [method for method in all_methods(file) if method.name in _METHODS]
     kept: dict[str, list[Any]] = {method: [] for method in _METHODS}
@@ -69,7 +69,7 @@ def write(out: Path, arguments: argparse.Namespace) -> None:
 def rankings(
     scene: Scene, root: Path, store: Store, corpus: Corpus, methods: list[Method]
 ) -> Iterator[tuple[str, Ranking]]:
-    """What each method makes of each question."""
+    """The ranking of each method for each question, with the method's name."""
     if not scene.cases:
         return
     subject = laid_out(scene, root, store, corpus.count, Cancellation())
@@ -80,7 +80,7 @@ def rankings(
 
 
 def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
-    """How often, and how nearly, both sides keep the same."""
+    """How often both sides keep the same, and what share of tokens they have in common."""
     pairs = list(zip(gpu, cpu, strict=True))
     shares = []
     for one, other in pairs:
@@ -99,7 +99,7 @@ def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Compare, print and write results/agreement.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--tokens", type=int, default=24_000)
     parser.add_argument("--questions", type=int, default=8, help="at most, of a task about a repository")
     parser.add_argument("--budget", type=int, default=2_600)

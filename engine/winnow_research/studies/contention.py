@@ -1,13 +1,10 @@
-"""Decoding beside other work: how long llama.cpp's threads should spin before they sleep.
+"""Decoding beside other work: how long should llama.cpp's threads spin before they sleep?
 
-usage: python -m winnow_research.studies.contention [--model NAME] [--repeat N]
-
-Each figure is the median tokens/s of fresh processes, alone and beside as many busy loops as there are cores.
+Each figure is the median of tokens/s in fresh processes, alone and beside as many busy loops as there are cores.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -15,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from winnow_engine.models.registry import DEFAULT_TARGET
 from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
 
 _SPINS = (None, "0", "300", "3000")  # None: libgomp's own choice
 _DECODE = """
@@ -46,7 +45,7 @@ def decode(model: str, spins: str | None) -> float:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Other programs that want a core each."""
+    """Run programs that each want a core."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -57,7 +56,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def measure(model: str, loops: int, repeat: int) -> dict[str, float]:
-    """Median tokens/s by spin count; the counts take turns, so that drift hits all of them."""
+    """Median tokens/s by spin count. The counts take turns, so that drift affects all of them."""
     found: dict[str | None, list[float]] = {spins: [] for spins in _SPINS}
     with busy_loops(loops):
         for _ in range(repeat):
@@ -68,8 +67,8 @@ def measure(model: str, loops: int, repeat: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="qwen2.5-coder-1.5b")
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("--model", default=DEFAULT_TARGET)
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
     alone = measure(arguments.model, 0, arguments.repeat)

@@ -1,11 +1,9 @@
-"""What drafting costs this machine's own processor, beside the target's passes: microseconds a token and a pass.
+"""What does drafting cost the processor, beside the target's passes? Microseconds of processor time a token and a pass.
 
-usage: python -m winnow_research.studies.drafting [--prompt N] [--answer N] [--repeat N] [--model MODEL]
-
-Answers that are known beforehand, without a target: quotes of the prompt, which is source code, with other words
-between them, and prose. The drafts see the rounds of the decode loop, and passes that take what they took on an H200
-with a target of 1.5B. With a model, also the greedy choice from a row of its logits, and by llama.cpp's
-sampler. Times are of the processor.
+There is no target: the answers are known beforehand. One kind quotes the prompt, which is source code, with other words
+between the quotes; the other is prose. The drafts see the rounds of the decode loop, and passes that take as long as
+they took on an H200 with a target of 1.5B. With a model, the greedy choice from a row of its logits is measured too,
+our own and that of llama.cpp's sampler.
 """
 
 from __future__ import annotations
@@ -32,11 +30,13 @@ from winnow_engine.llama.batches import tree_batch
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import ROOT, DraftTree, chain, grow
+from winnow_engine.models.cache import locate
 from winnow_engine.targets.drafts import auto
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
 
 _DIGITS = 7  # of a second: a tenth of a microsecond
 _QUOTE, _BETWEEN = 120, 30  # tokens
@@ -45,13 +45,13 @@ _SECONDS = np.interp(np.arange(MOST_NODES + 1), (0, 1, 7, 15), (0.0019, 0.0033, 
 
 
 class PassClock:
-    """The seconds that passes take, as a clock that only they move."""
+    """A clock that only passes move, by the seconds they take."""
 
     def __init__(self) -> None:
         self._now = 0.0
 
     def perf_counter(self) -> float:
-        """The time that passes took so far."""
+        """Seconds that passes have taken so far."""
         return self._now
 
     def verify(self, tree: DraftTree) -> None:
@@ -60,7 +60,7 @@ class PassClock:
 
 
 def texts(prompt: int, answer: int) -> tuple[NDArray[np.int32], dict[str, list[int]]]:
-    """Token ids of a prompt and of an answer of each kind; words, spaces and signs are tokens."""
+    """Token ids of a prompt, and of an answer of each kind. Words, spaces and signs are tokens."""
     numbers: dict[str, int] = {}
     code, prose = ([numbers.setdefault(word, len(numbers)) for word in _words(text)] for text in _sources())
     assert min(len(code), len(prose)) >= max(prompt, answer), "ask for shorter texts"
@@ -88,7 +88,7 @@ def _quoting(code: list[int], prose: list[int], answer: int) -> list[int]:
 
 
 def rounds(draft: Draft, device: PassClock, prompt: NDArray[np.int32], answer: list[int]) -> dict[str, float]:
-    """How the decode loop fares where the target says `answer`: counts, and the seconds of all but the passes."""
+    """The decode loop with a target that says `answer`: its counts, and the seconds of everything but the passes."""
     counts = {"passes": 0, "drafted": 0, "accepted": 0}
     draft.begin(prompt, AbortFlag())
     said, started = 1, time.process_time()
@@ -105,7 +105,7 @@ def rounds(draft: Draft, device: PassClock, prompt: NDArray[np.int32], answer: l
 
 
 def agreed(tree: DraftTree, tokens: Sequence[int]) -> int:
-    """How many of a tree's tokens, from the root down, are those that a text goes on with."""
+    """How many tokens of a tree, from the root down, are those with which a text continues."""
     node, path = tree.child(ROOT, tokens[0]), 0
     while node is not None:
         path += 1
@@ -130,13 +130,13 @@ def drafting(prompt: NDArray[np.int32], answer: list[int], repeat: int) -> dict[
 
 
 def trees() -> dict[str, DraftTree]:
-    """Of as many nodes as there may be: a chain, and a tree in which two tokens may follow each."""
+    """The largest trees there may be: a chain, and one in which two tokens may follow each token."""
     bushy = grow(0, lambda _: [(1, 0.6, 0), (2, 0.4, 0)], MOST_NODES, 0.0)
     return {"chain": chain(range(MOST_NODES), [1.0] * MOST_NODES), "tree": bushy}
 
 
 def batched(tree: DraftTree) -> object:
-    """What is handed to llama.cpp to verify `tree`."""
+    """The batch that llama.cpp gets to verify `tree`."""
     through = tree.branches()
     branched = 1 + max(branch for node in through for branch in node)
     tokens = np.array([0, *tree.tokens], np.int32)
@@ -144,7 +144,7 @@ def batched(tree: DraftTree) -> object:
 
 
 def microseconds(work: Callable[[], object], repeat: int, times: int = 200) -> float:
-    """Of one call."""
+    """Microseconds of processor time that one call takes."""
     took = []
     for _ in range(repeat):
         started = time.process_time()
@@ -155,7 +155,7 @@ def microseconds(work: Callable[[], object], repeat: int, times: int = 200) -> f
 
 
 def choices(model: Path, repeat: int) -> dict[str, float]:
-    """Microseconds of a greedy choice from a row of logits, as the target makes it and by llama.cpp's sampler."""
+    """Microseconds of a greedy choice from a row of logits: as the target makes it, and by llama.cpp's sampler."""
     with closing(LlamaModel(model)) as loaded, closing(LlamaContext(loaded, 64, TargetOptions(n_threads=1))) as context:
         context.decode(np.zeros(1, np.int32), want_logits=True)
         chain_of_one = llama_cpp.llama_sampler_init_greedy()
@@ -169,11 +169,11 @@ def choices(model: Path, repeat: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure, print and write results/drafting.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--prompt", type=int, default=2000)
     parser.add_argument("--answer", type=int, default=1500)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--model", type=Path)
+    parser.add_argument("--model", metavar="NAME|FILE")
     arguments = parser.parse_args()
     prompt, answers = texts(arguments.prompt, arguments.answer)
     figures: dict[str, object] = {
@@ -182,7 +182,7 @@ def main() -> None:
         "batch_us": {name: microseconds(partial(batched, tree), arguments.repeat) for name, tree in trees().items()},
     }
     if arguments.model:
-        figures["choice_us"] = choices(arguments.model, arguments.repeat)
+        figures["choice_us"] = choices(locate(arguments.model), arguments.repeat)
     report("drafting", figures)
 
 

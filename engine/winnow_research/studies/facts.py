@@ -1,10 +1,8 @@
-"""Is what people ask of settings, documentation and lists kept? Repositories are whole, as they were published.
+"""Is the answer kept when people ask about settings, documentation and lists? Repositories are whole, as published.
 
-usage: python -m winnow_research.studies.facts [--budget N]... [--max-file-bytes N]
-
-`facts.json` has the questions by repository of the evaluation (fastify is of its development split, the others of the
-calibration split), each with the places that answer it: a path, and a pattern that the kept lines of it must match.
-One such place suffices. The first run encodes all three, on two cores in half an hour.
+`facts.json` has the questions by repository (fastify belongs to the development split, the others to the calibration
+split), each with the places that answer it: a path, and a pattern that the kept lines of that file must match. One such
+place suffices. The first run encodes all three repositories, which takes half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -23,20 +21,21 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.store import Store, default_path
 from winnow_research.evaluation.archives import unpacked
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.machine import report
+from winnow_research.studies import study_parser
 
-_DRAFTER = "qwen2.5-coder-0.5b"
 _BUDGETS = (500, 1000, 2000, 4000)
 
 
 def asked_of(
     name: str, questions: Sequence[Any], assistant: Assistant, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """What each budget keeps of what answers the questions about a repository."""
+    """For each budget the share of questions about a repository whose answer is kept."""
     [repository] = (one for split in Split for one in repositories(split) if one.name == name)
     root = unpacked(repository.archive)
     sources = Sources((Folder(root),), FileRules(max_bytes=arguments.max_file_bytes))
@@ -54,9 +53,9 @@ def asked_of(
 
 
 def says(kept: Selection, root: Path, answers: Sequence[Any]) -> bool:
-    """Whether one of the answers is in the kept lines."""
+    """Whether one of the answers is among the kept lines."""
     for span in kept.spans:
-        lines = (root / span.path).read_text("utf-8", "replace").split("\n")  # a unit's lines end with LF alone
+        lines = (root / span.path).read_text("utf-8", "replace").split("\n")  # a unit's lines end at LF only
         text = "\n".join(lines[span.start_line - 1 : span.end_line])
         if any(answer["path"] == span.path and re.search(answer["says"], text, re.MULTILINE) for answer in answers):
             return True
@@ -65,17 +64,17 @@ def says(kept: Selection, root: Path, answers: Sequence[Any]) -> bool:
 
 def main() -> None:
     """Ask, print and write results/facts.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--budget", type=int, action="append", help="in tokens; may be given several times")
     parser.add_argument("--max-file-bytes", type=int, default=150_000)
     arguments = parser.parse_args()
     questions = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-    file = locate(_DRAFTER)
+    file = locate(DEFAULT_DRAFTER)
     with closing(Store(default_path().with_name("evaluation.sqlite"))) as store:
         assistant = Assistant(store, lambda: Drafter(file))
         found = {name: asked_of(name, asked, assistant, arguments) for name, asked in questions.items()}
         assistant.close()
-    report("facts", {"drafter": _DRAFTER, "max_file_bytes": arguments.max_file_bytes, "repositories": found})
+    report("facts", {"drafter": DEFAULT_DRAFTER, "max_file_bytes": arguments.max_file_bytes, "repositories": found})
 
 
 if __name__ == "__main__":

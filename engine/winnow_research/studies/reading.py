@@ -1,14 +1,11 @@
-"""What a question costs before the drafter scores anything: reading the workspace and finding its words and names.
+"""What does a question cost before the drafter scores anything? Reading the workspace, finding its words and names.
 
-usage: python -m winnow_research.studies.reading [--repeat N]
-
-The workspace is scrapy's source distribution. In turns: with an index on disk alone, as in a new process; after an edit
-of one file; and with nothing changed since the question before. No model is loaded.
+The workspace is scrapy's source distribution. Three cases take turns: the index is on disk only, as in a new process;
+one file was edited; nothing has changed since the question before. No model is loaded.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 import time
@@ -23,12 +20,13 @@ from winnow_engine.store import Store
 from winnow_research.evaluation.archives import unpacked
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
 
 _QUESTION = "Where are requests that failed tried again?"
 
 
 def ask(sources: Sources, store: Store, before: Workspace | None) -> Workspace:
-    """All of a question that needs no model."""
+    """Everything about a question that needs no model."""
     workspace = read_workspace(sources, store, Cancellation(), before)
     names = workspace.symbols.asked(_QUESTION)
     for found in (workspace.lexical, workspace.titles, workspace.paths):
@@ -38,7 +36,7 @@ def ask(sources: Sources, store: Store, before: Workspace | None) -> Workspace:
 
 
 def seconds(work: Callable[[], Workspace]) -> tuple[float, float, Workspace]:
-    """Wall clock, processor time and what the work gave."""
+    """Wall clock time, processor time, and the workspace that `work` returned."""
     wall, cpu = time.perf_counter(), time.process_time()
     workspace = work()
     return time.perf_counter() - wall, time.process_time() - cpu, workspace
@@ -46,7 +44,7 @@ def seconds(work: Callable[[], Workspace]) -> tuple[float, float, Workspace]:
 
 def main() -> None:
     """Measure, print and write results/reading.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--repeat", type=int, default=9)
     repeat = parser.parse_args().repeat
     scrapy = next(one for one in repositories(Split.CALIBRATION) if one.name == "scrapy")

@@ -1,69 +1,59 @@
-"""How much of a prompt the target has read already, over a series of different questions about one repository.
+"""How much of a prompt has the target read already, over a series of different questions about one repository?
 
-    python -m winnow_research.studies.reuse [--questions 12] [--target qwen2.5-coder-1.5b]
-
-The drafter selects with today's budget; nothing is answered. For each order of the spans: tokens of all prompts but
-the first, and how many of them are a beginning of the prompt before (what the target's memory holds), or of any before
-(with snapshots).
+The drafter selects with the default budget; nothing is answered. For each order of the spans: the tokens of all prompts
+but the first, and how many of them belong to a common beginning with the prompt before (which the target's memory
+holds) or with any prompt before (which snapshots hold).
 """
 
 from __future__ import annotations
 
-from winnow_lsp.process import prepare
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
 
-prepare()
-
-import argparse  # noqa: E402
-from collections import Counter  # noqa: E402
-from collections.abc import Callable, Sequence  # noqa: E402
-from contextlib import closing  # noqa: E402
-from itertools import pairwise  # noqa: E402
-from typing import Any  # noqa: E402
-
-from winnow_engine.assistant import Assistant  # noqa: E402
-from winnow_engine.core import (  # noqa: E402
-    Budget,
-    Prompt,
-    Question,
-    Span,
-)
-from winnow_engine.drafter.drafter import Drafter  # noqa: E402
-from winnow_engine.index.files import FileRules  # noqa: E402
-from winnow_engine.index.workspace import Folder, Sources, Workspace  # noqa: E402
-from winnow_engine.llama.kv_cache import common_prefix  # noqa: E402
-from winnow_engine.models.cache import path as model_path  # noqa: E402
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET  # noqa: E402
-from winnow_engine.prompting.layout import build_messages  # noqa: E402
-from winnow_engine.selection.ranking import Selection  # noqa: E402
-from winnow_engine.store import Store, default_path  # noqa: E402
-from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
-from winnow_research.evaluation.archives import unpacked  # noqa: E402
-from winnow_research.evaluation.repositories import Split, repositories  # noqa: E402
-from winnow_research.evaluation.tasks.real import load  # noqa: E402
-from winnow_research.machine import report  # noqa: E402
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Prompt, Question, Span
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.files import FileRules
+from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.llama.kv_cache import common_prefix
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.prompting.layout import build_messages
+from winnow_engine.prompting.messages import Message
+from winnow_engine.selection.ranking import Selection
+from winnow_engine.store import Store, default_path
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.evaluation.archives import unpacked
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.tasks.real import load
+from winnow_research.machine import report
+from winnow_research.studies import study_parser
 
 Place = tuple[str, int, int]
 Order = Callable[[Sequence[Span], list[list[Span]]], list[Span]]
 
 
 def place(span: Span) -> Place:
-    """What makes a span the same as one of another question."""
+    """What makes spans of different questions the same."""
     return span.path, span.start_line, span.end_line
 
 
 def by_path(spans: Sequence[Span], _before: list[list[Span]]) -> list[Span]:
-    """As today."""
+    """As in the product."""
     return list(spans)
 
 
 def last_first(spans: Sequence[Span], before: list[list[Span]]) -> list[Span]:
-    """Those in the last prompt first, in its order."""
+    """Spans of the last prompt first, in its order."""
     ranks = {place(span): rank for rank, span in enumerate(before[-1])} if before else {}
     return sorted(spans, key=lambda span: (ranks.get(place(span), len(ranks)), span.path, span.start_line))
 
 
 def beginning_then_frequent(spans: Sequence[Span], before: list[list[Span]]) -> list[Span]:
-    """As much of the last prompt's beginning as is wanted again, then what was wanted most often."""
+    """As much of the last prompt's beginning as is kept again, then the spans that were kept most often."""
     wanted = {place(span): span for span in spans}
     head: list[Span] = []
     for span in before[-1] if before else []:
@@ -75,7 +65,7 @@ def beginning_then_frequent(spans: Sequence[Span], before: list[list[Span]]) -> 
 
 
 def by_score(spans: Sequence[Span], _before: list[list[Span]]) -> list[Span]:
-    """The best last, next to the question: what stands first changes least only by chance."""
+    """The best span last, next to the question. Which spans stand first changes with every question."""
     return sorted(spans, key=lambda span: span.score)
 
 
@@ -88,14 +78,14 @@ ORDERS: dict[str, Order] = {
 
 
 def prompt_of(target: LlamaTarget, workspace: Workspace, spans: Sequence[Span], question: Question) -> Prompt:
-    """The prompt with the spans in this order, each under a header of its own unless the order is the product's."""
+    """The prompt with the spans in this order, rendered as in the product."""
     return target.chat_prompt(build_messages(workspace, spans, question))
 
 
 def measure(
     target: LlamaTarget, selections: list[tuple[Question, Selection]], order: Order, render: Any
 ) -> dict[str, Any]:
-    """Tokens of all prompts but the first, and how many of them are read already."""
+    """Tokens of all prompts but the first, and how many of them have been read already."""
     prompts: list[Prompt] = []
     before: list[list[Span]] = []
     for question, selection in selections:
@@ -108,9 +98,7 @@ def measure(
 
 
 def separately(target: LlamaTarget, workspace: Workspace, spans: Sequence[Span], question: Question) -> Prompt:
-    """Every span rendered alone, so that none depends on its neighbours."""
-    from winnow_engine.prompting.messages import Message
-
+    """The prompt with every span rendered alone, so that none depends on its neighbours."""
     parts = [build_messages(workspace, [span], question)[-1].content.rsplit("\n\nQuestion:", 1)[0] for span in spans]
     messages = build_messages(workspace, [], question)
     content = "\n".join(parts) + f"\n\nQuestion: {question.text}"
@@ -118,7 +106,7 @@ def separately(target: LlamaTarget, workspace: Workspace, spans: Sequence[Span],
 
 
 def overlap(selections: list[tuple[Question, Selection]]) -> dict[str, float]:
-    """The most any order could gain: tokens of spans that the last, or any, selection had too."""
+    """The most that any order could gain: tokens of spans that the last selection, or any before, had too."""
     total = last = ever = 0
     seen: set[Place] = set()
     for index, (_, selection) in enumerate(selections):
@@ -133,7 +121,7 @@ def overlap(selections: list[tuple[Question, Selection]]) -> dict[str, float]:
 
 def main() -> None:
     """Measure, print, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--questions", type=int, default=12)
     parser.add_argument("--repository", default="click")
     parser.add_argument("--include", action="append", default=[], metavar="PATTERN")
@@ -143,8 +131,8 @@ def main() -> None:
     written = load(repository)[: options.questions]
     with (
         closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
-        closing(Assistant(store, lambda: Drafter(model_path(DEFAULT_DRAFTER)))) as assistant,
-        closing(LlamaTarget.open(model_path(options.target))) as target,
+        closing(Assistant(store, lambda: Drafter(locate(DEFAULT_DRAFTER)))) as assistant,
+        closing(LlamaTarget.open(locate(options.target))) as target,
     ):
         sources = Sources((Folder(unpacked(repository.archive)),), FileRules(include=tuple(options.include)))
         questions = [Question(one.text) for one in written]

@@ -1,39 +1,31 @@
-"""What a snapshot saves: a prompt read by the target against the same prompt taken from disk by a new target.
+"""What does a snapshot save? A target reads a prompt, and a new target takes the same prompt from disk.
 
-    python -m winnow_research.studies.snapshots [--target qwen2.5-coder-1.5b] [--tokens 2000] [--repeat 3]
-
-Wall clock from the request to the first token; "closing" is what writing adds when the target is closed.
+Times are wall clock, from the request to the first token; "closing" is the time that writing adds when the target
+closes.
 """
 
 from __future__ import annotations
 
-from winnow_lsp.process import prepare
+import os
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
-prepare()
+import numpy as np
 
-import argparse  # noqa: E402
-import os  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from contextlib import closing  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-from winnow_engine.config import TargetOptions  # noqa: E402
-from winnow_engine.core import (  # noqa: E402
-    Prompt,
-    Sampling,
-)
-from winnow_engine.models.cache import path as model_path  # noqa: E402
-from winnow_engine.models.registry import DEFAULT_TARGET  # noqa: E402
-from winnow_engine.prompting.messages import Message  # noqa: E402
-from winnow_engine.targets.base import Generation, Request  # noqa: E402
-from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
-from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes  # noqa: E402
-from winnow_research.click_sources import fetch  # noqa: E402
-from winnow_research.machine import median, report  # noqa: E402
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Prompt, Sampling
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_TARGET
+from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
+from winnow_research.click_sources import fetch
+from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
 
 _ON = TargetOptions(snapshot_bytes=4 << 30)
 _QUESTIONS = ("What is this code for?", "Which exceptions does it raise?")
@@ -54,7 +46,7 @@ def first_token(target: LlamaTarget, prompt: Prompt) -> Generation:
 
 
 def once(model: Path, tokens: int) -> dict[str, float]:
-    """Read, close, open, take from disk; seconds by name."""
+    """Read, close, open, and take from disk: seconds by name."""
     with closing(LlamaTarget.open(model, _ON)) as target:
         first, second = prompts(target, tokens)
         read = first_token(target, first)
@@ -94,13 +86,13 @@ def disk(size: int, tokens: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure, print, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--target", default=DEFAULT_TARGET)
     parser.add_argument("--tokens", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        model = model_path(options.target)
+        model = locate(options.target)
         os.environ["WINNOW_CACHE_DIR"] = scratch
         runs = [once(model, options.tokens) for _ in range(options.repeat)]
     figures: dict[str, Any] = {name: median([run[name] for run in runs]) for name in runs[0]}

@@ -1,44 +1,39 @@
-"""Can the KV of code that was read on its own be put together, instead of reading the whole prompt?
+"""Can the KV memory of code that was read on its own be put together, instead of reading the whole prompt?
 
-    python -m winnow_research.studies.span_reuse [--model qwen2.5-coder-0.5b] [--cases 8] [--spans 6]
+Prompts ask which of some functions of click does what a docstring says. Each function is read apart. Its keys are moved
+to where it stands in the prompt (`llama_memory_seq_add`), its first k tokens are read again behind everything that
+stands before it (as in EPIC, arXiv 2410.15332), and then the question is read. To read apart means alone, or behind the
+system's message (as in Block-Attention, arXiv 2409.15355). CacheBlend (arXiv 2405.16444) reads single tokens all over
+the prompt again; llama.cpp cannot evaluate such gaps in one batch, and one by one they cost more than the whole prompt.
 
-Prompts ask which of some functions of click does what a docstring says. Each function is read apart, its keys moved to
-where it stands in the prompt (`llama_memory_seq_add`), the first k of its tokens read again behind all that stands
-before it (as in EPIC, arXiv 2410.15332), then the question. Read apart means alone, or behind the system's message
-(as in Block-Attention, arXiv 2409.15355). CacheBlend (arXiv 2405.16444) reads again single tokens all over the prompt;
-llama.cpp evaluates no such gaps in one batch, and one by one they cost more than the whole prompt.
-
-Against the prompt read whole, over the 64 tokens it answers greedily: KL divergence of the next token (nats, mean),
-share of equal likeliest tokens, answers equal to the last token, answers that name the right function.
+Each variant is compared with the prompt read whole, over the 64 tokens of its greedy answer: KL divergence of the next
+token (nats, mean), share of equal likeliest tokens, share of equal answers, and answers that name the right function.
 """
 
 from __future__ import annotations
 
-from winnow_lsp.process import prepare
+import ast
+import ctypes
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-prepare()
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
 
-import argparse  # noqa: E402
-import ast  # noqa: E402
-import ctypes  # noqa: E402
-import random  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Sequence  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from typing import Any, Literal  # noqa: E402
-
-import llama_cpp  # noqa: E402
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from winnow_engine.llama.log import silence  # noqa: E402
-from winnow_engine.llama.model import LlamaModel  # noqa: E402
-from winnow_engine.llama.vocabulary import Vocabulary  # noqa: E402
-from winnow_engine.models.cache import path as model_path  # noqa: E402
-from winnow_engine.prompting.layout import SYSTEM  # noqa: E402
-from winnow_engine.runtime import physical_cores  # noqa: E402
-from winnow_research.click_sources import fetch  # noqa: E402
-from winnow_research.machine import report  # noqa: E402
+from winnow_engine.llama.log import silence
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.prompting.layout import SYSTEM
+from winnow_engine.runtime import physical_cores
+from winnow_research.click_sources import fetch
+from winnow_research.machine import report
+from winnow_research.studies import study_parser
 
 Ids = NDArray[np.int32]
 Apart = Literal["alone", "behind the system's message"]
@@ -56,7 +51,7 @@ _INT, _BYTE = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_uint8)
 
 @dataclass(frozen=True, slots=True)
 class SpanPrompt:
-    """A prompt in pieces, and the function that its answer should name."""
+    """A prompt in pieces, and the name of the function that its answer should give."""
 
     head: Ids
     spans: tuple[Ids, ...]
@@ -65,12 +60,12 @@ class SpanPrompt:
 
     @property
     def prompt(self) -> Ids:
-        """All of it."""
+        """The whole prompt."""
         return np.concatenate([self.head, *self.spans, self.tail])
 
 
 class SpanMemory:
-    """A context of two sequences: the whole prompt's, and one for a span on its way."""
+    """A context with two sequences: that of the whole prompt, and a spare one to move spans through."""
 
     def __init__(self, model: LlamaModel, n_ctx: int, threads: int) -> None:
         silence()
@@ -83,11 +78,11 @@ class SpanMemory:
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
 
     def read(self, tokens: Ids, start: int, batch: int = _BATCH) -> NDArray[np.float32]:
-        """Evaluate tokens at positions from `start`; logits behind the last, shape (vocabulary,)."""
+        """Evaluate tokens at positions from `start` on; the logits behind the last one, shape (vocabulary,)."""
         return [self._read(tokens[i : i + batch], start + i, 1) for i in range(0, len(tokens), batch)][-1][0]
 
     def read_each(self, tokens: Ids, start: int) -> NDArray[np.float32]:
-        """The same for at most a batch; logits behind each, shape (tokens, vocabulary)."""
+        """Like `read`, for at most one batch; the logits behind each token, shape (tokens, vocabulary)."""
         return self._read(tokens, start, len(tokens))
 
     def _read(self, tokens: Ids, start: int, rows: int) -> NDArray[np.float32]:
@@ -104,13 +99,13 @@ class SpanMemory:
         return np.ctypeslib.as_array(llama_cpp.llama_get_logits(self.handle), (rows, self.n_vocab)).copy()
 
     def state(self) -> NDArray[np.uint8]:
-        """What the whole sequence is made of."""
+        """The state of the whole sequence."""
         state = np.empty(llama_cpp.llama_state_seq_get_size(self.handle, _WHOLE), np.uint8)
         llama_cpp.llama_state_seq_get_data(self.handle, state.ctypes.data_as(_BYTE), len(state), _WHOLE)
         return state
 
     def put(self, state: NDArray[np.uint8], first: int, by: int) -> None:
-        """Append a state's tokens from position `first` on, moved by `by`, to the whole sequence."""
+        """Append the tokens of a state from position `first` on to the whole sequence, moved by `by` positions."""
         done = llama_cpp.llama_state_seq_set_data(self.handle, state.ctypes.data_as(_BYTE), len(state), _SPARE)
         assert done == len(state)
         llama_cpp.llama_memory_seq_rm(self.memory, _SPARE, 0, first)
@@ -124,7 +119,7 @@ class SpanMemory:
 
 
 def apart(memory: SpanMemory, case: SpanPrompt, how: Apart) -> list[NDArray[np.uint8]]:
-    """Each span's state, read apart."""
+    """The state of each span, read apart."""
     states = []
     for span in case.spans:
         memory.forget()
@@ -137,7 +132,7 @@ def apart(memory: SpanMemory, case: SpanPrompt, how: Apart) -> list[NDArray[np.u
 def assemble(
     memory: SpanMemory, case: SpanPrompt, how: Apart, again: float, states: Sequence[NDArray[np.uint8]]
 ) -> tuple[NDArray[np.float32], int]:
-    """Put the prompt together behind its head; logits behind its last token, and how many tokens were evaluated."""
+    """Put the prompt together behind its head: the logits behind its last token, and the number of tokens evaluated."""
     position, evaluated = len(case.head), len(case.tail)
     for span, state in zip(case.spans, states, strict=True):
         first = min(len(span) - 1, int(again * len(span)) if again < 1 else int(again))
@@ -150,7 +145,7 @@ def assemble(
 
 
 def answer(memory: SpanMemory, logits: NDArray[np.float32], position: int, stop: Vocabulary) -> Ids:
-    """The greedy answer behind these logits; it is forgotten again."""
+    """The greedy answer that follows these logits, which is forgotten again."""
     ids: list[int] = [int(logits.argmax())]
     while len(ids) < _ANSWER and not stop.is_end(ids[-1]):
         row = memory.read(np.array(ids[-1:], np.int32), position + len(ids) - 1)
@@ -169,7 +164,7 @@ def judged(memory: SpanMemory, logits: NDArray[np.float32], position: int, answe
 
 
 def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[SpanPrompt]:
-    """Functions of click with docstrings; one of each prompt's is asked for."""
+    """Prompts with functions of click that have docstrings. Each asks for one of its functions."""
     found: dict[str, tuple[str, str]] = {}
     for path in sorted((fetch() / "src" / "click").glob("*.py")):
         text = path.read_text()
@@ -193,25 +188,25 @@ def cases(vocabulary: Vocabulary, count: int, spans: int) -> list[SpanPrompt]:
 
 
 class Tally:
-    """What one variant came to, over all cases."""
+    """Sums of one variant's figures over all cases."""
 
     def __init__(self) -> None:
         self.sums: dict[str, float] = {}
         self.cases = 0
 
     def add(self, **figures: float) -> None:
-        """One case's figures."""
+        """Add the figures of one case."""
         self.cases += 1
         for name, value in figures.items():
             self.sums[name] = self.sums.get(name, 0.0) + float(value)
 
     def means(self) -> dict[str, float]:
-        """Their means, to four places."""
+        """The mean of each figure, to four places."""
         return {name: round(total / self.cases, 4) for name, total in self.sums.items()}
 
 
 def measure(memory: SpanMemory, vocabulary: Vocabulary, made: list[SpanPrompt]) -> dict[str, Any]:
-    """All variants over all cases."""
+    """The figures of all variants, over all cases."""
     tallies: dict[str, Tally] = {}
     for number, case in enumerate(made):
         prompt, length = case.prompt, len(case.prompt)
@@ -275,13 +270,13 @@ def said(vocabulary: Vocabulary, ids: Ids) -> str:
 
 def main() -> None:
     """Measure, print, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="qwen2.5-coder-0.5b")
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("--model", default=DEFAULT_DRAFTER)
     parser.add_argument("--cases", type=int, default=8)
     parser.add_argument("--spans", type=int, default=6)
     parser.add_argument("--threads", type=int, default=physical_cores())
     options = parser.parse_args()
-    model = LlamaModel(model_path(options.model))
+    model = LlamaModel(locate(options.model))
     vocabulary = Vocabulary(model)
     made = cases(vocabulary, options.cases, options.spans)
     memory = SpanMemory(model, 2 * max(len(case.prompt) for case in made) + 512, options.threads)

@@ -1,15 +1,12 @@
-"""What a larger model knows of the units that lead: so much could distilling it teach the drafter, and no more.
+"""What does a larger model know about the units that lead? Distilling it can teach the drafter no more than that.
 
-usage: python -m winnow_research.studies.teacher [MODEL] [--units N] [--context N] [--repository NAME]...
-
-The hand-written questions of calibration and development are asked as the product asks them. Of the units that lead,
-MODEL, a Qwen2, then says with each way of asking (`WAYS`) how well they answer; what it says is added to the product's
-scores, with the weight that is best for the questions about all other repositories. Wants a GPU, for minutes.
+The hand-written questions of calibration and development are asked as the product asks them. A larger model, a Qwen2,
+then judges the units that lead, in several ways (`WAYS`). Its judgement is added to the product's scores, with the
+weight that is best for the questions about all other repositories. This takes minutes on a GPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +25,7 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.selection.budget import density
 from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Case
@@ -39,6 +37,7 @@ from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out, outcome
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
+from winnow_research.studies import study_parser
 from winnow_research.training.ask import batches
 from winnow_research.training.text_writer import TextWriter
 
@@ -55,7 +54,8 @@ _NOTHING = "N/A"
 class TeacherQuestion:
     """A question with the product's scores, float32 [U], and the numbers of the units that lead.
 
-    Of these, what the teacher says, float32 [units], by way of asking, and its heads look at, float32 [heads, units].
+    `said` has the teacher's scores of the units that lead, float32 [units], by way of asking; `heads` how much each of
+    its heads attends to them, float32 [heads, units].
     """
 
     case: Case
@@ -78,7 +78,7 @@ class TeacherQuestion:
         return [u for g in self.case.golds for u in range(at(g.path, g.start_line), at(g.path, g.end_line) + 1)]
 
     def with_said(self, said: Scores, weight: float) -> Scores:
-        """The scores with so much of what the teacher says, standardised; of other units it says the least it does."""
+        """The scores plus `weight` times the teacher's, standardised. Units it did not see get its lowest score."""
         standard = weight * (said - said.mean()) / (said.std() + 1e-6)
         added = np.full_like(self.scores, standard.min())
         added[self.leading] = standard
@@ -96,20 +96,23 @@ class TeacherQuestion:
 
 
 class Teacher(TextWriter):
-    """A Qwen2 that reads, and says more than what it would write."""
+    """A Qwen2 whose logits and attention are looked at, not what it writes."""
 
     def __init__(self, file: Path, device: torch.device) -> None:
         self.words = Vocabulary(LlamaModel(file, vocabulary_only=True))
         super().__init__(file, self.words.is_end, device)
 
     def tokens(self, text: str) -> Int32:
-        """With control tokens."""
+        """Token ids of a text that may have control tokens."""
         return self.words.tokenize(text, special=True)
 
     @torch.inference_mode()
     def ends(self, opening: Int32, prompts: Sequence[Int32], ending: Int32) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Batches of prompts by number, each between `opening` and `ending`, with the logits of what follows the prompt
-        and each token of the ending: float32 [prompts, ending + 1, vocabulary]."""
+        """Batches of prompts, by number, each read between `opening` and `ending`.
+
+        With the logits behind the prompt and behind each token of the ending: float32 [prompts, ending + 1,
+        vocabulary].
+        """
         whole = [np.concatenate([prompt, ending]) for prompt in prompts]
         sizes = [len(opening) + len(one) for one in whole]
         for batch in batches(sorted(range(len(whole)), key=sizes.__getitem__), sizes, _BATCH_TOKENS):
@@ -119,8 +122,10 @@ class Teacher(TextWriter):
 
     @torch.inference_mode()
     def attention(self, context: Sequence[Int32], questions: Sequence[Int32]) -> list[Scores]:
-        """How much each question's tokens, behind the whole context, look at each of its pieces, per head:
-        float32 [heads of all layers, pieces] each."""
+        """How much the tokens of each question, read behind the whole context, attend to each piece of the context.
+
+        For each question float32 [heads of all layers, pieces].
+        """
         ids = torch.from_numpy(np.concatenate(context).astype(np.int64)).to(self._device)[None]
         self._model.set_attn_implementation("sdpa")
         cache: DynamicCache = self._model(input_ids=ids, logits_to_keep=1).past_key_values
@@ -138,7 +143,7 @@ class Teacher(TextWriter):
 
 
 def likelihood(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Scores:
-    """ln p of the question, asked of one who sees a unit (Sachan et al. 2022, arXiv 2204.07496, section 2.2)."""
+    """ln p of the question, given a unit (Sachan et al. 2022, arXiv 2204.07496, section 2.2)."""
     opening = teacher.tokens(
         "<|im_start|>system\nYou are shown code of a project. Write one question that a developer could ask who uses "
         "or changes the project, and finds the answer in this code.<|im_end|>\n<|im_start|>user\n"
@@ -155,7 +160,7 @@ def likelihood(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Score
 
 
 def yes(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Scores:
-    """Log-odds of Yes to whether a unit is needed for the answer."""
+    """Log-odds of Yes when asked whether a unit is needed for the answer."""
     opening = teacher.tokens(
         "<|im_start|>system\nYou are asked a question about a project, and shown some of its code. Is this code needed "
         "to answer the question? Answer Yes or No.<|im_end|>\n<|im_start|>user\nQuestion: "
@@ -171,8 +176,11 @@ def yes(teacher: Teacher, asked: TeacherQuestion, _context: int) -> Scores:
 
 
 def attention(teacher: Teacher, asked: TeacherQuestion, context: int) -> Scores:
-    """What the question's tokens look at among the units that lead, less what those of no question look at (Chen et
-    al. 2024, arXiv 2410.02642, section 3): all heads, and each by itself. Units stand in the workspace's order."""
+    """How much a question attends to the units that lead, less what an empty question does, summed over all heads.
+
+    As in Chen et al. 2024 (arXiv 2410.02642, section 3). Units stand in the workspace's order. Keeps each head's
+    figures in `asked.heads`.
+    """
     pieces = [teacher.words.tokenize(text)[:_MOST_TOKENS] for text in asked.texts]
     room = context - np.cumsum([len(piece) for piece in pieces])
     held = sorted(range(int((room >= 0).sum())), key=lambda number: asked.leading[number])
@@ -184,7 +192,8 @@ def attention(teacher: Teacher, asked: TeacherQuestion, context: int) -> Scores:
     ]
     looked, otherwise = teacher.attention([opening, *(pieces[number] for number in held)], questions)
     more = (looked - otherwise)[:, 1:]
-    asked.heads = np.repeat(more.min(axis=1, keepdims=True), len(pieces), axis=1)  # of what does not fit, the least
+    lowest = more.min(axis=1, keepdims=True)  # for units that do not fit
+    asked.heads = np.repeat(lowest, len(pieces), axis=1)
     asked.heads[:, held] = more
     return np.asarray(asked.heads.sum(axis=0))
 
@@ -193,7 +202,7 @@ WAYS = (likelihood, yes, attention)
 
 
 def asked_of(split: Split, only: Sequence[str], units: int, drafter: Path, folder: Path) -> Iterator[TeacherQuestion]:
-    """Every hand-written question of a split, scored by the product."""
+    """Each hand-written question of a split, scored by the product."""
     row, corpus, store = Winnow(lambda: Drafter(drafter)), corpus_of(split, drafter, 1), Store(folder / "index.sqlite")
     for scene in all_tasks()["real"].scenes(corpus, 0):
         if only and scene.name not in only:
@@ -217,13 +226,13 @@ def best_weight(questions: Sequence[TeacherQuestion], way: str) -> float:
 
 
 def best_heads(questions: Sequence[TeacherQuestion]) -> NDArray[np.int64]:
-    """The heads that alone rank the golds highest, by mean reciprocal rank among the units that lead."""
+    """The heads that, each alone, rank golds highest: by mean reciprocal rank among the units that lead."""
     ranks = np.mean([_ranks(one) for one in questions], axis=0)
     return np.argsort(-ranks)[:_HEADS]
 
 
 def _ranks(one: TeacherQuestion) -> NDArray[np.float64]:
-    """By head, 0 where no gold is among the units that lead."""
+    """Reciprocal rank of the best gold by each head; 0 if no gold is among the units that lead."""
     golds = [number for number, unit in enumerate(one.leading) if unit in set(one.golds)]
     if not golds:
         return np.zeros(len(one.heads))
@@ -232,7 +241,7 @@ def _ranks(one: TeacherQuestion) -> NDArray[np.float64]:
 
 
 def judged(questions: Sequence[TeacherQuestion], way: str) -> dict[str, Any]:
-    """What is kept with a way of asking the teacher, each repository with what is best for the others."""
+    """What is kept with a way of asking the teacher. Each repository gets the weight that is best for the others."""
     ranks, kept, weights = list[float](), list[list[float]](), list[float]()
     for name in sorted({one.case.repository for one in questions}):
         others = [one for one in questions if one.case.repository != name]
@@ -252,12 +261,12 @@ def judged(questions: Sequence[TeacherQuestion], way: str) -> dict[str, Any]:
 
 def main() -> None:
     """Ask, print a line for each way, and write results/teacher.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", default="qwen2.5-coder-1.5b")
-    parser.add_argument("--units", type=int, default=300, help="that lead [300]")
-    parser.add_argument("--context", type=int, default=24_000, help="tokens of them that are read at once [24000]")
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("model", nargs="?", default=DEFAULT_TARGET)
+    parser.add_argument("--units", type=int, default=300, help="units that lead [300]")
+    parser.add_argument("--context", type=int, default=24_000, help="tokens of units read at once [24000]")
     parser.add_argument("--repository", action="append", default=[], help="only this one")
-    parser.add_argument("--drafter", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--drafter", default=DEFAULT_DRAFTER)
     arguments = parser.parse_args()
     drafter, device = locate(arguments.drafter), torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with tempfile.TemporaryDirectory() as folder:

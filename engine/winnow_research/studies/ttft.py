@@ -1,65 +1,55 @@
-"""Time to the first token: Winnow against plain llama.cpp on the same workspace, target and machine.
+"""Time to the first token: Winnow against plain llama.cpp, with the same workspace, target and machine.
 
-    python -m winnow_research.studies.ttft [--tokens 32000] [--repeat 3] [--budget 2600] [--skip-vanilla]
+All times are wall clock and include everything.
+- whole_repository: tokens/s of a cold `ask` on the whole repository, and the time until a second question's prefill;
+- winnow: first token on a workspace of `--tokens` tokens, with a cold and a warm index, models loaded;
+- vanilla: first token with the same files, whole, in one prompt of the same target, models loaded.
 
-Three figures, wall clock, everything in:
-- index: tokens a second of a cold `ask` on the whole repository, and when a second question starts the prefill;
-- winnow: first token on a workspace of `--tokens` tokens, index cold and warm, models loaded;
-- vanilla: the same files, whole, in one prompt of the same target through llama.cpp, models loaded.
-
-The budget is stated, so that runs compare: what `--budget auto` keeps depends on how fast the target reads here.
+The budget is fixed so that runs compare: `--budget auto` keeps as much as the target reads in a bearable time.
 """
 
 from __future__ import annotations
 
-from winnow_lsp.process import prepare
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
 
-prepare()
-
-import argparse  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import shutil  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-from winnow_engine.assistant import Answer, Assistant  # noqa: E402
-from winnow_engine.core import (  # noqa: E402
-    Budget,
-    Question,
-    Sampling,
-)
-from winnow_engine.drafter.drafter import Drafter  # noqa: E402
-from winnow_engine.index.workspace import Folder, Sources  # noqa: E402
-from winnow_engine.models.cache import path as model_path  # noqa: E402
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET  # noqa: E402
-from winnow_engine.prompting.layout import SYSTEM  # noqa: E402
-from winnow_engine.prompting.messages import Message  # noqa: E402
-from winnow_engine.store import Store  # noqa: E402
-from winnow_engine.targets.base import Request  # noqa: E402
-from winnow_engine.targets.local.target import LlamaTarget  # noqa: E402
-from winnow_research.click_sources import fetch, questions  # noqa: E402
-from winnow_research.machine import median, report  # noqa: E402
+from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.core import Budget, Question, Sampling
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.prompting.layout import SYSTEM
+from winnow_engine.prompting.messages import Message
+from winnow_engine.store import Store
+from winnow_engine.targets.base import Request
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.click_sources import fetch, questions
+from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
 
 _ONE_TOKEN = Sampling(max_tokens=1)
 _AUTO = "auto"
 
 
 class FirstTokenBench:
-    """Loaded models, a scratch directory and the tokens to keep, None for as many as the product would."""
+    """Loaded models, a scratch directory, and the tokens to keep; None keeps as many as the product would."""
 
     def __init__(self, scratch: Path, keep_tokens: int | None) -> None:
         self.scratch, self.budget = scratch, Budget(keep_tokens)
-        self.drafter = Drafter(model_path(DEFAULT_DRAFTER))
-        self.target = LlamaTarget.open(model_path(DEFAULT_TARGET))
+        self.drafter = Drafter(locate(DEFAULT_DRAFTER))
+        self.target = LlamaTarget.open(locate(DEFAULT_TARGET))
         self.questions = [Question(written.text) for written in questions()]
 
     def ask(self, root: Path, question: Question, cache: Path) -> Answer:
-        """One question to a new assistant; only the cache file outlives it."""
+        """The answer of a new assistant, of which only the cache file remains."""
         store = Store(cache)
         assistant = Assistant(store, lambda: self.drafter, lambda: self.target)
         answer = assistant.ask(Sources((Folder(root),)), question, self.budget, _ONE_TOKEN, lambda _: None)
@@ -67,7 +57,7 @@ class FirstTokenBench:
         return answer
 
     def whole_repository(self, root: Path, repeat: int) -> dict[str, Any]:
-        """Cold index speed, and the time before the prefill of questions that find the index warm."""
+        """Speed of a cold index, and the time before the prefill of questions with a warm index."""
         cache = self.scratch / "whole.sqlite"
         first = self.ask(root, self.questions[0], cache)
         later = [self.ask(root, question, cache) for question in self.questions[1 : repeat + 1]]
@@ -82,7 +72,7 @@ class FirstTokenBench:
         }
 
     def new_process(self, root: Path, cache: Path) -> float:
-        """The same for a fresh `winnow ask`, start of the interpreter and loading of both models included."""
+        """Seconds before the prefill of a fresh `winnow ask`, including its start and the loading of both models."""
         folder = self.scratch / "cache"
         folder.mkdir()
         shutil.copy(cache, folder / "index.sqlite")
@@ -95,7 +85,7 @@ class FirstTokenBench:
         return round(time.time() - started - stages["prefill"], 3)
 
     def winnow(self, root: Path, repeat: int) -> dict[str, Any]:
-        """First token with a cold and with a warm index."""
+        """Seconds to the first token, with a cold and with a warm index."""
         cold, warm = [], []
         for index, question in enumerate(self.questions[:repeat]):
             cache = self.scratch / f"cold-{index}.sqlite"
@@ -111,7 +101,7 @@ class FirstTokenBench:
         }
 
     def vanilla(self, root: Path) -> dict[str, Any]:
-        """First token when the whole workspace is the prompt, once: it takes minutes."""
+        """Seconds to the first token if the whole workspace is the prompt. Measured once, because it takes minutes."""
         files = sorted(path for path in root.rglob("*") if path.is_file())
         text = "\n".join(f"{path.relative_to(root)}\n{path.read_text()}" for path in files)
         content = f"{text}\n\nQuestion: {self.questions[0].text}"
@@ -134,13 +124,13 @@ class FirstTokenBench:
 
 
 def tokens_or_auto(text: str) -> int | None:
-    """What `--budget` says; None for `auto`."""
+    """The value of `--budget`: a number of tokens, or None for `auto`."""
     return None if text == _AUTO else int(text)
 
 
 def main() -> None:
     """Measure, print, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("--tokens", type=int, default=32000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--budget", type=tokens_or_auto, default=2600, help="tokens to keep, or auto")
@@ -153,7 +143,7 @@ def main() -> None:
         figures["whole_repository"] = bench.whole_repository(root, options.repeat)
         workspace = bench.workspace_of(root, options.tokens)
         figures["winnow"] = bench.winnow(workspace, options.repeat)
-        report("ttft", figures)  # what is there already, should the minutes of vanilla be cut short
+        report("ttft", figures)  # written now, in case the minutes of vanilla are cut short
         if not options.skip_vanilla:
             vanilla = figures["vanilla"] = bench.vanilla(workspace)
             for state in ("cold", "warm"):

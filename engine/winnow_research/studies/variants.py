@@ -1,14 +1,11 @@
-"""Short trainings that differ from the recipe in one thing each, judged by what they keep on the development split.
+"""Short trainings that each differ from the recipe in one thing, judged by what they keep on the development split.
 
-usage: python -m winnow_research.studies.variants DATA DEVELOPMENT VARIANT... [--steps N] [--tokens N] [--drafter NAME]
-
-DATA is from `winnow train prepare`, DEVELOPMENT from `winnow train prepare --development`. A VARIANT may be a file:
-another data set, as `winnow train ask` writes them. A GPU takes about two minutes for each.
+`winnow train prepare` writes the data, `winnow train prepare --development` the development data. A variant may also be
+a file: another data set, as `winnow train ask` writes them. On a GPU each takes about two minutes.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import math
 import time
@@ -28,8 +25,10 @@ from winnow_engine.drafter import segments
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.machine import report
+from winnow_research.studies import study_parser
 from winnow_research.training import drafter as trained_drafter
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset, rows
@@ -43,7 +42,7 @@ _SLOWER = 1 / 16  # of the learning rate, for weights of full rank
 
 
 class FullRank(nn.Module):
-    """W x + bias with all of W [out, in] trained, at a lower rate than low-rank updates bear."""
+    """W x + bias with all of W [out, in] trained, at a lower rate than low-rank updates."""
 
     def __init__(self, low: LowRank) -> None:
         super().__init__()
@@ -58,7 +57,7 @@ class FullRank(nn.Module):
 
 
 def unchanged(model: TrainableDrafter) -> TrainableDrafter:
-    """The model that the recipe trains."""
+    """The model as the recipe trains it."""
     return model
 
 
@@ -72,7 +71,7 @@ def full_rank(model: TrainableDrafter) -> TrainableDrafter:
 
 
 def outlined(data: Dataset, vocabulary: Vocabulary) -> Dataset:
-    """Each file's header with the first lines of its units behind the path."""
+    """The data set with the first line of each unit in its file's header, behind the path."""
     return replace(data, headers=rows(_outlines(data, vocabulary), np.int32))
 
 
@@ -86,7 +85,7 @@ def _outlines(data: Dataset, vocabulary: Vocabulary) -> Iterator[Int32]:
 
 @contextmanager
 def segments_of(tokens: int) -> Iterator[None]:
-    """Files are cut into segments of so many tokens, and questions stand behind a full one."""
+    """Cut files into segments of `tokens` tokens, and put questions behind a full one."""
     before = segments.SEGMENT_TOKENS
     for module in (segments, trained_drafter):
         vars(module)["SEGMENT_TOKENS"] = tokens
@@ -104,7 +103,7 @@ def trained(
     recipe: TrainingRecipe,
     changed: Callable[[TrainableDrafter], TrainableDrafter],
 ) -> dict[str, Any]:
-    """One training: what both heads together keep, by kind of question, and the losses of the last steps."""
+    """Train once: what both heads together keep, by kind of question, and the losses of the last steps."""
     started, steps = time.perf_counter(), list[Step]()
     model = changed(new_model(drafter, data, recipe, device_of_process()))
     Trainer(model, data, recipe).run(steps.append, None, recipe.steps)
@@ -138,13 +137,13 @@ def variant(
 
 def main() -> None:
     """Train each variant, print a line for it, and write results/variants.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study_parser(__file__, __doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("development", type=Path)
     parser.add_argument("variants", nargs="+", help="recipe, seed=N, layers=N, segment=N, full, outline, or a file")
     parser.add_argument("--steps", type=int, default=240)
     parser.add_argument("--tokens", type=int, default=Mixture.tokens, help="of a batch")
-    parser.add_argument("--drafter", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--drafter", default=DEFAULT_DRAFTER)
     arguments = parser.parse_args()
     drafter = locate(arguments.drafter)
     vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))

@@ -1,9 +1,7 @@
-"""What verifying drafted tokens costs: passes over a token and so many drafted ones, against plain decode steps.
+"""What does it cost to verify drafted tokens? Passes over a token and some drafted ones, against plain decode steps.
 
-usage: python -m winnow_research.studies.verification MODEL [--context N] [--repeat N] [--threads N]
-
-Through llama.cpp as the target calls it, with the logits of every row; sizes take turns, behind random tokens.
-A recurrent target is also measured with the past states that it needs to go back. A model needs no vocabulary for this.
+llama.cpp is called as the target calls it, with the logits of every row, behind random tokens; sizes take turns. A
+recurrent target is also measured with the past states that it needs to roll back. The model needs no vocabulary.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import argparse
 import ctypes
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import llama_cpp
@@ -22,7 +19,9 @@ from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import PAST_STATES, context_params
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.models.cache import locate
 from winnow_research.machine import report
+from winnow_research.studies import study_parser
 
 _DRAFTED = (0, 2, 4, 8, 16, 32)
 
@@ -39,12 +38,12 @@ class Passes:
         self._vocabulary = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
 
     def prompt(self, tokens: int) -> None:
-        """Read random tokens."""
+        """Evaluate so many random tokens."""
         for start in range(0, tokens, self._n_batch):
             self.run(min(self._n_batch, tokens - start), every_row=False)
 
     def run(self, size: int, every_row: bool = True) -> float:
-        """Seconds of a pass over `size` more tokens, up to where its logits are there."""
+        """Seconds of a pass over `size` more tokens, until its logits are there."""
         tokens = self._random.integers(0, min(self._vocabulary, 4000), size).astype(np.int32)
         rows = np.full(size, every_row, np.int8)
         rows[-1] = True
@@ -78,13 +77,14 @@ def measure(model: LlamaModel, arguments: argparse.Namespace, past_states: int) 
 
 def main() -> None:
     """Measure, print and write results/verification.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("model", metavar="NAME|FILE")
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
-    model = LlamaModel(arguments.model)
+    file = locate(arguments.model)
+    model = LlamaModel(file)
     kinds = {"no past states": 0, "past states": PAST_STATES} if model.keeps_states else {"attention alone": 0}
     rows, plain = {}, 0.0
     for kind, past_states in kinds.items():
@@ -93,7 +93,7 @@ def main() -> None:
         ratios = {size: round(found / plain, 2) for size, found in seconds.items()}
         rounded = {size: float(f"{found:.4g}") for size, found in seconds.items()}
         rows[kind] = {"seconds": rounded, "plain_steps": ratios}
-    context = {"model": arguments.model.name, "context": arguments.context, "repeat": arguments.repeat}
+    context = {"model": file.name, "context": arguments.context, "repeat": arguments.repeat}
     report("verification", {"device": availability().reason, **context, "rows": rows})
 
 
