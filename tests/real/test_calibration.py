@@ -9,6 +9,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Question
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
+from winnow_engine.drafter.profiles import OpenedProfile, users_profile
 from winnow_engine.drafter.weights import shape_of
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Folder, Sources
@@ -16,10 +17,13 @@ from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
+from winnow_research.calibration import calibrate
+from winnow_research.calibration.calibrate import Calibration
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
-from winnow_research.calibration.observations import observe
+from winnow_research.calibration.observations import Observer, observe
 from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.parallel import WorkItem
 
 pytestmark = pytest.mark.real_weights
 
@@ -62,7 +66,8 @@ def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2:
     heads = choose_heads(smollm2, map(answered, scenes), store, lambda _: None, Cancellation())
     assert 1 <= len(heads) <= 6
     assert all(head.weight > 0 for head in heads)
-    profile = heads_of(map(asdict, heads), shape_of(read_header(smollm2), 1).group)
+    shape = shape_of(read_header(smollm2), 1)
+    profile = heads_of(map(asdict, heads), shape.heads, shape.group)
     cache = KeyCache(store, Drafter(smollm2, profile))
     observations = [one for each in scenes for one in observe(each, cache, lambda _: None, Cancellation())]
     gate = fit_gate(observations)
@@ -71,6 +76,34 @@ def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2:
     assert mean_reciprocal_rank(observations, gate) > 0.6  # 0.52 is chance among four functions
     assert read_fusion_weights(gate.document()) == gate
     assert {"heads", "words", "names"} <= gate.units.keys()
+
+
+def test_a_calibration_writes_the_folder_that_the_drafter_then_uses(
+    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything but the choice of heads, on tiny workspaces in place of the pinned repositories."""
+    heads = [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}]
+    poor = {"kinds": {"heads": {"one": -1.0}}, "clues": {}}
+    tiny = [WorkItem("describe", 100, paths) for paths in ("files.py numbers.py", "net.py numbers.py")]
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    monkeypatch.setattr(calibrate, "corpus_of", lambda *_: None)
+    monkeypatch.setattr(calibrate, "_items", lambda *_: tiny)
+    monkeypatch.setattr(Calibration, "_heads", lambda *_: heads)
+    monkeypatch.setattr(calibrate, "shipped", lambda _: OpenedProfile(heads_of(heads, 9, 3), poor))
+    monkeypatch.setattr(
+        Observer,
+        "all_of",
+        lambda self, task: list(observe(scene(*task.repository.split()), self.cache, self.progress, Cancellation())),
+    )
+    said: list[str] = []
+    calibration = Calibration(tmp_path / "index.sqlite", False, 1, said.append, lambda _: None, Cancellation())
+    folder = calibration.run(smollm2)
+    assert folder == tmp_path / "profiles" / "715f8be624f4b8e5"
+    assert any(line.startswith("held out: ") for line in said)
+    own = users_profile("715f8be624f4b8e5")
+    assert own is not None
+    assert own.document["heads"] == heads
+    assert Drafter(smollm2).fusion == own.fusion
 
 
 def test_the_automatic_budget_says_what_it_decided(qwen_small: Path, tmp_path: Path) -> None:

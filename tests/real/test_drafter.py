@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter import profiles
+from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
 from winnow_engine.drafter.drafter import CodeAtCursor, Drafter, FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.profile import concatenate
-from winnow_engine.drafter.profiles import fingerprint, read_document
+from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
@@ -53,6 +53,11 @@ def best(drafter: Drafter, keys: FileKeys, question: str, code: CodeAtCursor | N
     offsets = np.cumsum([0, *keys.unit_tokens])
     evidence = drafter.score(keys.arrays, offsets, question, code)
     return int(sum((s - s.mean()) / s.std() for s in evidence.values()).argmax())
+
+
+def test_what_names_the_keys_in_an_index_stays(qwen_small: Path, smollm2: Path) -> None:
+    assert Drafter(qwen_small).identity == "684f2d41079cfc5ea55dad66631a7ed3"
+    assert Drafter(smollm2).identity == "46edcbbde76b20d8770255e2698ff3b8"
 
 
 def test_the_described_unit_scores_highest(drafter: Drafter) -> None:
@@ -122,8 +127,10 @@ def test_int8_keys_of_heads_score_as_float16_keys_do(qwen_small: Path) -> None:
 def test_a_profile_may_have_its_keys_kept_as_float16(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = {**read_document(Path(profiles.__file__).with_name("smollm2-135m.json")), "keys": "float16"}
     name = fingerprint(GgufTensors(smollm2, read_header(smollm2)))
+    shipped = shipped_profile(name)
+    assert shipped is not None
+    document = {**shipped.document, "keys": "float16"}
     (tmp_path / f"{name}.json").write_text(json.dumps(document))
     monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
     (keys,) = encode(Drafter(smollm2), FileText("tools.py", UNITS))
@@ -134,3 +141,33 @@ def test_a_profile_may_have_its_keys_kept_as_float16(
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:
     with pytest.raises(ProfileError, match="31 layers"):
         Drafter(smollm2, HeadsProfile([ScoringHead(30, 0, "all", 1.0)], group=3))
+
+
+def test_an_adapter_of_the_user_is_used_from_his_folder(
+    qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    name = fingerprint(GgufTensors(qwen_small, read_header(qwen_small)))
+    shipped = shipped_profile(name)
+    assert shipped is not None
+    assert shipped.adapter is not None
+    tensors = AdapterProfile(shipped.adapter).tensors
+    write_adapter(tmp_path / "own.safetensors", {**tensors, "pool.sc": tensors["pool.sc"] + 1}, 2.0)
+    fusion = {"kinds": {"maxsim": {"one": 1.0}}, "clues": {}}
+    write_profile(tmp_path / "profiles" / "mine", name, fusion, adapter=tmp_path / "own.safetensors")
+    (tmp_path / "own.safetensors").unlink()
+    own = Drafter(qwen_small)
+    assert (own.fusion, own.notice) == (fusion, None)
+    assert own.identity != Drafter(qwen_small, AdapterProfile(shipped.adapter)).identity
+
+
+def test_an_adapter_of_another_drafter_is_refused(
+    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
+    name = fingerprint(GgufTensors(smollm2, read_header(smollm2)))
+    other = shipped_profile("3c51608417b386dc")
+    assert other is not None
+    write_profile(tmp_path / "mine", name, other.fusion, adapter=other.adapter)
+    with pytest.raises(ProfileError, match="drafter with 896 columns, this one has 576"):
+        Drafter(smollm2)

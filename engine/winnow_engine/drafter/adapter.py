@@ -62,18 +62,22 @@ class AdapterProfile:
 
     taps: frozenset[int] = frozenset()
 
-    def __init__(self, path: Path) -> None:
-        """Read `path`; ProfileError if it is no adapter."""
+    def __init__(self, path: Path, width: int | None = None) -> None:
+        """Read `path`. ProfileError if it is no adapter, or not for hidden states of `width` columns."""
         try:
             with safe_open(path, framework="numpy") as file:
                 self.tensors: Tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
                 metadata = file.metadata() or {}
             self._maxsim, self._pool = (_head(self.tensors, name) for name in ("maxsim", "pool"))
             self.scale = float(metadata["lora_scale"])
-        except (OSError, SafetensorError, KeyError, ValueError) as error:
+            self.layers = 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("lora."))
+            self.rank = len(self.tensors["lora.0.attn_q.a"])
+        except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
             raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
-        self.layers = 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("lora."))
-        self.rank = len(self.tensors["lora.0.attn_q.a"])
+        if width is not None and self._maxsim.k.shape[1] != width:
+            raise ProfileError(
+                f"{path} belongs to a drafter with {self._maxsim.k.shape[1]} columns, this one has {width}"
+            )
         self.identity = "adapter-" + hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
     @property
@@ -83,7 +87,11 @@ class AdapterProfile:
         def merged(name: str, value: Float32) -> Float32:
             stem = name.replace("blk.", "lora.").removesuffix(".weight")
             a, b = self.tensors.get(f"{stem}.a"), self.tensors.get(f"{stem}.b")
-            return value if a is None or b is None else value + self.scale * (b @ a)
+            if a is None or b is None:
+                return value
+            if (len(b), a.shape[1]) != value.shape:
+                raise ProfileError(f"the adapter's update of {name} does not fit the drafter: it belongs to another")
+            return value + self.scale * (b @ a)
 
         return merged
 

@@ -18,7 +18,7 @@ from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, joined
-from winnow_engine.drafter.profiles import fusion_for, profile_for
+from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, runs_of
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
@@ -86,9 +86,11 @@ class Drafter:
         """
         header = read_header(path)
         tensors = GgufTensors(path, header)
-        found = profile_for(tensors, shape_of(header, 1), header.block_count)
-        self.notice, self.fusion = (found.notice, found.fusion) if profile is None else (None, fusion_for(profile))
-        profile = profile or found.profile
+        if profile is None:
+            opened = open_profile(tensors, shape_of(header, 1), header.block_count)
+        else:
+            opened = OpenedProfile(profile, fusion_for(profile))
+        profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
         self._profile, self._gave_up = profile, False
         self.vocabulary = Vocabulary(LlamaModel(path, vocabulary_only=True))
         self._template = Template(self.vocabulary)

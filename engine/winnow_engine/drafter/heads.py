@@ -12,6 +12,7 @@ most of a key: a bias of Qwen2's pushes one column out to 158. Kept are keys les
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,7 +47,8 @@ class ScoringHead:
     weight: float
 
     def __post_init__(self) -> None:
-        if self.layer < 0 or self.head < 0 or self.weight < 0 or self.feature not in FEATURES:
+        whole = isinstance(self.layer, int) and isinstance(self.head, int) and self.layer >= 0 and self.head >= 0
+        if not whole or not 0 <= self.weight < math.inf or self.feature not in FEATURES:
             raise ProfileError(f"not a scoring head: {self}")
 
 
@@ -143,10 +145,16 @@ def _stored(name: str, keys: Float32, kind: KeyType) -> Arrays:
     return {name: codes, f"{name}.scales": (scales * np.linalg.norm(keys, axis=1)).astype(np.float16)}
 
 
-def heads_of(entries: Any, group: int, keys: KeyType = "int8") -> HeadsProfile:
-    """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …]. ProfileError if malformed."""
+def heads_of(entries: Any, heads: int, group: int, keys: KeyType = "int8") -> HeadsProfile:
+    """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …].
+
+    ProfileError if they are malformed, or not heads of a drafter with `heads` of them a layer.
+    """
     try:
-        return HeadsProfile([ScoringHead(**entry) for entry in entries], group, keys)
+        chosen = [ScoringHead(**entry) for entry in entries]
+        if any(one.head >= heads for one in chosen):
+            raise ProfileError(f"the profile names a head that this drafter, with {heads} a layer, does not have")
+        return HeadsProfile(chosen, group, keys)
     except TypeError as error:
         raise ProfileError(f"not the heads of a profile: {error}; run `winnow calibrate` again") from error
 

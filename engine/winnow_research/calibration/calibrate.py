@@ -1,10 +1,10 @@
-"""A drafter's whole calibration: from its GGUF to the document of its profile."""
+"""A drafter's whole calibration: from its GGUF to the folder of its profile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,24 @@ from typing import Any
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
-from winnow_engine.drafter.profiles import adapter_of, calibrated_directory, fingerprint
+from winnow_engine.drafter.profile import Profile
+from winnow_engine.drafter.profiles import (
+    OpenedProfile,
+    fingerprint,
+    open_profile,
+    shipped_profile,
+    user_directory,
+    users_profile,
+    write_profile,
+)
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
+from winnow_research.calibration.held_out import HeldOut
 from winnow_research.calibration.observations import Observation, Observer
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.parallel import WorkItem
@@ -29,10 +40,38 @@ from winnow_research.evaluation.tasks import all_tasks
 _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # a workspace
 _TOKENS, _QUESTIONS = 16_000, 16
 _THOROUGH_TOKENS, _THOROUGH_QUESTIONS = 128_000, 32
+_SMALL_TOKENS, _HELD_OUT_QUESTIONS = 2_000, 8
+_HELD_OUT = ("describe", "cursor", "usage", "doc")
 
 Heads = list[dict[str, Any]]
 Report = Callable[[str], None]
 """Told in a sentence what was found."""
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What to open for observing: the drafter in `file` and the repositories of `split`. Must pickle.
+
+    The drafter has `heads` where they are given, else the profile in use, or with `shipped` the one without the user's.
+    """
+
+    file: Path
+    split: Split
+    questions: int
+    store: Path
+    heads: Heads | None = None
+    shipped: bool = False
+
+    def observer(self, store: Store, progress: ProgressSink, cancellation: Cancellation) -> Observer:
+        """An observer that keeps what is encoded in `store`."""
+        corpus = corpus_of(self.split, self.file, self.questions)
+        return Observer(corpus, KeyCache(store, Drafter(self.file, self._profile())), progress, cancellation)
+
+    def _profile(self) -> Profile | None:
+        if self.heads is None:
+            return shipped(self.file).profile if self.shipped else None
+        shape = shape_of(read_header(self.file), 1)
+        return heads_of(self.heads, shape.heads, shape.group)
 
 
 @dataclass(frozen=True)
@@ -47,19 +86,30 @@ class Calibration:
     progress: ProgressSink
     cancellation: Cancellation
 
-    def run(self, file: Path) -> dict[str, Any]:
-        """The profile's document for the drafter in a GGUF; where an adapter ships for it, with that instead of heads.
+    def run(self, file: Path, out: Path | None = None) -> Path:
+        """Calibrate the drafter in a GGUF and write its profile to the folder `out`, by default among the user's.
 
-        Fetches the calibration repositories on first use. Raises what opening a drafter raises, EvaluationError and
-        CancelledError.
+        An adapter that the drafter has, the user's or the one that ships, stays; without one, scoring heads are
+        chosen. Fetches the repositories on first use. Returns the folder. ProfileError, and nothing is written, where
+        what ships does better on repositories held out. Also raises what opening a drafter raises, EvaluationError
+        and CancelledError.
         """
-        adapter = adapter_of(GgufTensors(file, read_header(file)))
+        name = fingerprint(GgufTensors(file, read_header(file)))
+        own = users_profile(name)
+        used = own or shipped_profile(name)
+        adapter = used.adapter if used else None
         heads = None if adapter else self._heads(file)
-        observations = list(self._observations(file, heads))
+        questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
+        asking = _Asking(file, Split.CALIBRATION, questions, self.store, heads)
+        observations = list(self._observations(asking, self._items()))
         gate = fit_gate(observations)
         rank = mean_reciprocal_rank(observations, gate)
         self.report(f"fusion: mean reciprocal rank {rank:.3f} over {len(observations):,} questions")
-        return {**({"adapter": adapter} if heads is None else {"heads": heads}), "fusion": gate.document()}
+        gate, said = self._held_out(file, heads).check(gate, read_fusion_weights(shipped(file).fusion))
+        self.report(said)
+        default = own.path if own and own.path.parent == user_directory() else user_directory() / name
+        write_profile(out or default, name, gate.document(), heads, adapter)
+        return out or default
 
     def _heads(self, file: Path) -> Heads:
         corpus = corpus_of(Split.CALIBRATION, file, _HEADS_QUESTIONS)
@@ -69,10 +119,14 @@ class Calibration:
         self.report(f"heads: {', '.join(f'layer {one.layer} head {one.head} {one.feature}' for one in chosen)}")
         return [asdict(one) for one in chosen]
 
-    def _observations(self, file: Path, heads: Heads | None) -> Iterator[Observation]:
-        questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
-        start, items = partial(_alone, file, heads, self.store, questions), self._items()
-        with spread(self.jobs, self._here(file, heads, questions), start) as ask:
+    def _held_out(self, file: Path, heads: Heads | None) -> HeldOut:
+        new = _Asking(file, Split.DEVELOPMENT, _HELD_OUT_QUESTIONS, self.store, heads)
+        old = replace(new, heads=None, shipped=True)
+        usual, small = (_items(_HELD_OUT, tokens, Split.DEVELOPMENT) for tokens in (_TOKENS, _SMALL_TOKENS))
+        return HeldOut(*(list(self._observations(*one)) for one in ((new, usual), (old, usual), (new, small))))
+
+    def _observations(self, asking: _Asking, items: Sequence[WorkItem]) -> Iterator[Observation]:
+        with spread(self.jobs, self._here(asking), partial(_alone, asking)) as ask:
             for item, found in zip(items, ask(Observer.all_of, items), strict=True):
                 if found:
                     self.report(f"{item.task} {item.repository}: {len(found)} questions")
@@ -80,36 +134,27 @@ class Calibration:
                 yield from found
 
     @contextmanager
-    def _here(self, file: Path, heads: Heads | None, questions: int) -> Iterator[Observer]:
+    def _here(self, asking: _Asking) -> Iterator[Observer]:
         with closing(Store(self.store)) as store:
-            yield _observer(file, heads, store, questions, self.progress, self.cancellation)
+            yield asking.observer(store, self.progress, self.cancellation)
 
     def _items(self) -> list[WorkItem]:
-        tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
         # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks.
         fitted = (one for one in all_tasks().values() if one.name != "multi" and (one.sized or self.thorough))
-        return [WorkItem(one.name, tokens, asked.name) for one in fitted for asked in repositories(Split.CALIBRATION)]
+        tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
+        return _items([one.name for one in fitted], tokens, Split.CALIBRATION)
 
 
-def _alone(file: Path, heads: Heads | None, store: Path, questions: int) -> Observer:
+def shipped(file: Path) -> OpenedProfile:
+    """The profile of the drafter in a GGUF without any of the user's."""
+    header = read_header(file)
+    return open_profile(GgufTensors(file, header), shape_of(header, 1), header.block_count, shipped_only=True)
+
+
+def _items(tasks: Sequence[str], tokens: int, split: Split) -> list[WorkItem]:
+    return [WorkItem(task, tokens, asked.name) for task in tasks for asked in repositories(split)]
+
+
+def _alone(asking: _Asking) -> Observer:
     """The observer of a process of its own."""
-    return _observer(file, heads, Store(store), questions, lambda _: None, Cancellation())
-
-
-def _observer(
-    file: Path,
-    heads: Heads | None,
-    store: Store,
-    questions: int,
-    progress: ProgressSink,
-    cancellation: Cancellation,
-) -> Observer:
-    """With the drafter's adapter where `heads` are None."""
-    profile = heads_of(heads, shape_of(read_header(file), 1).group) if heads is not None else None
-    corpus = corpus_of(Split.CALIBRATION, file, questions)
-    return Observer(corpus, KeyCache(store, Drafter(file, profile)), progress, cancellation)
-
-
-def place_of(file: Path) -> Path:
-    """Where the profile of the drafter in a GGUF is looked for."""
-    return calibrated_directory() / f"{fingerprint(GgufTensors(file, read_header(file)))}.json"
+    return asking.observer(Store(asking.store), lambda _: None, Cancellation())

@@ -8,6 +8,7 @@ import numpy as np
 
 from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import total_features
+from winnow_engine.selection.auto_budget import tokens_needed
 from winnow_engine.selection.fusion import weigh
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import QUESTION_FEATURES
@@ -36,6 +37,13 @@ def fit_gate(observations: Sequence[Observation]) -> FusionWeights:
 def mean_reciprocal_rank(observations: Sequence[Observation], gate: FusionWeights) -> float:
     """Of the best gold among the units not at the cursor, over the questions that have one."""
     return float(np.mean([_reciprocal_rank(one, gate) for one in observations if len(one.golds)]))
+
+
+def refused(one: Observation, gate: FusionWeights) -> bool:
+    """Whether an automatic budget keeps nothing for the question."""
+    total = _total(one, gate)
+    scores = total - total.max() + np.float32(gate.log_odds(one.clues | total_features(total)))
+    return not tokens_needed(scores, np.ones(len(total), np.int32), 0)
 
 
 def _example(one: Observation, kinds: Sequence[str]) -> ListwiseExample:

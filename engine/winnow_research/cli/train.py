@@ -11,13 +11,22 @@ from pathlib import Path
 import click
 
 from winnow_engine.core import Progress
+from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.drafter.profiles import fingerprint, fusion_for, write_profile
+from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import TrainingError
 from winnow_engine.models.cache import locate
+from winnow_engine.models.gguf_header import read_header
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
 
 _DATA = click.Path(path_type=Path, dir_okay=False)
+_profile_option = click.option(
+    "--profile",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write a profile with the adapter to this folder, as docs/training.md says.",
+)
 
 
 @click.group()
@@ -89,9 +98,17 @@ def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, see
 @click.option("--seed", default=0, show_default=True)
 @click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
 @click.option("--checkpoint", type=_DATA, help="Written as training goes on; where it exists, training resumes there.")
+@_profile_option
 @drafter_option
 def run(
-    data: Path, out: Path, steps: int | None, seed: int, turns: tuple[str, ...], checkpoint: Path | None, drafter: str
+    data: Path,
+    out: Path,
+    steps: int | None,
+    seed: int,
+    turns: tuple[str, ...],
+    checkpoint: Path | None,
+    profile: Path | None,
+    drafter: str,
 ) -> None:
     """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
     _require("torch")
@@ -112,17 +129,22 @@ def run(
         return  # one of torchrun's other processes
     record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    _write_profile(profile, out, file)
 
 
 @train.command()
 @click.argument("out", type=_DATA)
 @click.argument("adapters", type=_DATA, nargs=-1, required=True)
-def mean(out: Path, adapters: tuple[Path, ...]) -> None:
+@_profile_option
+@drafter_option
+def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: str) -> None:
     """Write the mean of several ADAPTERS to OUT: of what they add to the drafter's weights, and of their heads."""
     from winnow_research.training.mean import mean as write_mean
 
     held = write_mean(adapters, out)
     click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
+    if profile is not None:
+        _write_profile(profile, out, locate(drafter))
 
 
 @train.command()
@@ -135,6 +157,14 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
     from winnow_research.training.recall import recall_of
 
     click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
+
+
+def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
+    """A profile with an adapter, and the fusion weights of the shipped one until `winnow calibrate` fits its own."""
+    if folder is not None:
+        name = fingerprint(GgufTensors(drafter, read_header(drafter)))
+        write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
+        click.echo(f"wrote {folder}")
 
 
 def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:

@@ -52,7 +52,7 @@ def test_int8_keys_score_as_float16_keys_do() -> None:
 
 
 def test_int8_keys_take_a_byte_a_column_and_a_scale() -> None:
-    encoder, profile = FakeEncoder(1.0), heads_of([{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}], 2)
+    encoder, profile = FakeEncoder(1.0), heads_of([{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}], 4, 2)
     runs = np.array([[0, 3], [4, 6]], np.int32)
     for _ in range(2):
         tokens = profile.read(encoder, batch_of(np.arange(7)), runs, lambda: None).tokens
@@ -67,3 +67,20 @@ def test_each_kind_of_keys_is_stored_under_its_own_name() -> None:
     assert HeadsProfile(HEADS, 2, "int8").identity != HeadsProfile(HEADS, 2, "float16").identity
     with pytest.raises(ProfileError, match="int8 or float16, not 'int3'"):
         HeadsProfile(HEADS, 2, "int3")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"head": 4},
+        {"head": -1},
+        {"layer": 0.5},
+        {"weight": float("nan")},
+        {"weight": "much"},
+        {"feature": "most"},
+        {"more": 1},
+    ],
+)
+def test_heads_that_a_drafter_does_not_have_are_refused(entry: dict[str, object]) -> None:
+    with pytest.raises(ProfileError):
+        heads_of([{"layer": 0, "head": 1, "feature": "all", "weight": 1.0, **entry}], 4, 2)

@@ -1,8 +1,15 @@
-"""Which profile belongs to a drafter: one a calibration wrote, one Winnow ships, or the generic one.
+"""The profiles of drafters: folders, found by the drafter's fingerprint, those that ship and the user's alike.
 
-A profile is a JSON document with either "adapter", a file beside it, or "heads", perhaps with "keys", as what these are
-kept ("int8", or "float16"), and with "fusion", the weights with which its evidence is fused with the rest
-(`selection/fusion_weights.py`).
+A profile is a folder with a `profile.json`, the adapter that this names if it has one, and a `card.md` for people:
+
+    {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
+     "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
+     "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`),
+     "keys": "int8",                         perhaps with what their keys are kept as, "int8" or "float16"
+     "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
+
+The user's folders lie in `user_directory()` and are searched before those that ship. A drafter that has neither is
+scored with every head of some layers, and the fusion weights of `generic`.
 """
 
 from __future__ import annotations
@@ -10,7 +17,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,20 +32,53 @@ from winnow_engine.drafter.profile import Profile
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 
-_SHIPPED = Path(__file__).parent
-_GENERIC = "generic.json"
-_BY_FINGERPRINT = {
-    "3c51608417b386dc": "qwen2.5-coder-0.5b.json",
-    "715f8be624f4b8e5": "smollm2-135m.json",
-}
+SHIPPED = Path(__file__).parent
+_DOCUMENT = "profile.json"
+_ADAPTER = "adapter.safetensors"
+_GENERIC, _TRAINED = "generic", "qwen2.5-coder-0.5b"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
 )
+_REMEDY = "run `winnow calibrate` again, or delete the profile"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ProfileFolder:
+    """A profile on disk: its folder, and what `profile.json` says, of which only the types named above are certain."""
+
+    path: Path
+    document: Mapping[str, Any]
+
+    @property
+    def fusion(self) -> Mapping[str, Any]:
+        """The document of the fusion weights."""
+        fusion: Mapping[str, Any] = self.document["fusion"]
+        return fusion
+
+    @property
+    def adapter(self) -> Path | None:
+        """The adapter's file, or None for scoring heads. ProfileError if it lies outside the folder."""
+        name = self.document.get("adapter")
+        if name is None:
+            return None
+        # A profile may come from anywhere: neither a path nor a link may make it read another file.
+        if not isinstance(name, str) or "\0" in name or not _lies_in(self.path / name, self.path):
+            raise ProfileError(f"{self.path}: the adapter {name!r} lies outside the profile: copy the file into it")
+        return self.path / name
+
+    def open(self, shape: TransformerShape) -> Profile:
+        """The profile for a drafter of this shape. ProfileError if it is malformed or belongs to another drafter."""
+        adapter = self.adapter
+        if adapter is None and "heads" not in self.document:
+            raise ProfileError(f"{self.path} has neither an adapter nor heads: {_REMEDY}")
+        if adapter is None:
+            return heads_of(self.document["heads"], shape.heads, shape.group, self.document.get("keys", "int8"))
+        return AdapterProfile(adapter, shape.width)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedProfile:
     """A drafter's profile, the document of its fusion weights, and a notice where it is only the generic one."""
 
     profile: Profile
@@ -45,8 +86,8 @@ class Found:
     notice: str | None = None
 
 
-def calibrated_directory() -> Path:
-    """Where `winnow calibrate` writes: `$WINNOW_PROFILES_DIR`, or `profiles` in the platform's data directory."""
+def user_directory() -> Path:
+    """Where the user's profiles lie: `$WINNOW_PROFILES_DIR`, or `profiles` in the platform's data directory."""
     override = os.environ.get("WINNOW_PROFILES_DIR")
     return Path(override).expanduser() if override else Path(platformdirs.user_data_dir("winnow")) / "profiles"
 
@@ -59,44 +100,105 @@ def fingerprint(tensors: GgufTensors) -> str:
     return digest.hexdigest()[:16]
 
 
-def profile_for(tensors: GgufTensors, shape: TransformerShape, block_count: int) -> Found:
-    """The profile of a drafter. ProfileError if its document is malformed."""
+def users_profile(name: str) -> ProfileFolder | None:
+    """The user's own profile of the drafter with this fingerprint. ProfileError if one is malformed, or several fit."""
+    return _only(name, user_directory()) or _before_folders(name)
+
+
+def shipped_profile(name: str) -> ProfileFolder | None:
+    """The profile that ships for the drafter with this fingerprint."""
+    return _only(name, SHIPPED)
+
+
+def open_profile(
+    tensors: GgufTensors, shape: TransformerShape, block_count: int, *, shipped_only: bool = False
+) -> OpenedProfile:
+    """The profile of a drafter: the user's, else the one that ships, else the generic one.
+
+    `shipped_only` passes over the user's. ProfileError if the profile is malformed or does not fit the drafter.
+    """
     name = fingerprint(tensors)
-    for path in (calibrated_directory() / f"{name}.json", _SHIPPED / _BY_FINGERPRINT.get(name, "none")):
-        if path.is_file():
-            document = read_document(path)
-            return Found(_profile(path, document, shape), document["fusion"])
-    heads = generic_heads(block_count, shape.heads, shape.group)
-    return Found(heads, read_document(_SHIPPED / _GENERIC)["fusion"], _NOTICE)
+    found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
+    if found is not None:
+        return OpenedProfile(found.open(shape), found.fusion)
+    return OpenedProfile(
+        generic_heads(block_count, shape.heads, shape.group), _read(SHIPPED / _GENERIC).fusion, _NOTICE
+    )
 
 
 def fusion_for(profile: Profile) -> Mapping[str, Any]:
-    """The fusion weights for a profile that is not a drafter's own: those of a shipped one of its kind."""
-    name = _GENERIC if profile.taps else _BY_FINGERPRINT["3c51608417b386dc"]
-    found: Mapping[str, Any] = read_document(_SHIPPED / name)["fusion"]
-    return found
+    """The fusion weights for a profile that came without any: those of a shipped one of its kind."""
+    return _read(SHIPPED / (_GENERIC if profile.taps else _TRAINED)).fusion
 
 
-def adapter_of(tensors: GgufTensors) -> str | None:
-    """The name of the adapter shipped for a drafter, if there is one."""
-    name = _BY_FINGERPRINT.get(fingerprint(tensors))
-    return read_document(_SHIPPED / name).get("adapter") if name else None
+def write_profile(
+    folder: Path,
+    name: str,
+    fusion: Mapping[str, Any],
+    heads: Sequence[Mapping[str, Any]] | None = None,
+    adapter: Path | None = None,
+) -> None:
+    """Write the profile of the drafter with fingerprint `name`: with a copy of `adapter`, or with `heads`.
+
+    Replaces the profile that the folder has. `profile.json` is written last, so that no half-written profile is found.
+    """
+    assert (heads is None) != (adapter is None), "a profile has an adapter or heads"
+    folder.mkdir(parents=True, exist_ok=True)
+    if adapter is not None and not (folder / _ADAPTER).exists():
+        shutil.copyfile(adapter, folder / _ADAPTER)
+    elif adapter is not None and not adapter.samefile(folder / _ADAPTER):
+        shutil.copyfile(adapter, folder / f"{_ADAPTER}.part")
+        (folder / f"{_ADAPTER}.part").replace(folder / _ADAPTER)
+    scoring = {"adapter": _ADAPTER} if heads is None else {"heads": list(heads)}
+    document = {"fingerprints": [name], **scoring, "fusion": fusion}
+    part = folder / f"{_DOCUMENT}.part"
+    part.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    part.replace(folder / _DOCUMENT)
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """A profile's document. ProfileError if it is none."""
+def _only(name: str, directory: Path) -> ProfileFolder | None:
+    """The one profile of a directory that belongs to a drafter."""
+    found = [folder for folder in _folders(directory) if name in folder.document["fingerprints"]]
+    if len(found) > 1:
+        places = " and ".join(str(one.path) for one in found)
+        raise ProfileError(f"several profiles belong to this drafter: {places}; move all but one elsewhere")
+    return found[0] if found else None
+
+
+def _folders(directory: Path) -> Iterator[ProfileFolder]:
+    return (_read(document.parent) for document in sorted(directory.glob(f"*/{_DOCUMENT}")))
+
+
+def _read(folder: Path) -> ProfileFolder:
+    """The profile in a folder. ProfileError if it is none."""
+    document = _read_document(folder / _DOCUMENT)
+    names = document.get("fingerprints")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ProfileError(f"{folder / _DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
+    return ProfileFolder(folder, document)
+
+
+def _before_folders(name: str) -> ProfileFolder | None:
+    """A profile calibrated before profiles were folders: a document alone, with the adapter that shipped if any."""
+    file = user_directory() / f"{name}.json"
+    if not file.is_file():
+        return None
+    document = _read_document(file)
+    shipped = shipped_profile(name)
+    if "adapter" in document and shipped is not None:
+        return ProfileFolder(shipped.path, {**document, "adapter": _ADAPTER})
+    return ProfileFolder(file.parent, document)
+
+
+def _read_document(path: Path) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ProfileError(f"{path} is not a profile: {error}; run `winnow calibrate` again") from error
-    if not isinstance(document, dict) or "fusion" not in document:
-        raise ProfileError(f"{path} has no fusion weights: run `winnow calibrate` again")
+    except (OSError, ValueError, RecursionError) as error:
+        raise ProfileError(f"{path} is not a profile: {error}; {_REMEDY}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("fusion"), dict):
+        raise ProfileError(f"{path} has no fusion weights: {_REMEDY}")
     return document
 
 
-def _profile(path: Path, document: Mapping[str, Any], shape: TransformerShape) -> Profile:
-    if "adapter" in document:
-        return AdapterProfile(_SHIPPED / document["adapter"])
-    if "heads" not in document:
-        raise ProfileError(f"{path} has neither an adapter nor heads: run `winnow calibrate` again")
-    return heads_of(document["heads"], shape.group, document.get("keys", "int8"))
+def _lies_in(file: Path, folder: Path) -> bool:
+    return file.resolve().parent == folder.resolve()
