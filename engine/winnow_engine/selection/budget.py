@@ -48,7 +48,10 @@ class UnitSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What the user points at: the units under the cursor or selection, and the lines that must stay."""
+    """What the user points at: the units under the cursor or selection, and the lines of them that must stay.
+
+    `companions` are units that explain these. They come next, as far as they fit.
+    """
 
     units: tuple[int, ...]
     lines: tuple[int, int]

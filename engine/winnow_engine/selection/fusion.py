@@ -1,12 +1,12 @@
 """One score for each unit from all its features, and how likely it is that anything answers.
 
-A question with sub-questions is scored as a whole and once for each of them. Each of these shares the chance of one
-answer among the units: the softmax of its own weighted features. A unit's score is the logarithm of the sum of its
-shares. A unit that one sub-question is sure of so leaves room for what the others look for. The whole says little
-that its P sub-questions do not; it counts a P-th of one of them.
+A question with sub-questions is scored as a whole and once for each of them. Each time, the chance of one answer is
+shared among the units, by the softmax of their weighted features. A unit's score is the logarithm of the sum of its
+shares. So a unit that one sub-question is sure of leaves room for what the others look for. The whole question says
+little that its P sub-questions do not; it counts one P-th as much as each of them.
 
-Last come the words. The place of a package's name, for example, is found without understanding it. So the softmax of
-BM25 gets a share of one answer's chance too: the larger, the less likely it is that the features found an answer.
+Words get a share of one answer's chance too, by the softmax of BM25: a package's name, for example, can be found
+without being understood. Their share is the larger, the less likely it is that the features found an answer.
 """
 
 from __future__ import annotations
