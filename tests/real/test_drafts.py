@@ -17,7 +17,7 @@ from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.drafts.model import ModelDraft
+from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.studies.drafting import agreed
 
@@ -59,7 +59,7 @@ def test_a_model_of_another_family_does_not_draft(smollm2: Path, qwen_small: Pat
 
 def test_a_tree_holds_more_of_a_text_than_the_chain_of_as_many_tokens(smollm2: Path) -> None:
     """The text stands for the target: what follows in it is right."""
-    with closing(ModelDraft(LlamaModel(smollm2), TargetOptions())) as draft:
+    with closing(SmallModelDraft(LlamaModel(smollm2), TargetOptions())) as draft:
         text = Vocabulary(LlamaModel(smollm2, vocabulary_only=True)).tokenize(CODE)
         assert len(text) > 250
         held = np.array([_held(draft, text, at) for at in range(40, 240, 10)])
@@ -67,14 +67,14 @@ def test_a_tree_holds_more_of_a_text_than_the_chain_of_as_many_tokens(smollm2: P
     assert tree > chain > 0
 
 
-def _held(draft: ModelDraft, text: Sequence[int], at: int, nodes: int = 8) -> tuple[int, int]:
+def _held(draft: SmallModelDraft, text: Sequence[int], at: int, nodes: int = 8) -> tuple[int, int]:
     """How many of the tokens behind `at` the draft's likeliest chain has, and how many its tree of as many nodes."""
     draft.begin(np.array(text[:at], np.int32), AbortFlag())
     tree = draft.propose(nodes)
     return agreed(_likeliest_chain(draft, nodes), text[at:]), agreed(tree, text[at:])
 
 
-def _likeliest_chain(draft: ModelDraft, nodes: int) -> DraftTree:
+def _likeliest_chain(draft: SmallModelDraft, nodes: int) -> DraftTree:
     tokens: list[int] = []
     for _ in range(nodes):
         tokens += draft.propose(1).tokens

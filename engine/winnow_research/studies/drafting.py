@@ -31,8 +31,8 @@ from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import ROOT, DraftTree, chain, grow
 from winnow_engine.models.cache import locate
-from winnow_engine.targets.drafts import auto
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft
+from winnow_engine.targets.drafts.control import adaptive
 from winnow_engine.targets.drafts.lookup import LookupDraft
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_research.machine import median, report
@@ -120,8 +120,8 @@ def drafting(prompt: NDArray[np.int32], answer: list[int], repeat: int) -> dict[
         runs = []
         for _ in range(repeat):
             device = PassClock()
-            draft = LookupDraft() if name == "lookup" else auto.AutoDraft(LookupDraft(), free=True)
-            with patch.object(auto, "time", device):
+            draft = LookupDraft() if name == "lookup" else adaptive.AdaptiveDraft(LookupDraft(), free=True)
+            with patch.object(adaptive, "time", device):
                 runs.append(rounds(draft, device, prompt, answer))
         seconds = median([run.pop("seconds") for run in runs], _DIGITS)
         each = {"token": len(answer), "pass": runs[0]["passes"]}

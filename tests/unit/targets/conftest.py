@@ -282,11 +282,11 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         return params
 
-    for module in ("llama.context", "targets.drafts.reader"):
+    for module in ("llama.context", "targets.drafts.shared.draft_context"):
         monkeypatch.setattr(f"winnow_engine.{module}.context_params", params)
 
 
 @pytest.fixture
 def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draft whatever it costs: with models this small it seldom pays, and the clock decides."""
-    monkeypatch.setattr("winnow_engine.targets.drafts.AutoDraft", lambda draft, free: draft)
+    monkeypatch.setattr("winnow_engine.targets.drafts.AdaptiveDraft", lambda draft, free: draft)

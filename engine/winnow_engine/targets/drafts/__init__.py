@@ -1,55 +1,94 @@
-"""Drafts: guesses of how an answer goes on, which the target verifies many at a time. One kind a file.
+"""Drafts guess how an answer goes on; the target verifies many guesses in one pass. One draft method, one module.
 
-`base` says what a draft offers; `lookup`, `model`, `dflash` and `eagle3` guess, `auto` decides with `pace` how much of
-it pays, `trunk` cuts off branches. `reading`, `reader` and `rows` are for drafts that read the target's layers.
+To add a method, for example for draft files of a new architecture:
+
+1. Add a module here with a class that has the four methods of `base.Draft`, and a function that opens it.
+2. End it with `METHOD = FileMethod("architecture", open_it)`. Being here, it is found; nothing else lists it.
+3. Build on `shared/`: `hidden_state_draft` if it reads the target's hidden states, `guesses` if it grows chains.
+4. Raise DraftError, naming `file.name` and what to do, where draft and target do not fit.
+5. Add `tests/unit/targets/drafts/test_MODULE.py`: answers must be the same as without the draft (see `test_eagle3`).
 """
 
 from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.targets.drafts import dflash, eagle3
-from winnow_engine.targets.drafts.auto import AutoDraft
-from winnow_engine.targets.drafts.base import Draft, NoDraft
-from winnow_engine.targets.drafts.lookup import LookupDraft
-from winnow_engine.targets.drafts.model import ModelDraft, check_vocabulary
-from winnow_engine.targets.drafts.trunk import TrunkDraft
+from winnow_engine.targets.drafts.base import Draft, DraftFile, DraftMethod, FileMethod, NamedMethod, NoDraft
+from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
+from winnow_engine.targets.drafts.control.trunk import TrunkDraft
+from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
+
+_AUTO = "lookup"  # the method of `auto`
 
 
 def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
-    """The draft that `options.draft` names, for `target`.
+    """The draft that `options.draft` chooses for `target`.
 
-    Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError, which a `target` that is a draft itself gets
-    too, or DraftError for a draft that does not fit.
+    A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. Raises
+    ModelNotFoundError, ModelDamagedError, UnsupportedModelError, also if `target` is a draft file itself, or DraftError
+    if draft and target do not fit.
     """
-    if target.architecture in (dflash.ARCHITECTURE, eagle3.ARCHITECTURE):
+    if target.architecture in _file_methods():
         raise UnsupportedModelError(
             f"a model of the architecture {target.architecture!r} answers nothing by itself: "
             "give it as --draft of the target it was made for"
         )
-    if options.draft == "off" or not target.rolls_back:
+    chosen = options.draft
+    if chosen == "off" or not target.rolls_back:
         return NoDraft()
-    draft = LookupDraft() if isinstance(options.draft, str) else _model_draft(options, target)
+    draft = _named(chosen) if isinstance(chosen, str) else _from_file(chosen, options, target)
     if target.keeps_states:
         draft = TrunkDraft(draft)
-    if options.draft == "lookup":
+    if isinstance(chosen, str) and chosen != "auto":
         return draft
-    return AutoDraft(draft, free=options.draft == "auto")
+    return AdaptiveDraft(draft, free=chosen == "auto")
 
 
-def _model_draft(options: TargetOptions, target: LlamaModel) -> Draft:
-    assert not isinstance(options.draft, str)
-    path = options.draft
+def draft_name(options: TargetOptions, target: LlamaModel) -> str:
+    """The name of the draft that `open_draft` opens, or the reason why it opens none."""
+    chosen = options.draft
+    if chosen != "off" and not target.rolls_back:
+        return "off: the target's recurrent memory cannot roll back"
+    return chosen if isinstance(chosen, str) else chosen.name
+
+
+@cache
+def all_methods() -> tuple[DraftMethod, ...]:
+    """Every draft method of this package, in the order of their module names."""
+    return tuple(_discover())
+
+
+def _discover() -> Iterator[DraftMethod]:
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        method = getattr(importlib.import_module(module.name), "METHOD", None)
+        if method is not None:
+            yield method
+
+
+def _named(name: str) -> Draft:
+    methods = {method.name: method for method in all_methods() if isinstance(method, NamedMethod)}
+    return methods[_AUTO if name == "auto" else name].open()
+
+
+def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:
     model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
     try:
         check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
-        if model.architecture == dflash.ARCHITECTURE:
-            return dflash.open_dflash(model, target, path, options)
-        if model.architecture == eagle3.ARCHITECTURE:
-            return eagle3.open_eagle3(model, target, path, options)
+        methods = _file_methods()
+        method = methods.get(model.architecture, methods[None])
+        return method.open(DraftFile(path, model, target, options))
     except ModelError:
         model.close()
         raise
-    return ModelDraft(model, options)
+
+
+def _file_methods() -> dict[str | None, FileMethod]:
+    return {method.architecture: method for method in all_methods() if isinstance(method, FileMethod)}

@@ -1,46 +1,95 @@
-"""What every draft offers, whatever it guesses from."""
+"""What every draft offers, and how a draft method registers itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree
 
 MOST_NODES = 16
-"""Of one tree. Each node costs a row of logits, and at worst a sequence of the target's memory."""
+"""The most nodes of one tree. Each costs a row of logits, and at worst a sequence of the target's memory."""
 
 
 class Draft(Protocol):
-    """Guesses how an answer goes on. Belongs to the target's owner thread; guesses cost speed, never correctness."""
+    """Guesses how an answer goes on. Wrong guesses cost time, never correctness.
+
+    It belongs to the target's owner thread. For each answer, `begin` is called once, then `accept` and `propose` in
+    turn.
+    """
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """An answer to `prompt` begins; once `abort` is set, `propose` returns soon."""
+        """Begin an answer to `prompt`. Once `abort` is set, `propose` must return soon."""
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
-        """What may follow, in at most `limit` nodes worth `least` or more."""
+        """What may follow the answer so far, in at most `limit` nodes that are each worth `least` or more."""
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """The answer goes on behind these tokens, whatever was proposed; the first one is shown by now."""
+        """Append `tokens`, at least one, to the answer, whatever was proposed. The first one is already shown."""
 
     def close(self) -> None:
         """Free what the draft holds."""
 
 
 class NoDraft:
-    """Plain decoding: one token an evaluation."""
+    """Plain decoding: one token for each evaluation."""
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
-        """Nothing."""
+        """Propose nothing."""
         return NOTHING
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFile:
+    """A draft model, loaded, whose vocabulary is the target's."""
+
+    path: Path
+    model: LlamaModel
+    target: LlamaModel
+    options: TargetOptions
+
+    @property
+    def name(self) -> str:
+        """The file's name, for messages."""
+        return self.path.name
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMethod:
+    """A draft method that reads no file, chosen by its name, which stands in `config.DRAFTS`.
+
+    It must propose in no time to speak of.
+    """
+
+    name: str
+    open: Callable[[], Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class FileMethod:
+    """A draft method that reads a draft file, chosen by the file's `general.architecture`.
+
+    `architecture` is None for the method that takes every file no other one takes. `open` raises DraftError if draft
+    and target do not fit. The draft it returns closes the file's model.
+    """
+
+    architecture: str | None
+    open: Callable[[DraftFile], Draft]
+
+
+DraftMethod = NamedMethod | FileMethod

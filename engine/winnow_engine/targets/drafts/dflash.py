@@ -1,39 +1,87 @@
 """Guesses of a DFlash model (arXiv 2602.06036): a block of masked tokens filled in at once, in one evaluation.
 
-The model has no memory of its own making. What some of the target's layers read, for each token that the target
-holds, is projected into its keys and values; the block attends to these and, both ways, to itself. Each place of the
-block gets its own distribution, and the tree is the best one by their product (DDTree).
+The model has no memory of its own making. For each token that the target holds, the hidden states that some of the
+target's layers read are projected into its keys and values. The block attends to these and, in both directions, to
+itself. Each place of the block gets its own distribution; the tree is the best one by their product (DDTree).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
+from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.layer_inputs import check_layers, wanted_layers
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.targets.drafts.block import Block, BlockMemory
-from winnow_engine.targets.drafts.model import likeliest
-from winnow_engine.targets.drafts.reading import ReadingDraft
+from winnow_engine.targets.drafts.base import DraftFile, FileMethod
+from winnow_engine.targets.drafts.shared.draft_context import DraftContext
+from winnow_engine.targets.drafts.shared.guesses import likeliest
+from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
+from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
 
-ARCHITECTURE = "dflash"
 _USUAL_BLOCK = 16  # tokens
 _CHOICES = 8  # tokens at each place
 _VARIANTS = {"markov_w1.weight": "DSpark", "selector_hidden.weight": "DFlash 2"}
 
+Places: TypeAlias = Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]]
+"""The likeliest tokens at each place of a block and their probabilities."""
 
-class DFlashDraft(ReadingDraft[BlockMemory]):
-    """Drafts a block at once."""
 
-    def __init__(self, model: LlamaModel, target: LlamaModel, block: Block, options: TargetOptions) -> None:
+@dataclass(frozen=True, slots=True)
+class DFlashBlock:
+    """What a DFlash model says of itself: its block size in tokens, its mask token, the target's layers it reads.
+
+    In a `causal` block tokens attend to earlier ones only.
+    """
+
+    size: int
+    mask: int
+    layers: tuple[int, ...]
+    causal: bool
+
+
+class BlockMemory(HiddenStateMemory):
+    """Keys and values projected from hidden states. The token behind a hidden state does not matter."""
+
+    def __init__(self, model: LlamaModel, target: int, n_ctx: int, block: DFlashBlock, options: TargetOptions) -> None:
+        """Make a `DraftContext` for `n_ctx` hidden states and a block behind them."""
+        whole = replace(options, n_ubatch=max(options.n_ubatch, block.size))
+        super().__init__(DraftContext(model, target, n_ctx + block.size, block.size, whole))
+        llama_cpp.llama_set_causal_attn(self._context.handle, block.causal)
+        self._block = block
+
+    def evaluate(self, token: int, abort: AbortFlag) -> NDArray[np.float32] | None:
+        """The logits of a block that begins with `token`, behind all hidden states: shape (block, vocabulary).
+
+        They are valid until the next evaluation. None if aborted.
+        """
+        if not self._evaluate(token, abort):
+            return None
+        tokens = np.full(self._block.size, self._block.mask, np.int32)
+        tokens[0] = token
+        done = self._context.decode(self._evaluated, abort, tokens=tokens, logits=True)
+        return self._context.logits(len(tokens)) if done else None
+
+    def _evaluate_batch(
+        self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag
+    ) -> bool:
+        return self._context.decode(start, abort, states=states)
+
+
+class DFlashDraft(HiddenStateDraft[BlockMemory]):
+    """Drafts a whole block at once."""
+
+    def __init__(self, model: LlamaModel, target: LlamaModel, block: DFlashBlock, options: TargetOptions) -> None:
         super().__init__(model, target, block.layers)
         self._block, self._options = block, options
 
@@ -48,44 +96,43 @@ class DFlashDraft(ReadingDraft[BlockMemory]):
         return grow(0, lambda place: _choices(places, place), limit, least)
 
 
-def _choices(
-    places: Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]], place: int
-) -> Iterator[tuple[int, float, int]]:
+def _choices(places: Places, place: int) -> Iterator[tuple[int, float, int]]:
     if place < len(places):
         for token, probability in zip(*(column.tolist() for column in places[place]), strict=True):
             if probability > 0:
                 yield token, probability, place + 1
 
 
-def open_dflash(model: LlamaModel, target: LlamaModel, path: Path, options: TargetOptions) -> DFlashDraft:
-    """The DFlash `model` at `path` as a draft for `target`; their vocabularies agree. Raises DraftError if it does not
-    fit, or is of a later kind than this runs.
-    """
-    _check_kind(path)
-    if model.width != target.width:
+def open_dflash(file: DraftFile) -> DFlashDraft:
+    """Open a DFlash draft. Raises DraftError if it does not fit the target, or is of a later kind than this runs."""
+    _check_kind(file)
+    if file.model.width != file.target.width:
         raise DraftError(
-            f"{path.name} cannot draft for this target: it reads hidden states of {model.width} elements, "
-            f"the target's have {target.width}"
+            f"{file.name} cannot draft for this target: it reads hidden states of {file.model.width} elements, "
+            f"the target's have {file.target.width}"
         )
-    block = _block(model, target, path.name)
-    check_layers(target, block.layers, path.name)
-    return DFlashDraft(model, target, block, options)
+    block = _block(file)
+    check_layers(file.target, block.layers, file.name)
+    return DFlashDraft(file.model, file.target, block, file.options)
 
 
-def _check_kind(path: Path) -> None:
-    tensors = read_header(path).tensors
+def _check_kind(file: DraftFile) -> None:
+    tensors = read_header(file.path).tensors
     kind = next((kind for tensor, kind in _VARIANTS.items() if tensor in tensors), None)
     if kind is not None:
-        raise DraftError(f"{path.name} is a {kind} model: only plain DFlash models can draft")
+        raise DraftError(f"{file.name} is a {kind} model: only plain DFlash models can draft")
 
 
-def _block(model: LlamaModel, target: LlamaModel, name: str) -> Block:
-    vocabulary = Vocabulary(model)
-    size = int(model.metadata("dflash.block_size") or _USUAL_BLOCK)
-    if size < 2 or vocabulary.mask is None or vocabulary.size != Vocabulary(target).size:
+def _block(file: DraftFile) -> DFlashBlock:
+    vocabulary = Vocabulary(file.model)
+    size = int(file.model.metadata("dflash.block_size") or _USUAL_BLOCK)
+    if size < 2 or vocabulary.mask is None or vocabulary.size != Vocabulary(file.target).size:
         raise DraftError(
-            f"{name} cannot draft for this target: it needs blocks of at least 2 tokens, a mask token and as many "
+            f"{file.name} cannot draft for this target: it needs blocks of at least 2 tokens, a mask token and as many "
             f"tokens as the target, not blocks of {size}, the mask {vocabulary.mask} and {vocabulary.size} tokens"
         )
-    causal = model.metadata("dflash.attention.causal") == "true"
-    return Block(size, vocabulary.mask, tuple(wanted_layers(model)), causal)
+    causal = file.model.metadata("dflash.attention.causal") == "true"
+    return DFlashBlock(size, vocabulary.mask, tuple(wanted_layers(file.model)), causal)
+
+
+METHOD = FileMethod("dflash", open_dflash)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import NOTHING, DraftTree, chain, grow
+from winnow_engine.targets.drafts.base import NamedMethod
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones are as good as these
 _GAP = 4  # tokens by which a match must be longer to make up for one in it that is another
@@ -171,3 +172,6 @@ def _one_longer(
     np.minimum(gapped, _LONGEST - 2, out=before[1, 1:])  # the gap too takes a place
     longer = (before + np.uint8(1)) * same.view(np.uint8)
     return longer[0], np.maximum(np.maximum(longer[0], longer[1]), before[0])
+
+
+METHOD = NamedMethod("lookup", LookupDraft)

@@ -18,7 +18,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.drafts import open_draft
+from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
@@ -103,7 +103,7 @@ class Session:
             rounds=answer.rounds,
             drafted_tokens=answer.drafted,
             accepted_tokens=answer.accepted,
-            draft=self._draft_name,
+            draft=draft_name(self._options, self._model),
         )
 
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
@@ -145,14 +145,6 @@ class Session:
         self._drop_context()
         self._draft.close()
         self._model.close()
-
-    @property
-    def _draft_name(self) -> str:
-        """What drafts, or why nothing does."""
-        wanted = self._options.draft
-        if wanted != "off" and not self._model.rolls_back:
-            return "off: the target's recurrent memory cannot roll back"
-        return wanted if isinstance(wanted, str) else wanted.name
 
 
 def _opened(options: TargetOptions, model: LlamaModel) -> Draft:

@@ -9,22 +9,22 @@ import numpy as np
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING
-from winnow_engine.targets.drafts.base import NoDraft
-from winnow_engine.targets.drafts.reading import ReadingDraft
+from winnow_engine.targets.drafts.base import DraftFile, NoDraft
+from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
 
 from ..loaded import OPTIONS, PROMPTS, FlagInside, Loaded
 from .numpy_drafts import Array
 
-D = TypeVar("D", bound=ReadingDraft[Any])
+D = TypeVar("D", bound=HiddenStateDraft[Any])
 ANSWER = Sampling(max_tokens=60)
 
 
 class Pair(Loaded, Generic[D]):
     """A target and a draft that reads its layers; the draft comes first, to watch the target's context."""
 
-    def __init__(self, target: Path, draft: Path, opened: Callable[..., D]) -> None:
+    def __init__(self, target: Path, draft: Path, opened: Callable[[DraftFile], D]) -> None:
         model = LlamaModel(target)
-        self.draft = opened(LlamaModel(draft), model, draft, OPTIONS)
+        self.draft = opened(DraftFile(draft, LlamaModel(draft), model, OPTIONS))
         super().__init__(model)
 
     def close(self) -> None:

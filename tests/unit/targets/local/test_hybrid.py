@@ -13,8 +13,8 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
+from winnow_engine.targets.drafts.control.trunk import TrunkDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
-from winnow_engine.targets.drafts.trunk import TrunkDraft
 
 from ..loaded import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
 

@@ -1,15 +1,15 @@
 import pytest
 
 from winnow_engine.llama.tree import DraftTree, chain
-from winnow_engine.targets.drafts.pace import Pace
+from winnow_engine.targets.drafts.control.loss_budget import LossBudget
 
 
-def pace_of(plain: float, slope: float) -> Pace:
-    """A pace that has seen rounds of this cost, drafts all right."""
-    pace = Pace()
+def budget_of(plain: float, slope: float) -> LossBudget:
+    """A budget that has seen rounds of this cost, drafts all right."""
+    budget = LossBudget()
     for nodes in [0, 0, 0, *[4] * 40]:
-        pace.learn(nodes, nodes + 1, plain * (1 + slope * nodes), tried=nodes > 0)
-    return pace
+        budget.learn(nodes, nodes + 1, plain * (1 + slope * nodes), tried=nodes > 0)
+    return budget
 
 
 def sure(worth: float, nodes: int = 8) -> DraftTree:
@@ -17,15 +17,15 @@ def sure(worth: float, nodes: int = 8) -> DraftTree:
 
 
 def test_the_first_rounds_of_all_are_plain() -> None:
-    pace = Pace()
+    budget = LossBudget()
     for _ in range(3):
-        assert pace.rests
-        pace.learn(0, 1, 0.1, tried=False)
-    assert not pace.rests
+        assert budget.rests
+        budget.learn(0, 1, 0.1, tried=False)
+    assert not budget.rests
 
 
 def test_the_cheaper_a_drafted_token_the_longer_the_draft() -> None:
-    sizes = [len(pace_of(0.05, slope).first(sure(0.8))) for slope in (0.0, 0.1, 0.4, 0.9)]
+    sizes = [len(budget_of(0.05, slope).cut(sure(0.8))) for slope in (0.0, 0.1, 0.4, 0.9)]
     assert sizes[0] == 8
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 0
@@ -33,19 +33,21 @@ def test_the_cheaper_a_drafted_token_the_longer_the_draft() -> None:
 
 def test_only_as_much_of_a_tree_is_drafted_as_gives_most_tokens_a_second() -> None:
     tree = chain([1, 2, 3], [0.9, 0.8, 0.1])
-    assert len(pace_of(0.1, 0.3).first(tree)) == 2
+    assert len(budget_of(0.1, 0.3).cut(tree)) == 2
 
 
 LIKELY = sure(0.9)
 
 
-def drafted_in(pace: Pace, rounds: int, right: int, slope: float, tree: DraftTree = LIKELY) -> tuple[int, float]:
+def drafted_in(
+    budget: LossBudget, rounds: int, right: int, slope: float, tree: DraftTree = LIKELY
+) -> tuple[int, float]:
     """Over some rounds of drafts of which `right` tokens are: how many nodes, and how many plain rounds were lost."""
     drafted, lost = 0, 0.0
     for _ in range(rounds):
-        nodes = 0 if pace.rests else len(pace.first(tree))
+        nodes = 0 if budget.rests else len(budget.cut(tree))
         seconds, tokens = 1 + slope * nodes, 1 + min(right, nodes)
-        pace.learn(nodes, tokens, seconds, tried=nodes > 0)
+        budget.learn(nodes, tokens, seconds, tried=nodes > 0)
         drafted, lost = drafted + nodes, lost + seconds - tokens
     return drafted, lost
 
@@ -53,60 +55,60 @@ def drafted_in(pace: Pace, rounds: int, right: int, slope: float, tree: DraftTre
 @pytest.mark.parametrize("slope", [0.1, 0.3, 0.6, 0.9])
 @pytest.mark.parametrize("rounds", [50, 200, 2000])
 def test_a_draft_that_deceives_loses_a_bounded_time_and_is_tried_again(slope: float, rounds: int) -> None:
-    drafted, lost = drafted_in(Pace(), rounds, right=0, slope=slope)
+    drafted, lost = drafted_in(LossBudget(), rounds, right=0, slope=slope)
     assert 0 < lost <= 3 + 0.01 * rounds
     assert drafted > rounds / 200
 
 
 def test_what_one_answer_gained_another_does_not_lose() -> None:
-    pace = pace_of(1.0, 0.2)
-    pace.begin(free=True)
-    _, lost = drafted_in(pace, 100, right=0, slope=0.2)
+    budget = budget_of(1.0, 0.2)
+    budget.begin(free=True)
+    _, lost = drafted_in(budget, 100, right=0, slope=0.2)
     assert 0 < lost < 2 + 1
 
 
 def test_a_large_draft_is_risked_only_of_what_drafts_gained_in_this_answer() -> None:
     dear = sure(0.999, 16)
-    pace = Pace()
-    drafted_in(pace, 4, right=0, slope=0.5, tree=chain([], []))
-    assert len(pace.first(dear)) <= 3
-    drafted_in(pace, 20, right=16, slope=0.5, tree=dear)
-    assert len(pace.first(dear)) > 8
-    pace.begin(free=True)
-    assert len(pace.first(dear)) <= 3
+    budget = LossBudget()
+    drafted_in(budget, 4, right=0, slope=0.5, tree=chain([], []))
+    assert len(budget.cut(dear)) <= 3
+    drafted_in(budget, 20, right=16, slope=0.5, tree=dear)
+    assert len(budget.cut(dear)) > 8
+    budget.begin(free=True)
+    assert len(budget.cut(dear)) <= 3
 
 
 def test_a_step_in_the_cost_is_used() -> None:
     """A pass over four tokens that costs less than one over three, as llama.cpp's on AVX2."""
-    pace = pace_of(1.0, 1.13 / 3)
+    budget = budget_of(1.0, 1.13 / 3)
     for nodes, cost in [(2, 2.6), (3, 2.1)] * 20:
-        pace.learn(nodes, nodes + 1, cost, tried=True)
-    assert len(pace.first(sure(0.9, 3))) == 3
+        budget.learn(nodes, nodes + 1, cost, tried=True)
+    assert len(budget.cut(sure(0.9, 3))) == 3
 
 
 def test_slow_rounds_do_not_end_drafting_for_good() -> None:
-    pace = pace_of(0.05, 0.2)
+    budget = budget_of(0.05, 0.2)
     for _ in range(6):
-        pace.learn(4, 5, 1.0, tried=True)
-    assert len(pace.first(sure(0.8))) == 0
+        budget.learn(4, 5, 1.0, tried=True)
+    assert len(budget.cut(sure(0.8))) == 0
     for _ in range(600):
-        pace.learn(0, 1, 0.05, tried=False)
-    assert len(pace.first(sure(0.8))) > 0
+        budget.learn(0, 1, 0.05, tried=False)
+    assert len(budget.cut(sure(0.8))) > 0
 
 
 def test_a_single_slow_round_changes_little() -> None:
-    pace = pace_of(0.05, 0.2)
-    before = len(pace.first(sure(0.9)))
-    pace.learn(before, 1 + before, 5.0, tried=True)
-    assert 0 < len(pace.first(sure(0.9))) <= before
+    budget = budget_of(0.05, 0.2)
+    before = len(budget.cut(sure(0.9)))
+    budget.learn(before, 1 + before, 5.0, tried=True)
+    assert 0 < len(budget.cut(sure(0.9))) <= before
 
 
 def test_a_first_round_that_was_slow_by_chance_is_found_out() -> None:
     """Drafts that are never right seem free behind a plain round thought to take ten times as long as it does."""
-    pace, drafted = Pace(), 0
-    pace.learn(0, 1, 1.0, tried=False)
+    budget, drafted = LossBudget(), 0
+    budget.learn(0, 1, 1.0, tried=False)
     for _ in range(300):
-        nodes = 0 if pace.rests else len(pace.first(sure(0.9)))
-        pace.learn(nodes, 1, 0.1 * (1 + 0.6 * nodes), tried=nodes > 0)
+        nodes = 0 if budget.rests else len(budget.cut(sure(0.9)))
+        budget.learn(nodes, 1, 0.1 * (1 + 0.6 * nodes), tried=nodes > 0)
         drafted += nodes > 0
     assert drafted < 120

@@ -1,4 +1,4 @@
-"""Drafts that read what some of the target's layers read, for each token that the target holds."""
+"""Drafts that read the target's hidden states, for each token that the target holds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.layer_inputs import LayerInputs
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree
-from winnow_engine.targets.drafts.rows import RowMemory
+from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
 
-M = TypeVar("M", bound=RowMemory)
+M = TypeVar("M", bound=HiddenStateMemory)
 
 
-class ReadingDraft(ABC, Generic[M]):
-    """A draft and a `ContextWatcher`: its memory follows the target's, in each context that the target gets."""
+class HiddenStateDraft(ABC, Generic[M]):
+    """A draft that is also a `ContextWatcher`: its memory follows that of each context that the target gets.
+
+    A method says in `_open` what its memory is, and in `_guess` what it makes of it. `_last` is the answer's last
+    token.
+    """
 
     def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
-        """Draft with `model`, which this closes, for `target`, whose contexts this watches from now on."""
+        """Draft with `model`, which `close` closes, by what `layers` of `target` read. Watches `target` from now on."""
         self._model, self._layers, self._width = model, layers, target.width
         self._inputs: LayerInputs | None = None
         self._memory: M | None = None
@@ -31,7 +35,7 @@ class ReadingDraft(ABC, Generic[M]):
         target.watcher = self
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Nothing to read: the target's memory of `prompt` has been watched."""
+        """Read nothing: the target's evaluation of `prompt` has been watched."""
         self._abort = abort
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
@@ -41,22 +45,22 @@ class ReadingDraft(ABC, Generic[M]):
         return self._guess(self._memory, limit, least)
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """The last of these tokens is what is drafted behind."""
+        """Draft behind the last of these tokens."""
         self._last = tokens[-1]
 
     def opened(self, context: int, n_ctx: int) -> None:
-        """Read along in a new context of the target."""
+        """Follow a new context of the target."""
         self._inputs = LayerInputs(context, self._layers, self._width)
         self._memory = self._open(context, n_ctx)
 
     def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
-        """Remember what the layers read of tokens that the target holds from now on."""
+        """Remember the hidden states of tokens that the target holds from now on."""
         assert self._inputs is not None
         assert self._memory is not None
         self._memory.add(start, self._inputs.rows(rows), tokens)
 
     def forgot(self, length: int) -> None:
-        """Forget them with the target."""
+        """Forget what the target forgot."""
         if self._memory is not None:
             self._memory.truncate(length)
 
@@ -67,7 +71,7 @@ class ReadingDraft(ABC, Generic[M]):
         self._inputs = self._memory = None
 
     def close(self) -> None:
-        """Free the model."""
+        """Free the memory and the model."""
         self.closing()
         self._model.close()
 
@@ -77,4 +81,4 @@ class ReadingDraft(ABC, Generic[M]):
 
     @abstractmethod
     def _guess(self, memory: M, limit: int, least: float) -> DraftTree:
-        """What may follow the last token, in at most `limit` nodes worth `least` or more."""
+        """What may follow the last token, in at most `limit` nodes that are each worth `least` or more."""

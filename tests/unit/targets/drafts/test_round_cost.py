@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from winnow_engine.targets.drafts.cost import Cost
+from winnow_engine.targets.drafts.control.round_cost import RoundCost
 
 
-def cost_after(*rounds: tuple[int, float], times: int = 20) -> Cost:
-    cost = Cost()
+def cost_after(*rounds: tuple[int, float], times: int = 20) -> RoundCost:
+    cost = RoundCost()
     for drafted, seen in rounds * times:
         cost.learn(drafted, seen)
     return cost
 
 
 def test_before_any_round_each_token_costs_the_usual() -> None:
-    assert Cost().curve == pytest.approx(1 + 0.5 * np.arange(17))
+    assert RoundCost().curve == pytest.approx(1 + 0.5 * np.arange(17))
 
 
 def test_sizes_seen_cost_what_was_seen_and_those_between_stand_between() -> None:

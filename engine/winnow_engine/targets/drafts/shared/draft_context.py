@@ -21,13 +21,14 @@ _ABORTED = 2
 _MROPE_AXES = 4
 
 
-class Reader:
-    """Evaluates tokens, hidden states, or pairs of both, each at positions that the caller names."""
+class DraftContext:
+    """Evaluates tokens, hidden states, or pairs of both, at positions that the caller names."""
 
     def __init__(self, model: LlamaModel, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
-        """Make room for `n_ctx` positions and `outputs` rows of logits; `model` may lend the target's embeddings.
+        """Make room for `n_ctx` positions and `outputs` rows of logits.
 
-        Raise TargetError if there is no memory for them.
+        `target` is the handle of the target's context, which lends `model` its embeddings and output matrix where the
+        draft file has none. Raises TargetError if there is no memory.
         """
         self.n_batch = options.n_ubatch
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
@@ -50,28 +51,28 @@ class Reader:
         states: NDArray[np.float32] | None = None,
         logits: bool = False,
     ) -> bool:
-        """Evaluate into memory, from position `start` on, with all logits or none; False if aborted.
+        """Evaluate into memory from position `start` on, with all logits or none; False if aborted.
 
-        Raises TargetError if llama.cpp fails. What of the batch is in memory then, or after an abort, is open.
+        Raises TargetError if llama.cpp fails. After that or an abort, memory may hold a part of the batch.
         """
         return self._run(llama_cpp.llama_decode, start, abort, tokens, states, logits)
 
     def encode(self, start: int, states: NDArray[np.float32], abort: AbortFlag) -> bool:
-        """Evaluate without memory; otherwise as `decode`."""
+        """Evaluate without memory, otherwise as `decode`."""
         return self._run(llama_cpp.llama_encode, start, abort, None, states, True)
 
     def logits(self, rows: int) -> NDArray[np.float32]:
-        """The first rows of logits of the last evaluation, until the next one: shape (rows, vocabulary)."""
+        """The first rows of logits of the last evaluation, shape (rows, vocabulary), valid until the next one."""
         shape = (rows, self.n_vocab)
         logits: NDArray[np.float32] = np.ctypeslib.as_array(llama_cpp.llama_get_logits(self.handle), shape)
         return logits
 
     def forget(self, start: int) -> None:
-        """Forget all from position `start` on."""
+        """Forget everything from position `start` on."""
         llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget everything."""
         llama_cpp.llama_memory_clear(self._memory, False)
 
     def close(self) -> None:

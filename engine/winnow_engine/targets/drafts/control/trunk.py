@@ -1,4 +1,4 @@
-"""Any draft, for a target whose memory has no branches."""
+"""Drafts without branches, for a target whose memory has none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from winnow_engine.targets.drafts.base import Draft
 
 
 class TrunkDraft:
-    """Of each tree that another draft proposes, the chain of first children."""
+    """Cuts each tree that another draft proposes to its chain of first children."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft

@@ -14,7 +14,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import ROOT
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.base import Request
-from winnow_engine.targets.drafts.model import ModelDraft
+from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, draft="off")
@@ -22,13 +22,15 @@ PROMPT = np.arange(40, 90, dtype=np.int32)
 
 
 @pytest.fixture
-def draft(tiny_llama: Path) -> Iterator[ModelDraft]:
-    with closing(ModelDraft(LlamaModel(tiny_llama), OPTIONS)) as draft:
+def draft(tiny_llama: Path) -> Iterator[SmallModelDraft]:
+    with closing(SmallModelDraft(LlamaModel(tiny_llama), OPTIONS)) as draft:
         draft.begin(PROMPT, AbortFlag())
         yield draft
 
 
-def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(tiny_llama: Path, draft: ModelDraft) -> None:
+def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(
+    tiny_llama: Path, draft: SmallModelDraft
+) -> None:
     answer: list[int] = []
     for _ in range(4):
         answer.append(draft.propose(1).tokens[0])
@@ -39,7 +41,7 @@ def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(tiny_
     assert b"".join(map(vocabulary.piece, answer)).decode("utf-8", "replace").startswith(said.text)
 
 
-def test_a_tree_is_ordered_by_worth_with_parents_first(draft: ModelDraft) -> None:
+def test_a_tree_is_ordered_by_worth_with_parents_first(draft: SmallModelDraft) -> None:
     tree = draft.propose(12)
     assert len(tree) == 12
     assert list(tree.worth) == sorted(tree.worth, reverse=True)
@@ -47,22 +49,22 @@ def test_a_tree_is_ordered_by_worth_with_parents_first(draft: ModelDraft) -> Non
     assert all(tree.worth[node] <= tree.worth[parent] for node, parent in enumerate(tree.parents) if parent != ROOT)
 
 
-def test_guesses_go_on_from_what_was_accepted(draft: ModelDraft, tiny_llama: Path) -> None:
+def test_guesses_go_on_from_what_was_accepted(draft: SmallModelDraft, tiny_llama: Path) -> None:
     draft.propose(8)
     draft.accept([41, 42, 43])
     again = draft.propose(8)
-    with closing(ModelDraft(LlamaModel(tiny_llama), OPTIONS)) as fresh:
+    with closing(SmallModelDraft(LlamaModel(tiny_llama), OPTIONS)) as fresh:
         fresh.begin(np.concatenate([PROMPT, np.array([41, 42, 43], np.int32)]), AbortFlag())
         assert fresh.propose(8).tokens == again.tokens
 
 
-def test_a_chain_ends_where_it_is_worth_too_little(draft: ModelDraft) -> None:
+def test_a_chain_ends_where_it_is_worth_too_little(draft: SmallModelDraft) -> None:
     worth = draft.propose(8).worth
     assert all(w >= worth[0] for w in draft.propose(8, worth[0]).worth)
     assert len(draft.propose(8, 1.0)) == 0
 
 
-def test_nothing_is_proposed_without_room_or_once_aborted(draft: ModelDraft) -> None:
+def test_nothing_is_proposed_without_room_or_once_aborted(draft: SmallModelDraft) -> None:
     assert len(draft.propose(0)) == 0
     flag = AbortFlag()
     flag.set()

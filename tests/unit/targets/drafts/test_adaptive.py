@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import DraftTree, chain
-from winnow_engine.targets.drafts.auto import AutoDraft
+from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 
 PROMPT = np.arange(5, dtype=np.int32)
 ROUNDS = 100
@@ -47,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def answer(draft: AutoDraft, clock: Clock, right: int, slope: float = 0.3) -> int:
+def answer(draft: AdaptiveDraft, clock: Clock, right: int, slope: float = 0.3) -> int:
     """How many tokens were drafted in an answer's rounds, of which `right` are right each time."""
     draft.begin(PROMPT, AbortFlag())
     draft.accept([0])
@@ -62,18 +62,18 @@ def answer(draft: AutoDraft, clock: Clock, right: int, slope: float = 0.3) -> in
 
 def test_a_draft_that_is_right_goes_on(clock: Clock) -> None:
     for free in (True, False):
-        assert answer(AutoDraft(Guess(), free=free), clock, right=4) > 3.6 * ROUNDS
+        assert answer(AdaptiveDraft(Guess(), free=free), clock, right=4) > 3.6 * ROUNDS
 
 
 def test_a_free_draft_that_is_wrong_is_tried_again_in_the_same_answer(clock: Clock) -> None:
     guess = Guess()
-    answer(AutoDraft(guess, free=True), clock, right=0)
+    answer(AdaptiveDraft(guess, free=True), clock, right=0)
     assert 3 < guess.proposed < 30
 
 
 def test_another_draft_that_is_wrong_is_left_alone_for_more_and_more_answers(clock: Clock) -> None:
     guess = Guess()
-    draft = AutoDraft(guess, free=False)
+    draft = AdaptiveDraft(guess, free=False)
     begun = []
     for _ in range(16):
         answer(draft, clock, right=0)
@@ -83,6 +83,6 @@ def test_another_draft_that_is_wrong_is_left_alone_for_more_and_more_answers(clo
 
 
 def test_a_draft_whose_tokens_cost_as_much_as_plain_ones_is_not_used(clock: Clock) -> None:
-    draft = AutoDraft(Guess(), free=True)
+    draft = AdaptiveDraft(Guess(), free=True)
     answer(draft, clock, right=4, slope=1.2)
     assert answer(draft, clock, right=4, slope=1.2) < ROUNDS / 4

@@ -1,0 +1,1 @@
+"""What stands between a draft method and the decode loop: no method is here."""

@@ -1,0 +1,99 @@
+"""How much to draft in each round, from what rounds of decoding have cost on this machine.
+
+A round evaluates the answer's last token and n drafted ones in one pass. On a GPU n costs next to nothing. Where
+arithmetic is the limit, as on two cores, a token that is right less than half of the time costs more than it brings.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+
+from winnow_engine.llama.tree import DraftTree
+from winnow_engine.targets.drafts.control.round_cost import RoundCost
+from winnow_engine.targets.throughput import running_mean
+
+# The unit of costs and budgets is the duration of a plain round, one that drafts nothing.
+_FIRST = 3  # plain rounds that are timed before any draft
+_MOST_SLOWER = 3.0  # times the expected cost; a round that takes longer was disturbed by other work
+# Rounds after which a plain one is timed again. If it seemed slower than it is, any draft would seem to pay.
+_STALE = 24
+_FORGETTING = 8  # plain rounds, after which slow rounds of drafts count a little less
+_LEAST_GAIN = 1.02  # times the tokens per second of plain rounds that a draft must promise
+_FREE_BUDGET = 1.5  # what drafting may lose in an answer before it has gained anything
+_PAID_BUDGET = 4.0  # the same for a draft that is not free; once this is lost, it is left alone for some answers
+_PLAIN_ROUND_BUDGET = 0.01  # what each plain round adds to the budget
+
+
+class LossBudget:
+    """Chooses how much of a draft to verify, and bounds what drafting may lose.
+
+    `least_worth` and `cut` choose by the draft's own estimates. Where these are wrong, the budget bounds the loss: a
+    round may cost at most a plain round, what drafts have gained in this answer, and a small initial budget. An answer
+    of n tokens takes at most n + `_FREE_BUDGET` + `_PLAIN_ROUND_BUDGET` n plain rounds, as far as costs are known.
+    """
+
+    def __init__(self) -> None:
+        self._plain_s, self._plain_rounds = math.inf, 0
+        self._cost = RoundCost()
+        self._since_plain = 0
+        self._remaining = _FREE_BUDGET
+
+    @property
+    def rests(self) -> bool:
+        """Whether the next round is to draft nothing: to time a plain round, or because the budget is exhausted."""
+        return self._plain_rounds < _FIRST or self._since_plain >= _STALE or self.exhausted
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether drafting has lost so much that not even one token may be drafted."""
+        return self.affordable < 1
+
+    @property
+    def affordable(self) -> int:
+        """How many tokens may be drafted in the next round at most."""
+        return bisect_right(self._cost.curve, 1 + self._remaining) - 1
+
+    def begin(self, free: bool) -> None:
+        """Begin an answer with a fresh budget: gains and losses of other answers do not count.
+
+        `free` says whether proposing takes no time to speak of.
+        """
+        self._remaining = _FREE_BUDGET if free else _PAID_BUDGET
+
+    @property
+    def least_worth(self) -> float:
+        """The worth below which a drafted token hardly pays: the least that one costs, in plain rounds."""
+        return min(1.0, self._cost.least_slope)
+
+    def cut(self, tree: DraftTree) -> DraftTree:
+        """The beginning of `tree` that promises most tokens per second; empty if plain rounds give as many."""
+        expected, best, best_rate = 1.0, 0, _LEAST_GAIN
+        for nodes, worth in enumerate(tree.worth[: self.affordable], 1):
+            expected += worth
+            rate = expected / self._cost.curve[nodes]
+            if rate > best_rate:
+                best, best_rate = nodes, rate
+        return tree if best == len(tree) else tree.first(best)
+
+    def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool) -> None:
+        """Learn from a round in which `drafted` nodes gave `tokens` tokens in `seconds`.
+
+        `tried` says whether some of that time was spent on looking for a draft, even if none was found.
+        """
+        self._since_plain = self._since_plain + 1 if tried else 0
+        if not tried:
+            self._learn_plain(seconds)
+            self._remaining += _PLAIN_ROUND_BUDGET
+            return
+        expected_s = self._plain_s * self._cost.curve[drafted]
+        cost = min(seconds, _MOST_SLOWER * expected_s) / self._plain_s
+        if drafted:
+            self._cost.learn(drafted, cost)
+        self._remaining += tokens - cost
+
+    def _learn_plain(self, seconds: float) -> None:
+        self._plain_s = running_mean(self._plain_s, seconds) if self._plain_rounds else seconds
+        self._plain_rounds += 1
+        if self._plain_rounds % _FORGETTING == 0:
+            self._cost.forget()

@@ -1,0 +1,1 @@
+"""What several draft methods are built from: no method is here."""

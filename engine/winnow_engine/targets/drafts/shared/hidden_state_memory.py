@@ -1,0 +1,104 @@
+"""What a draft remembers of the target's hidden states: one row per token, evaluated in batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.targets.drafts.shared.draft_context import DraftContext
+
+
+class HiddenStateMemory(ABC):
+    """The hidden states of the target's tokens, from the first one known on, in a draft's own context.
+
+    New ones wait until they fill a batch or are needed. The last one always waits, because only the token behind it
+    tells how it is evaluated. Guesses may stand behind the hidden states until the next evaluation of these.
+    """
+
+    def __init__(self, context: DraftContext) -> None:
+        self._context = context
+        self._evaluated = 0
+        self._waiting: list[tuple[NDArray[np.float32], NDArray[np.int32]]] = []
+        self._never = AbortFlag()
+
+    @property
+    def length(self) -> int:
+        """The position of the next hidden state."""
+        return self._evaluated + sum(len(tokens) for _, tokens in self._waiting)
+
+    def add(self, start: int, states: NDArray[np.float32], tokens: NDArray[np.int32]) -> None:
+        """Remember hidden states, shape (tokens, layers * width), from position `start` on.
+
+        A gap before `start` forgets all that came before.
+        """
+        if start != self.length:
+            self._restart(start)
+        self._waiting.append((states, tokens))
+        if self.length - self._evaluated > self._context.n_batch:
+            self._evaluate(None, self._never)
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the target's first `length` tokens.
+
+        The last one left may have been evaluated with another token behind it, which makes the next guesses a little
+        worse.
+        """
+        if length >= self.length:
+            return
+        if length < self._evaluated:
+            self._context.forget(length)
+            self._evaluated, self._waiting = length, []
+            return
+        states, tokens = self._joined()
+        kept = length - self._evaluated
+        self._waiting = [(states[:kept], tokens[:kept])] if kept else []
+
+    def close(self) -> None:
+        """Free the context."""
+        self._context.close()
+
+    def _evaluate(self, following: int | None, abort: AbortFlag) -> bool:
+        """Forget guesses and evaluate what waits, the last hidden state only if the token `following` it is known.
+
+        False if aborted. Then, and after TargetError, all is forgotten, and what comes next is the first one known.
+        """
+        self._context.forget(self._evaluated)
+        if not self._waiting:
+            return True
+        end = self.length
+        states, tokens = self._joined()
+        self._waiting = [(states[-1:], tokens[-1:])] if following is None else []
+        behind = np.append(tokens[1:], np.int32(following)) if following is not None else tokens[1:]
+        done = False
+        try:
+            done = self._evaluate_all(states[: len(behind)], behind, abort)
+        finally:
+            if not done:
+                self._restart(end)
+        return done
+
+    def _evaluate_all(self, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag) -> bool:
+        step = self._context.n_batch
+        for start in range(0, len(behind), step):
+            batch = np.ascontiguousarray(states[start : start + step])
+            if not self._evaluate_batch(self._evaluated, batch, behind[start : start + step].copy(), abort):
+                return False
+            self._evaluated += len(batch)
+        return True
+
+    @abstractmethod
+    def _evaluate_batch(
+        self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag
+    ) -> bool:
+        """Evaluate hidden states into the context, each with the token `behind` it; False if aborted."""
+
+    def _joined(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        states, tokens = zip(*self._waiting, strict=True)
+        return np.concatenate(states), np.concatenate(tokens)
+
+    def _restart(self, start: int) -> None:
+        self._context.clear()
+        self._evaluated, self._waiting = start, []

@@ -1,0 +1,90 @@
+"""Guesses of a small model with the target's vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Prompt
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.kv_cache import KvCache
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.tree import NOTHING, DraftTree
+from winnow_engine.targets.drafts.base import FileMethod
+from winnow_engine.targets.drafts.shared.guesses import best_tree, guess_chain
+
+_WINDOW = 512
+"""Tokens of the prompt's end that the draft model reads. Reading all of a long prompt would take it longer than the
+answer takes the target."""
+_ANSWER = 512  # tokens there is room for at first
+
+
+class SmallModelDraft:
+    """A small model in its own context, whose memory keeps the guesses that turned out right."""
+
+    def __init__(self, model: LlamaModel, options: TargetOptions) -> None:
+        """Draft with `model`, which `close` closes."""
+        self._model, self._options = model, options
+        self._cache: KvCache | None = None
+        self._tokens: list[int] = []
+        self._abort = AbortFlag()
+        self._begun = False
+
+    def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
+        """Take the end of `prompt`, which is read once the target's first token is shown."""
+        self._tokens, self._begun = prompt[-_WINDOW:].tolist(), False
+        self._abort = abort
+
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
+        """The likeliest chain and the runners-up beside it, as many as are worth most."""
+        if not limit:
+            return NOTHING
+        cache = self._cache_for(len(self._tokens) + limit)
+        if not _evaluate(cache, np.array(self._tokens, np.int32)):
+            return NOTHING
+        return best_tree(guess_chain(cache.context.logits(), partial(_behind, cache), limit, least), limit)
+
+    def accept(self, tokens: Sequence[int]) -> None:
+        """Append `tokens` to the answer."""
+        first, self._begun = not self._begun, True
+        self._tokens += tokens
+        if first:  # read the prompt here, because nobody times this
+            _evaluate(self._cache_for(len(self._tokens) + _ANSWER), np.array(self._tokens, np.int32))
+
+    def close(self) -> None:
+        """Free the context and the model."""
+        if self._cache is not None:
+            self._cache.context.close()
+            self._cache = None
+        self._model.close()
+
+    def _cache_for(self, tokens: int) -> KvCache:
+        """The cache, in a larger context if `tokens` need one."""
+        if self._cache is None or self._cache.context.n_ctx < tokens:
+            if self._cache is not None:
+                self._cache.context.close()
+            self._cache = KvCache(LlamaContext(self._model, tokens + _ANSWER, self._options))
+        self._cache.context.abort_with(self._abort)
+        return self._cache
+
+
+def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:
+    done = cache.extend(np.array([token], np.int32), want_logits=True)
+    return cache.context.logits() if done else None
+
+
+def _evaluate(cache: KvCache, tokens: NDArray[np.int32]) -> bool:
+    """Bring the cache to exactly `tokens`, with the last one's logits; False if aborted."""
+    step = cache.context.n_batch
+    for start in range(cache.reuse(tokens), len(tokens), step):
+        if not cache.extend(tokens[start : start + step], want_logits=start + step >= len(tokens)):
+            return False
+    return True
+
+
+METHOD = FileMethod(architecture=None, open=lambda file: SmallModelDraft(file.model, file.options))
