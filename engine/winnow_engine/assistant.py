@@ -1,14 +1,17 @@
-"""The one facade: a question goes in, an answer with its evidence comes out."""
+"""The one facade: a question goes in; an answer comes out, with the code it rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
     Budget,
     Cancellation,
     Citation,
+    Finish,
     Progress,
     ProgressSink,
     Question,
@@ -19,39 +22,79 @@ from winnow_engine.core import (
 )
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
-from winnow_engine.prompting.conversation import Conversation
-from winnow_engine.prompting.fitting import continued, fitted
-from winnow_engine.prompting.history import Remembered
+from winnow_engine.prompting.fitting import Limits, fit
+from winnow_engine.prompting.history import History
 from winnow_engine.runtime import Clock, Loading
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.ranking import Ranked, Selection, Stats
+from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
 from winnow_engine.store import Store
-from winnow_engine.targets.base import Request, Target
+from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.opening import open_target
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What an answer cost.
+
+    `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`. `prefill_tokens_per_s` is how fast
+    the target was taken to read when the budget was chosen, None if that was no concern. `places` says where drafter
+    and target live, `target_host` where the prompt was sent to if it left this machine.
+    """
+
+    selection: SelectionStats
+    generation: Generation
+    stages: Mapping[str, float]
+    ttft_s: float
+    places: Mapping[str, str]
+    target_host: str | None
+    prefill_tokens_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The target's answer with its evidence."""
+    """The target's answer, what of the workspace it saw, and the lines it cites."""
 
-    text: str
-    citations: tuple[Citation, ...]
-    spans: tuple[Span, ...]
+    selection: Selection
     stats: Stats
-    finish: str
-    notices: tuple[str, ...]
+    citations: tuple[Citation, ...]
+
+    @property
+    def text(self) -> str:
+        """What the target said."""
+        return self.stats.generation.text
+
+    @property
+    def finish(self) -> Finish:
+        """Why the target stopped."""
+        return self.stats.generation.finish
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The spans that the target saw."""
+        return self.selection.spans
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about the selection."""
+        return self.selection.notices
+
+
+# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
+_drafter_loads = threading.Lock()
 
 
 class Assistant:
     """Answers questions about workspaces. One call at a time; models load in the background from the start.
 
-    `open_drafter` and `open_target` are called once each, on threads of their own; what they raise is raised by the
-    first question that needs the model. Without `open_target` only `select` and `index` work. With `remember` the store
-    keeps conversations, so that any of them can be taken up again, also by another process.
+    `open_drafter` and `open_target` are called once each, on threads of their own. What they raise is raised again by
+    the first question that needs the model. Without `open_target` only `select` and `index` work. With `remember` the
+    store keeps conversations, so that any of them can be continued, also by another process.
     """
 
     def __init__(
@@ -63,12 +106,12 @@ class Assistant:
         remember: bool = False,
     ) -> None:
         self._store = store
-        self._open_keys = lambda: KeyCache(store, open_drafter())
-        self._open_target = open_target
+        self._open_drafter, self._open_target = open_drafter, open_target
+        self._closing = Cancellation()
+        self._history = History(store if remember else None)
+        self._workspace: Workspace | None = None
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
-        self._remembered = Remembered(store if remember else None)
-        self._workspace: Workspace | None = None
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
@@ -87,41 +130,32 @@ class Assistant:
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Answer:
-        """Answer `question`, streaming to `on_text`. The whole way of a question, on one screen."""
+        """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it."""
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            conversation = self._remembered.with_turns(question.earlier)
-            follow_up = continued(conversation, ranked, budget, target, sampling)
-            selection, messages, prompt = follow_up or fitted(ranked, budget, target, sampling)
+            limits = Limits(budget, target, sampling.max_tokens)
+            fitted = fit(ranked, self._history.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
-        progress(Progress("prefill", 0, len(prompt)))
+        progress(Progress("prefill", 0, len(fitted.prompt)))
         before = clock.elapsed
-        generation = target.generate(Request(prompt, sampling, on_text, cancellation, progress))
+        generation = target.generate(Request(fitted.prompt, sampling, on_text, cancellation, progress))
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
-        self._remembered.add(Conversation.of(ranked.question, generation.text, messages, selection))
-        stats = replace(
-            selection.stats,
+        self._history.add(fitted.answered(ranked.question, generation.text))
+        stats = Stats(
+            selection=fitted.selection.stats,
+            generation=generation,
             stages=clock.stages,
             ttft_s=before + clock.stages["prefill"],
-            prompt_tokens=generation.prompt_tokens,
-            reused_tokens=generation.reused_tokens,
-            restored_tokens=generation.restored_tokens,
-            decode_tokens=generation.decode_tokens,
-            decode_tokens_per_s=generation.decode_tokens_per_s,
-            drafted_tokens=generation.drafted_tokens,
-            accepted_tokens=generation.accepted_tokens,
-            draft=generation.draft,
             places={"drafter": ranked.drafter.place, "target": target.place},
             target_host=target.host,
             prefill_tokens_per_s=throughput,
         )
-        citations = cite(generation.text, selection.workspace, selection.spans)
-        return Answer(generation.text, citations, selection.spans, stats, generation.finish, selection.notices)
+        return Answer(fitted.selection, stats, cite(generation.text, ranked.workspace, fitted.selection.spans))
 
     def select(
         self,
@@ -153,14 +187,20 @@ class Assistant:
         return workspace
 
     def close(self) -> None:
-        """Free the target; the store stays its owner's to close. Waits for models that are still loading."""
+        """Free the target, once models that are loading are there. The store stays its owner's to close."""
+        self._closing.cancel()
         self.keys.settle()
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
 
+    def _open_keys(self) -> KeyCache:
+        with _drafter_loads:
+            self._closing.check()
+            return KeyCache(self._store, self._open_drafter())
+
     def _read(self, sources: Sources, cancellation: Cancellation) -> Workspace:
-        """The workspace as it is now; what the last reading found out of unchanged files is kept in memory."""
+        """The workspace as it is now. What is known of files that have not changed is taken from memory."""
         self._workspace = read_workspace(sources, self._store, cancellation, self._workspace)
         return self._workspace
 
@@ -175,7 +215,7 @@ class Assistant:
     ) -> Ranked:
         """Score every unit of the workspace as it is now against the question.
 
-        Gives up before the long part if what is needed afterwards is known not to load.
+        Gives up before the long part if it is known that what is needed afterwards does not load.
         """
         with clock.stage("read"):
             workspace = self._read(sources, cancellation)
@@ -194,3 +234,24 @@ class Assistant:
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion))
         cancellation.check()
         return Ranked(question, workspace, keys, scores, cache.drafter)
+
+
+def open_assistant(
+    models: ModelConfig,
+    store: Store,
+    *,
+    answers: bool = True,
+    remember: bool = False,
+    on_compile: Callable[[str], None] = lambda _: None,
+) -> Assistant:
+    """The assistant that a configuration describes; without a target unless it `answers`.
+
+    Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
+    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
+    """
+    return Assistant(
+        store,
+        lambda: Drafter(locate(models.drafter), on_compile=on_compile),
+        (lambda: open_target(models)) if answers else None,
+        remember=remember,
+    )

@@ -1,35 +1,79 @@
-"""How a local target is run."""
+"""How Winnow is set up: one frozen configuration, parsed at the edge and passed down.
+
+`winnow_lsp/host/settings.py` parses it, from an editor's settings as from a command's options.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from winnow_engine.core import Budget, Sampling
 from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.runtime import physical_cores
 
 KvType = Literal["f16", "q8_0", "q4_0"]
 Place = Literal["resident", "on-demand", "cpu"]
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
-DRAFTS = ("auto", "off", "lookup")
+SPECULATE = ("auto", "off", "lookup")
 SNAPSHOT_MEGABYTES = 2000
 """Disk for snapshots unless told otherwise: 2,000 tokens read by Qwen2.5-Coder-1.5B are 57 MB."""
 
 
 @dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Which models answer, and how the target runs. Clients with equal ones share the models.
+
+    `drafter` and `target` are names of `models/registry.py` or GGUF files; a target may be a server's URL, whose
+    context is `target_context` tokens if it does not say. `speculate` is one of SPECULATE, a name or a GGUF file.
+    """
+
+    drafter: str = DEFAULT_DRAFTER
+    target: str = DEFAULT_TARGET
+    kv_type: KvType = "f16"
+    speculate: str = "auto"
+    target_context: int | None = None
+    target_place: Wanted = "auto"
+    snapshot_megabytes: int = SNAPSHOT_MEGABYTES
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """The user's own rules. `include` and `exclude` are patterns in gitignore syntax, relative to the root.
+
+    Only files that match `include` count, where it is not empty; nothing that matches `exclude` does.
+    """
+
+    max_bytes: int = 1_000_000
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything a user can set about how questions are answered."""
+
+    models: ModelConfig = field(default_factory=ModelConfig)
+    budget: Budget = field(default_factory=Budget)
+    sampling: Sampling = field(default_factory=Sampling)
+    files: FileRules = field(default_factory=FileRules)
+
+
+@dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """Settings of a local target; None means what suits this machine.
+    """How a local target is run, as llama.cpp wants to know it. None means what suits this machine.
 
     `kv_type` is the storage of keys and values. `n_threads` defaults to the physical cores, `n_gpu_layers` to
     all layers on a build with GPU support. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where
     llama.cpp cannot stop inside a batch (GPUs).
 
-    `draft` guesses tokens that the model verifies several at a time: `lookup` from prompt and answer, `auto` the same
-    as far as it pays, a path by the model in that GGUF file, which must have the same vocabulary.
+    `speculate` names what drafts tokens for the model to verify several at a time: `lookup` copies them from prompt and
+    answer, `auto` does so as far as it pays, and a path is the GGUF of a draft model with the same vocabulary.
 
-    `place` is where the weights live: in the GPU's memory, if there is any, for good; only while a question is
-    answered, and in memory not at all between; or never on the GPU, whatever `n_gpu_layers` says.
+    `place` is where the weights live: `resident` in the GPU's memory, if there is any; `on-demand` there while a
+    question is answered, and nowhere in between; or on the `cpu`, whatever `n_gpu_layers` says.
 
     `snapshot_bytes` of disk may hold what the model has read, so that it need not read it again after a restart or
     another question (`targets/snapshots/policy.py`). 0 deletes what is there; None leaves the disk alone.
@@ -39,7 +83,7 @@ class TargetOptions:
     n_threads: int | None = None
     n_gpu_layers: int | None = None
     n_ubatch: int = 512
-    draft: str | Path = "auto"
+    speculate: str | Path = "auto"
     place: Place = "resident"
     snapshot_bytes: int | None = None
 
@@ -56,8 +100,8 @@ class TargetOptions:
             raise ValueError(f"n_ubatch must be at least 1, not {self.n_ubatch}")
         if self.snapshot_bytes is not None and self.snapshot_bytes < 0:
             raise ValueError(f"snapshot_bytes must be at least 0, not {self.snapshot_bytes}")
-        if isinstance(self.draft, str) and self.draft not in DRAFTS:
-            raise ValueError(f"draft must be one of {', '.join(DRAFTS)} or a Path, not {self.draft!r}")
+        if isinstance(self.speculate, str) and self.speculate not in SPECULATE:
+            raise ValueError(f"speculate must be one of {', '.join(SPECULATE)} or a Path, not {self.speculate!r}")
 
     @property
     def gpu_layers(self) -> int | None:
@@ -70,19 +114,6 @@ class TargetOptions:
         return self.n_threads or physical_cores()
 
 
-def draft_of(name: str) -> str | Path:
-    """What a user called a draft, as `TargetOptions.draft`. Raises ModelNotFoundError or ModelDamagedError."""
-    return name if name in DRAFTS else locate(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """Which models answer; equal ones are shared between clients."""
-
-    drafter: str
-    target: str
-    kv_type: KvType
-    draft: str
-    target_context: int | None = None
-    target_place: Wanted = "auto"
-    snapshot_megabytes: int = SNAPSHOT_MEGABYTES
+def draft_model(name: str) -> str | Path:
+    """`ModelConfig.speculate` as `TargetOptions.speculate`. Raises ModelNotFoundError or ModelDamagedError."""
+    return name if name in SPECULATE else locate(name)

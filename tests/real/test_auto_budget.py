@@ -54,12 +54,12 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(
     monkeypatch.setattr(auto, "_LEAST_TOKENS", 375)
     monkeypatch.setattr(auto, "_PREFILL_LIMITS", (650, 1000, 6000))
     answer = assistant.ask(SOURCES, BROAD, Budget(), Sampling(max_tokens=1), lambda _: None)
-    assert (answer.stats.budget_tokens, answer.stats.prefill_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
+    assert (answer.stats.selection.budget_tokens, answer.stats.prefill_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
     assert sum(span.tokens for span in answer.spans) <= 650
     assert any("because the target reads about 33 tokens a second" in notice for notice in answer.notices)
     throughput = target._parking.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
-    read = answer.stats.prompt_tokens * throughput.measured_s
+    read = answer.stats.generation.prompt_tokens * throughput.measured_s
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
+from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.store import Store
 from winnow_research.click_sources import fetch, questions

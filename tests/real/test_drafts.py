@@ -29,7 +29,7 @@ QUOTE = f"{CODE}\n\nRepeat the code of `indent` word for word."
 
 def answer(path: Path, draft: str | Path, text: str = QUOTE, sampling: Sampling | None = None) -> Generation:
     sampling = sampling or Sampling(max_tokens=60)
-    with closing(LlamaTarget.open(path, TargetOptions(draft=draft))) as target:
+    with closing(LlamaTarget.open(path, TargetOptions(speculate=draft))) as target:
         prompt = target.chat_prompt([Message("user", text)])
         return target.generate(Request(prompt, sampling))
 

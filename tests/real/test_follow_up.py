@@ -43,8 +43,9 @@ def ask(assistant: Assistant, folder: Path, text: str, earlier: tuple[Turn, ...]
 def test_a_follow_up_reads_only_what_is_new(assistant: Assistant, folder: Path) -> None:
     first = ask(assistant, folder, FIRST)
     second = ask(assistant, folder, SECOND, (Turn(FIRST, first.text),))
-    assert second.stats.reused_tokens >= first.stats.prompt_tokens
-    assert second.stats.prompt_tokens - second.stats.reused_tokens < first.stats.prompt_tokens / 2
+    assert second.stats.generation.reused_tokens >= first.stats.generation.prompt_tokens
+    new_tokens = second.stats.generation.prompt_tokens - second.stats.generation.reused_tokens
+    assert new_tokens < first.stats.generation.prompt_tokens / 2
     assert all(span in second.spans for span in first.spans)
 
 
@@ -53,7 +54,7 @@ def test_a_third_turn_goes_on_too(assistant: Assistant, folder: Path) -> None:
     turns = (Turn(FIRST, first.text),)
     second = ask(assistant, folder, SECOND, turns)
     third = ask(assistant, folder, "Why?", (*turns, Turn(SECOND, second.text)))
-    assert third.stats.reused_tokens >= second.stats.prompt_tokens
+    assert third.stats.generation.reused_tokens >= second.stats.generation.prompt_tokens
 
 
 def test_an_edit_of_what_was_shown_is_seen(assistant: Assistant, folder: Path) -> None:
@@ -61,4 +62,4 @@ def test_an_edit_of_what_was_shown_is_seen(assistant: Assistant, folder: Path) -
     edited = folder / first.spans[0].path
     edited.write_text("# edited\n" + edited.read_text())
     second = ask(assistant, folder, SECOND, (Turn(FIRST, first.text),))
-    assert second.stats.reused_tokens < first.stats.prompt_tokens / 2
+    assert second.stats.generation.reused_tokens < first.stats.generation.prompt_tokens / 2

@@ -60,7 +60,7 @@ def next_logits(target: LlamaTarget, prompt: Prompt) -> np.ndarray:
 
 @pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
 def test_what_comes_back_is_bit_for_bit_what_was_in_memory(smollm2: Path, kv_type: KvType) -> None:
-    options = replace(ON, kv_type=kv_type, draft="off")
+    options = replace(ON, kv_type=kv_type, speculate="off")
     with closing(LlamaTarget.open(smollm2, options)) as target:
         first, second = about_code(target, FIRST), about_code(target, SECOND)
         ask(target, first)
@@ -89,9 +89,9 @@ def test_a_drafting_answer_after_a_restart_is_the_one_without(smollm2: Path) -> 
     """Greedy answers do not depend on the draft, so neither on whether the memory came from disk."""
     texts = []
     for draft in ("off", "lookup"):
-        with closing(LlamaTarget.open(smollm2, replace(ON, draft=draft))) as target:
+        with closing(LlamaTarget.open(smollm2, replace(ON, speculate=draft))) as target:
             ask(target, about_code(target, FIRST))
-        with closing(LlamaTarget.open(smollm2, replace(ON, draft="off"))) as target:
+        with closing(LlamaTarget.open(smollm2, replace(ON, speculate="off"))) as target:
             again = ask(target, about_code(target, SECOND), 12)
             assert again.restored_tokens > 0
             texts.append(again.text)
@@ -147,12 +147,12 @@ def test_a_conversation_goes_on_after_a_restart_and_after_others(smollm2: Path) 
         first = answered(one, how)
     with assistant(smollm2, folder) as one:
         second = answered(one, why, Turn(how, first.text))
-        assert second.stats.restored_tokens >= first.stats.prompt_tokens
+        assert second.stats.generation.restored_tokens >= first.stats.generation.prompt_tokens
         assert all(span in second.spans for span in first.spans)
         answered(one, "What is a gate?")
         third = answered(one, "Where?", Turn(how, first.text), Turn(why, second.text))
-        assert third.stats.restored_tokens > 0
-        assert third.stats.reused_tokens >= second.stats.prompt_tokens
+        assert third.stats.generation.restored_tokens > 0
+        assert third.stats.generation.reused_tokens >= second.stats.generation.prompt_tokens
 
 
 def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
     edited.write_text("# edited\n" + edited.read_text())
     with assistant(smollm2, folder) as one:
         second = answered(one, "And why?", Turn("How are spans chosen?", first.text))
-    assert second.stats.reused_tokens < first.stats.prompt_tokens / 2
+    assert second.stats.generation.reused_tokens < first.stats.generation.prompt_tokens / 2
 
 
 def test_the_command_keeps_them_too_and_deletes_them_where_it_is_told_to(smollm2: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns, rules_above
@@ -29,18 +30,6 @@ _SPECIAL = (
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FileRules:
-    """The user's own rules. `include` and `exclude` are patterns in gitignore syntax, relative to the root.
-
-    If `include` is not empty, only files that match it count. Files that match `exclude` never do.
-    """
-
-    max_bytes: int = 1_000_000
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

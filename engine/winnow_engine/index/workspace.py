@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Cursor, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.files import FileRules, SourceFile, scan
+from winnow_engine.index.files import SourceFile, scan
 from winnow_engine.index.lexical import LexicalIndex, WordCounts
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.names import SymbolTable

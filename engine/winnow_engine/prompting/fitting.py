@@ -1,11 +1,12 @@
-"""A selection and its prompt, made to fit the target's context."""
+"""A selection and its prompt, fitted to the target's context."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow_engine.core import Budget, Sampling
+from winnow_engine.core import Budget, Question
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages, with_latest_turns
@@ -13,66 +14,103 @@ from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.ranking import Ranked, Selection
 
-Fitted = tuple[Selection, list[Message], Any]
-"""What the target sees, as messages and as its own kind of prompt."""
+_MARGIN = 0.95  # of what should fit, after a prompt that did not
 
 
-def continued(
-    conversation: Conversation | None, ranked: Ranked, budget: Budget, target: PromptReader[Any], sampling: Sampling
-) -> Fitted | None:
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What the target sees: the spans kept, the messages that show them, and the target's own form of these."""
+
+    selection: Selection
+    messages: list[Message]
+    prompt: Any
+
+    def answered(self, question: Question, answer: str) -> Conversation:
+        """The conversation once the target has answered."""
+        return Conversation.of(question, answer, self.messages, self.selection)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a prompt has to fit: the user's budget, and the context of `reader` less the longest answer."""
+
+    budget: Budget
+    reader: PromptReader[Any]
+    answer_tokens: int
+
+    @property
+    def room(self) -> int:
+        """Tokens of the target that the prompt may have."""
+        return self.reader.context_limit - self.answer_tokens
+
+    def wanted(self, ranked: Ranked) -> int:
+        """Tokens of code to keep, where `auto` keeps no more than the target reads in bearable time."""
+        return ranked.tokens(self.budget, prefill_limit(self.reader.prefill_tokens_per_s))
+
+    def latest_turns(self, question: Question) -> Question:
+        """The question with as many of the turns before it as the budget allows."""
+        return with_latest_turns(question, self.budget.earlier_tokens, self.reader.count)
+
+
+def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
+    """The prompt for a question: the last one continued where the question follows it, else a fresh one.
+
+    Raises BudgetError if the target's context does not hold the question alone.
+    """
+    return _continued(ranked, conversation, limits) or _fresh(ranked, limits)
+
+
+def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted | None:
     """The last prompt with what this question adds; None if it does not follow that prompt, or outgrows a limit."""
     question = ranked.question
     if conversation is None or not conversation.goes_on(question, ranked.workspace):
         return None
-    if with_latest_turns(question, budget.earlier_tokens, target.count) != question:
+    if limits.latest_turns(question) != question:
         return None
-    wanted = ranked.tokens(budget, prefill_limit(target.prefill_tokens_per_s))
-    selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
+    budget = follow_up_budget(limits.wanted(ranked), at_cursor=question.cursor is not None)
+    selection = ranked.select(budget)
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
     messages = continued_messages(conversation.messages, ranked.workspace, new, question)
-    prompt = target.chat_prompt(messages)
-    if is_too_long(spans, ranked.tokens(budget)) or len(prompt) + sampling.max_tokens > target.context_limit:
+    prompt = limits.reader.chat_prompt(messages)
+    if is_too_long(spans, ranked.tokens(limits.budget)) or len(prompt) > limits.room:
         return None
     stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
     notices = selection.notices if selection.spans else ()  # there is code, if not for this question
-    return replace(selection, spans=spans, stats=stats, notices=notices), messages, prompt
+    return Fitted(replace(selection, spans=spans, stats=stats, notices=notices), messages, prompt)
 
 
-def fitted(ranked: Ranked, budget: Budget, target: PromptReader[Any], sampling: Sampling) -> Fitted:
-    """The selection and its prompt, with the budget lowered, and that said, until the target's context holds both.
-
-    BudgetError if it does not hold the question alone.
-    """
-    wanted = tokens = ranked.tokens(budget, prefill_limit(target.prefill_tokens_per_s))
-    asked = with_latest_turns(ranked.question, budget.earlier_tokens, target.count)
-    forgotten = len(ranked.question.earlier) - len(asked.earlier)
-    room = target.context_limit - sampling.max_tokens
+def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
+    """A prompt of its own, with the budget lowered until the context holds it, and a notice that says so."""
+    wanted = tokens = limits.wanted(ranked)
+    question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        messages = build_messages(selection.workspace, selection.spans, asked)
-        prompt = target.chat_prompt(messages)
-        if len(prompt) <= room:
-            notices = [*selection.notices, *_left_unread(ranked.tokens(budget), wanted, target)]
-            if tokens < wanted:
-                limit = f"the target's context of {target.context_limit:,}"
-                notices.append(f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}")
-            if forgotten:
-                turns = "turn was" if forgotten == 1 else "turns were"
-                notices.append(f"{forgotten} earlier {turns} left out to fit {budget.earlier_tokens:,} tokens of them")
-            return replace(selection, notices=tuple(notices)), messages, prompt
+        messages = build_messages(selection.workspace, selection.spans, question)
+        prompt = limits.reader.chat_prompt(messages)
+        if len(prompt) <= limits.room:
+            left_out = len(ranked.question.earlier) - len(question.earlier)
+            notices = (*selection.notices, *_notices(ranked, limits, tokens, left_out))
+            return Fitted(replace(selection, notices=notices), messages, prompt)
         if not tokens:
             break
-        tokens = int(min(tokens, selection.stats.kept_tokens) * 0.95 * room / len(prompt)) if room > 0 else 0
+        share = limits.room / len(prompt)
+        tokens = int(min(tokens, selection.stats.kept_tokens) * _MARGIN * share) if limits.room > 0 else 0
     raise BudgetError(
-        f"the question does not fit the target's context of {target.context_limit:,} tokens with an answer of "
-        f"{sampling.max_tokens:,}: shorten the question or selection, or ask for a shorter answer"
+        f"the question does not fit the target's context of {limits.reader.context_limit:,} tokens with an answer of "
+        f"{limits.answer_tokens:,}: shorten the question or selection, or ask for a shorter answer"
     )
 
 
-def _left_unread(useful: int, wanted: int, target: PromptReader[Any]) -> list[str]:
-    """What to say where a slow target gets less than the scores ask for."""
-    if useful == wanted:
-        return []
-    speed = f"the target reads about {target.prefill_tokens_per_s:,.0f} tokens a second here"
-    return [f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {speed}: set a budget to keep more"]
+def _notices(ranked: Ranked, limits: Limits, tokens: int, left_out: int) -> Iterator[str]:
+    """What was kept less of than the question wants, and why."""
+    useful, wanted = ranked.tokens(limits.budget), limits.wanted(ranked)
+    if useful != wanted:
+        pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
+        yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: set a budget to keep more"
+    if tokens < wanted:
+        limit = f"the target's context of {limits.reader.context_limit:,}"
+        yield f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"
+    if left_out:
+        turns = "turn was" if left_out == 1 else "turns were"
+        yield f"{left_out} earlier {turns} left out to fit {limits.budget.earlier_tokens:,} tokens of them"

@@ -21,7 +21,7 @@ _NAMESPACE = "conversation-1"
 _log = logging.getLogger(__name__)
 
 
-class Remembered:
+class History:
     """Conversations by their turns; without a store, the last one alone."""
 
     def __init__(self, store: Store | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,34 +19,18 @@ from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
-    """What a question cost. `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`.
+class SelectionStats:
+    """What was kept of a workspace, in the drafter's tokens of code.
 
-    `workspace_tokens`, `kept_tokens` and `budget_tokens`, those that could be kept, count the drafter's tokens of code;
-    `prompt_tokens` are the target's, all in; `reused_tokens` of them it had read before, `restored_tokens` of these it
-    took from disk. Of `drafted_tokens`, guessed by `draft` or by nothing for the reason it
-    gives, `accepted_tokens` were right. `answer_probability` is how likely anything in the workspace answers.
-    `prefill_tokens_per_s` is the prefill throughput that was assumed for the target, None if it did not matter.
-    `places` says where drafter and target live, `target_host` where the prompt was sent to if it left this machine.
+    `budget_tokens` is how much could be kept, `answer_probability` how likely it is that anything in the workspace
+    answers. `stages` are the seconds of wall clock that each stage of the selection took, in order.
     """
 
     workspace_tokens: int
     kept_tokens: int
-    stages: dict[str, float] = field(default_factory=dict)
-    ttft_s: float | None = None
-    prompt_tokens: int = 0
-    reused_tokens: int = 0
-    decode_tokens: int = 0
-    decode_tokens_per_s: float = 0.0
-    drafted_tokens: int = 0
-    accepted_tokens: int = 0
-    draft: str = "off"
     budget_tokens: int = 0
     answer_probability: float = 1.0
-    places: dict[str, str] = field(default_factory=dict)
-    target_host: str | None = None
-    restored_tokens: int = 0
-    prefill_tokens_per_s: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +39,7 @@ class Selection:
 
     workspace: Workspace
     spans: tuple[Span, ...]
-    stats: Stats
+    stats: SelectionStats
     notices: tuple[str, ...] = ()
 
 
@@ -92,9 +77,7 @@ class Ranked:
         spans = self._source.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
-        stats = Stats(
-            self.workspace_tokens, kept, budget_tokens=budget_tokens, answer_probability=round(probability, 3)
-        )
+        stats = SelectionStats(self.workspace_tokens, kept, budget_tokens, round(probability, 3))
         notices = [self.drafter.notice] if self.drafter.notice else []
         if not spans:
             notices.append(

@@ -1,12 +1,10 @@
-"""From what `--target` names to a target: a model's name, a GGUF file, or a server's URL."""
+"""From a configuration to a target: a local model, or a server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from winnow_engine.config import TargetOptions, Wanted
+from winnow_engine.config import ModelConfig, TargetOptions, draft_model
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
@@ -15,25 +13,34 @@ from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, measure
 
 
-def opener(name: str, options: TargetOptions | None = None, context_limit: int | None = None) -> Callable[[], Target]:
-    """What opens the target called `name`; `context_limit` is for servers, in place of what they say.
+def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
+    """Open the target of a configuration; `options` replace what it says of how a local one runs.
 
-    What can be told without loading is raised here: ModelNotFoundError, ModelDamagedError, TargetAddressError. What
-    opening raises: `LlamaTarget.open` and `HttpTarget.open`.
+    Raises what `check_target`, `LlamaTarget.open` and `HttpTarget.open` do.
     """
-    if is_url(name):
-        address = parse(name)
-        return lambda: HttpTarget.open(address, context_limit)
-    file = locate(name)
-    return lambda: LlamaTarget.open(file, options)
+    if is_url(models.target):
+        return HttpTarget.open(parse(models.target), models.target_context)
+    return LlamaTarget.open(locate(models.target), options or local_options(models))
 
 
-def placed(options: TargetOptions, wanted: Wanted, name: str, drafter: Path) -> TargetOptions:
-    """The options of a local target where it is `wanted`, or for `auto` where it fits beside the drafter.
+def check_target(models: ModelConfig) -> None:
+    """Raise what is wrong with a target that can be told without loading it.
 
-    Raises what `residency.measure` does. A target on a server is placed there already.
+    ModelNotFoundError, ModelDamagedError, UnsupportedModelError or TargetAddressError.
     """
-    if is_url(name):
-        return options
-    place = decide(measure(drafter, locate(name), options)).target if wanted == "auto" else wanted
+    if is_url(models.target):
+        parse(models.target)
+    else:
+        local_options(models)
+
+
+def local_options(models: ModelConfig) -> TargetOptions:
+    """How a local target is run: where the configuration says, or for `auto` where it fits beside the drafter."""
+    options = TargetOptions(
+        kv_type=models.kv_type,
+        speculate=draft_model(models.speculate),
+        snapshot_bytes=models.snapshot_megabytes * 10**6,
+    )
+    memory = measure(locate(models.drafter), locate(models.target), options)
+    place = decide(memory).target if models.target_place == "auto" else models.target_place
     return replace(options, place=place)

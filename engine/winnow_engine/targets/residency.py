@@ -94,7 +94,7 @@ def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
 
 def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
     """What a context at the usual budget holds: keys and values, recurrent states, and past ones to go back to."""
-    past = PAST_STATES if options.draft != "off" and header.architecture in KEEPS_PAST_STATES else 0
+    past = PAST_STATES if options.speculate != "off" and header.architecture in KEEPS_PAST_STATES else 0
     return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
 
 

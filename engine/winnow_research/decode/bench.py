@@ -1,7 +1,7 @@
 """Plain decoding against each draft, in turns on one context, with the check that nothing is lost.
 
 To go back to past states, recurrent memory has to keep some in every pass. Plain decoding does not pay for that in the
-product (`--draft off`), so here it has a context of its own, without them: what they cost is in the drafts' figures.
+product (`--speculate off`), so here it has a context of its own, without them: their cost is in the drafts' figures.
 
 Where a drafted answer first differs from the plain one, the gap between the two tokens' logits, evaluated plainly, says
 whether that is a near tie which the size of a batch turned, or a mistake.

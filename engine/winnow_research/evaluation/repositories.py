@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from winnow_engine.config import FileRules
 from winnow_engine.errors import EvaluationError
-from winnow_engine.index.files import FileRules, SourceFile, scan
+from winnow_engine.index.files import SourceFile, scan
 from winnow_research.evaluation.archives import Archive, unpacked
 
 _PINS = Path(__file__).parent / "repositories.toml"

@@ -62,7 +62,7 @@ class FirstTokenBench:
         first = self.ask(root, self.questions[0], cache)
         later = [self.ask(root, question, cache) for question in self.questions[1 : repeat + 1]]
         before_prefill = [sum(answer.stats.stages.values()) - answer.stats.stages["prefill"] for answer in later]
-        tokens = first.stats.workspace_tokens
+        tokens = first.stats.selection.workspace_tokens
         return {
             "tokens": tokens,
             "cold_index_tokens_per_s": round(tokens / first.stats.stages["index"]),
@@ -92,9 +92,9 @@ class FirstTokenBench:
             cold.append(self.ask(root, question, cache))
             warm.append(self.ask(root, self.questions[-1 - index], cache))
         return {
-            "tokens": warm[0].stats.workspace_tokens,
-            "kept_tokens": warm[0].stats.kept_tokens,
-            "prompt_tokens": warm[0].stats.prompt_tokens,
+            "tokens": warm[0].stats.selection.workspace_tokens,
+            "kept_tokens": warm[0].stats.selection.kept_tokens,
+            "prompt_tokens": warm[0].stats.generation.prompt_tokens,
             "cold_s": median([answer.stats.ttft_s or 0 for answer in cold]),
             "warm_s": median([answer.stats.ttft_s or 0 for answer in warm]),
             "warm_stages": warm[-1].stats.stages,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from winnow_engine.index.files import explain as explain_file
-from winnow_lsp.cli.options import drafter_option, rules_of, sources_of, workspace_options
+from winnow_lsp.cli.options import config_of, drafter_option, sources_of, workspace_options
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import assistant, cancel_on_interrupt
 
@@ -26,7 +26,7 @@ def index(explain: str | None, **options: Any) -> None:
     started = time.perf_counter()
     with (
         cancel_on_interrupt() as cancellation,
-        assistant(options, target=False) as helper,
+        assistant(config_of(options).models, answers=False) as helper,
         ProgressView() as view,
     ):
         workspace = helper.index(sources_of(options), view, cancellation)
@@ -35,5 +35,5 @@ def index(explain: str | None, **options: Any) -> None:
 
 
 def _explain(root: Path, path: str, options: dict[str, Any]) -> None:
-    verdict = explain_file(root, Path(path), rules_of(options))
+    verdict = explain_file(root, Path(path), config_of(options).files)
     click.echo(f"{path}: {'counts' if verdict.included else 'left out'}: {verdict.reason}")

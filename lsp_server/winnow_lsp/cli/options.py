@@ -1,39 +1,73 @@
-"""Options that several subcommands share, and what they mean to the engine."""
+"""Options that several subcommands share, made from the table of settings, and what they mean to the engine."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from winnow_engine.config import SNAPSHOT_MEGABYTES, KvType, TargetOptions, Wanted
-from winnow_engine.core import Budget, Cursor, Question
+from winnow_engine.config import Config
+from winnow_engine.core import Cursor, Question
 from winnow_engine.errors import PositionError
-from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
 
 
-_AUTO = "auto"
+class _OrAuto(click.ParamType[Any]):
+    """A value of another type, or `auto`."""
 
-
-class _TokensOrAuto(click.IntRange):
-    """A number of tokens, or `auto`."""
-
-    name = "tokens|auto"
-
-    def __init__(self) -> None:
-        super().__init__(min=1)
+    def __init__(self, inner: click.ParamType[Any]) -> None:
+        self._inner, self.name = inner, f"{inner.name}|{AUTO}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value == _AUTO else super().convert(value, param, ctx)
+        return value if value == AUTO else self._inner.convert(value, param, ctx)
+
+
+def setting(name: str) -> Decorator:
+    """The option of a setting, with its default, its limits and its meaning."""
+    found = BY_NAME[name]
+    assert found.option is not None, name
+    many = found.rule.schema.get("type") == "array"
+    return click.option(
+        found.option,
+        default=None if many else found.default,
+        show_default=True,
+        multiple=many,
+        type=click.STRING if many else _type(found.rule.schema),
+        metavar=found.rule.metavar,
+        help=found.meaning,
+    )
+
+
+def _type(schema: Mapping[str, Any]) -> click.ParamType[Any]:
+    """What a JSON Schema of the settings' table means on a command line."""
+    if "anyOf" in schema:
+        return _OrAuto(_type(schema["anyOf"][0]))
+    if "enum" in schema:
+        return click.Choice(schema["enum"])
+    if "integer" in schema["type"]:
+        return click.IntRange(schema.get("minimum"), schema.get("maximum"))
+    if "number" in schema["type"]:
+        least = schema.get("exclusiveMinimum", schema.get("minimum"))
+        return click.FloatRange(least, schema.get("maximum"), min_open="exclusiveMinimum" in schema)
+    return click.STRING
+
+
+def _parameter(setting: Setting) -> str:
+    """The name under which click hands over a setting's option; "" for a setting without one."""
+    return (setting.option or "").removeprefix("--").replace("-", "_")
+
+
+def model_parameters() -> list[str]:
+    """The names under which click hands over the options of the models."""
+    return [name for one in BY_NAME.values() if one.field.startswith("models.") and (name := _parameter(one))]
 
 
 def shared(*decorators: Decorator) -> Decorator:
@@ -47,76 +81,42 @@ def shared(*decorators: Decorator) -> Decorator:
     return apply
 
 
+def _renamed(old: str, new: str) -> Decorator:
+    """An option's old name, which still works, with a notice."""
+
+    def take(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            click.echo(f"winnow: {old} is now called {new}", err=True)
+            context.params[new.removeprefix("--")] = value
+
+    return click.option(old, callback=take, expose_value=False, hidden=True)
+
+
 workspace_options = shared(
     click.option("-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."),
-    click.option("--include", multiple=True, metavar="PATTERN", help="Take only files that match (gitignore syntax)."),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out files that match (gitignore syntax)."),
-    click.option("--max-file-bytes", type=click.IntRange(1), default=FileRules().max_bytes, show_default=True),
+    setting("files.include"),
+    setting("files.exclude"),
+    setting("files.maxBytes"),
 )
-
-drafter_option = click.option(
-    "--drafter",
-    default=DEFAULT_DRAFTER,
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The drafter: a name from `winnow models list`, or a GGUF.",
-)
-target_option = click.option(
-    "--target",
-    default=DEFAULT_TARGET,
-    show_default=True,
-    metavar="NAME|FILE|URL",
-    help="The target: likewise, or an OpenAI-compatible server (http://127.0.0.1:8000/v1#MODEL).",
-)
+drafter_option = setting("drafter")
+target_option = setting("target")
 target_options = shared(
     target_option,
-    click.option(
-        "--target-context",
-        type=click.IntRange(1),
-        metavar="TOKENS",
-        help="Context of a target on a server [what it says, or 4,096].",
-    ),
-    click.option(
-        "--kv-type",
-        type=click.Choice(get_args(KvType)),
-        default=TargetOptions().kv_type,
-        show_default=True,
-        help="How a local target stores keys and values.",
-    ),
-    click.option(
-        "--target-place",
-        type=click.Choice(get_args(Wanted)),
-        default="auto",
-        show_default=True,
-        help="Where a local target lives: on the GPU, there while it answers, on the CPU; auto: as memory allows.",
-    ),
-    click.option(
-        "--draft",
-        default=TargetOptions().draft,
-        show_default=True,
-        metavar="auto|off|lookup|NAME|FILE",
-        help="What guesses tokens ahead: earlier text, as far as it pays (auto) or always (lookup), or a small model.",
-    ),
-    click.option(
-        "--snapshot-megabytes",
-        type=click.IntRange(0),
-        default=SNAPSHOT_MEGABYTES,
-        show_default=True,
-        help="Disk for what a local target has read, so that it need not read it again; 0: none.",
-    ),
+    setting("targetContext"),
+    setting("kvType"),
+    setting("targetPlace"),
+    _renamed("--draft", "--speculate"),
+    setting("speculate"),
+    setting("snapshotMegabytes"),
 )
-
 selection_options = shared(
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
-    click.option(
-        "--budget",
-        type=_TokensOrAuto(),
-        default=_AUTO,
-        show_default=True,
-        help="Tokens of the workspace to keep; auto: as many as the answer seems to need, at most 6,000.",
-    ),
-    click.option("--keep-ratio", type=click.FloatRange(0, 1, min_open=True), help="Or the share of it to keep."),
+    setting("budget.tokens"),
+    setting("budget.ratio"),
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
+)
+sampling_options = shared(
+    setting("answer.maxTokens"), setting("answer.temperature"), setting("answer.topP"), setting("answer.seed")
 )
 
 
@@ -129,20 +129,16 @@ def usage_errors() -> Iterator[None]:
         raise click.BadParameter(str(error)) from error
 
 
-def rules_of(options: dict[str, Any]) -> FileRules:
-    """The file rules among a command's options."""
-    return FileRules(options["max_file_bytes"], tuple(options["include"]), tuple(options["exclude"]))
+def config_of(options: dict[str, Any]) -> Config:
+    """The configuration among a command's options; defaults for what the command does not take."""
+    parameters = {name: _parameter(setting) for name, setting in BY_NAME.items()}
+    with usage_errors():
+        return Settings.of({name: options[taken] for name, taken in parameters.items() if taken in options})
 
 
 def sources_of(options: dict[str, Any]) -> Sources:
     """The workspace among a command's options."""
-    return Sources((Folder(Path(options["workspace"])),), rules_of(options))
-
-
-def budget_of(options: dict[str, Any]) -> Budget:
-    """The budget among a command's options."""
-    with usage_errors():
-        return Budget(None if options["budget"] == _AUTO else options["budget"], options["keep_ratio"])
+    return Sources((Folder(Path(options["workspace"])),), config_of(options).files)
 
 
 def question_of(text: str, options: dict[str, Any]) -> Question:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
+from winnow_engine.assistant import Stats
 from winnow_engine.core import Citation, Span
-from winnow_engine.selection.ranking import Stats
+from winnow_engine.selection.ranking import SelectionStats
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
@@ -18,16 +19,6 @@ def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
 def citations_json(citations: Iterable[Citation]) -> list[dict[str, Any]]:
     """Citations as `{path, start_line, end_line}`."""
     return [asdict(citation) for citation in citations]
-
-
-def stats_json(stats: Stats) -> dict[str, Any]:
-    """Stats with times in seconds, to the millisecond."""
-    rounded = {name: round(seconds, 3) for name, seconds in stats.stages.items()}
-    ttft = None if stats.ttft_s is None else round(stats.ttft_s, 3)
-    speed = round(stats.decode_tokens_per_s, 2)
-    prefill = None if stats.prefill_tokens_per_s is None else round(stats.prefill_tokens_per_s, 1)
-    rounded_too = {"ttft_s": ttft, "decode_tokens_per_s": speed, "prefill_tokens_per_s": prefill}
-    return asdict(stats) | {"stages": rounded} | rounded_too
 
 
 def place(item: Citation | Span) -> str:
@@ -41,24 +32,24 @@ def spans_lines(spans: Iterable[Span]) -> list[str]:
     return [f"{place(s)}  {s.tokens} tokens  {s.score:+.2f}  {s.kind} {s.name}".rstrip() for s in spans]
 
 
-def stats_line(stats: Stats) -> str:
+def stats_line(stats: Stats | SelectionStats) -> str:
     """Everything in one line."""
-    parts = [f"workspace {stats.workspace_tokens:,} tokens", f"kept {stats.kept_tokens:,}"]
+    selection = stats.selection if isinstance(stats, Stats) else stats
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in stats.stages.items())
-    if stats.ttft_s is not None:
-        parts.extend([f"read before {stats.reused_tokens:,}{_restored(stats)}"] if stats.reused_tokens else [])
-        parts.append(f"first token {stats.ttft_s:.2f} s ({stages})")
-        parts.append(f"{stats.decode_tokens} tokens at {stats.decode_tokens_per_s:.1f} tokens/s{_drafted(stats)}")
-        parts.extend([", ".join(f"{model} {place}" for model, place in stats.places.items())] if stats.places else [])
-        parts.extend([f"answered by {stats.target_host}"] if stats.target_host else [])
-    else:
-        parts.append(stages)
+    parts = [f"workspace {selection.workspace_tokens:,} tokens", f"kept {selection.kept_tokens:,}"]
+    parts.extend(_answer_parts(stats, stages) if isinstance(stats, Stats) else [stages])
     return " · ".join(parts)
 
 
-def _restored(stats: Stats) -> str:
-    return f", {stats.restored_tokens:,} of them on disk" if stats.restored_tokens else ""
-
-
-def _drafted(stats: Stats) -> str:
-    return f", {stats.accepted_tokens} of {stats.drafted_tokens} drafted were right" if stats.drafted_tokens else ""
+def _answer_parts(stats: Stats, stages: str) -> Iterator[str]:
+    generation = stats.generation
+    if generation.reused_tokens:
+        restored = f", {generation.restored_tokens:,} of them on disk" if generation.restored_tokens else ""
+        yield f"read before {generation.reused_tokens:,}{restored}"
+    yield f"first token {stats.ttft_s:.2f} s ({stages})"
+    drafted = f", {generation.accepted_tokens} of {generation.drafted_tokens} drafted were right"
+    speed = f"{generation.decode_tokens} tokens at {generation.decode_tokens_per_s:.1f} tokens/s"
+    yield speed + (drafted if generation.drafted_tokens else "")
+    yield ", ".join(f"{model} {place}" for model, place in stats.places.items())
+    if stats.target_host:
+        yield f"answered by {stats.target_host}"

@@ -7,18 +7,15 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import fields
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
-from winnow_engine.config import Models
-from winnow_engine.models.cache import locate
 from winnow_engine.store import Store, default_path
-from winnow_lsp.cli.options import drafter_option, target_options
-from winnow_lsp.cli.session import target_opener
+from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
+from winnow_lsp.cli.session import check_models
 from winnow_lsp.server.serving import serve_stdio, serve_tcp
 
 _Address = tuple[str, int]
@@ -81,9 +78,8 @@ def _serve_http(address: _Address, options: dict[str, Any]) -> int:
         guard = Guard.of(address[0])
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    target_opener(options)  # models that are not there must not wait for the first request
-    locate(options["drafter"])
-    models = Models(**{field.name: options[field.name] for field in fields(Models)})
+    models = config_of({name: options[name] for name in model_parameters()}).models
+    check_models(models, answers=True)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, _bound(*address):
         serve_http(models, store, options["budget"], *address, guard, _say_ready)
     return 0
@@ -100,7 +96,7 @@ def _bound(host: str, port: int) -> Iterator[None]:
 
 def _refuse_models(context: click.Context) -> None:
     """An option that would have no effect is an error."""
-    for name in (*(field.name for field in fields(Models)), "budget"):
+    for name in (*model_parameters(), "budget"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --http; editors send it as a setting")

@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import FrameType
-from typing import Any
 
 import click
 
-from winnow_engine.assistant import Assistant
-from winnow_engine.config import TargetOptions, draft_of
+from winnow_engine.assistant import Assistant, open_assistant
+from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.models.cache import locate
 from winnow_engine.store import CACHE_BYTES, Store, default_path
-from winnow_engine.targets.base import Target
-from winnow_engine.targets.opening import opener, placed
+from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
 
 
 @contextmanager
-def assistant(options: dict[str, Any], target: bool) -> Iterator[Assistant]:
-    """The assistant a command's options describe; models must be there before anything starts."""
-    drafter_file = locate(options["drafter"])
-    open_target = target_opener(options) if target else None
-
-    def open_drafter() -> Drafter:
-        return Drafter(drafter_file, on_compile=lambda kernel: click.echo(f"compiling {kernel} for the GPU", err=True))
-
+def assistant(models: ModelConfig, *, answers: bool) -> Iterator[Assistant]:
+    """An assistant with these models; its target is only opened if it `answers`."""
+    check_models(models, answers=answers)
     with closing(Store(default_path())) as store:
-        with closing(Assistant(store, open_drafter, open_target)) as made:
+        with closing(open_assistant(models, store, answers=answers, on_compile=_say_compiling)) as made:
             yield made
         store.trim(CACHE_BYTES)
 
 
-def target_opener(options: dict[str, Any]) -> Callable[[], Target]:
-    """What opens the target among a command's options. Says so if prompts are going to another machine."""
-    disk = options["snapshot_megabytes"] * 10**6
-    local = TargetOptions(kv_type=options["kv_type"], draft=draft_of(options["draft"]), snapshot_bytes=disk)
-    local = placed(local, options["target_place"], options["target"], locate(options["drafter"]))
-    opens = opener(options["target"], local, options["target_context"])
-    if host := sent_to(options["target"]):
+def check_models(models: ModelConfig, *, answers: bool) -> None:
+    """Raise what is wrong with the models before anything starts; say if prompts are going to another machine."""
+    locate(models.drafter)
+    if not answers:
+        return
+    check_target(models)
+    if host := sent_to(models.target):
         click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)
-    return opens
+
+
+def _say_compiling(kernel: str) -> None:
+    click.echo(f"compiling {kernel} for the GPU", err=True)
 
 
 @contextmanager

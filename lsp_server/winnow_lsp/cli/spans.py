@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from winnow_lsp.cli.options import (
-    budget_of,
+    config_of,
     drafter_option,
     question_of,
     selection_options,
@@ -16,8 +16,9 @@ from winnow_lsp.cli.options import (
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import spans_json, spans_lines, stats_json, stats_line
+from winnow_lsp.cli.report import spans_json, spans_lines, stats_line
 from winnow_lsp.cli.session import assistant, cancel_on_interrupt
+from winnow_lsp.host.stats import flat_stats
 
 
 @click.command()
@@ -28,15 +29,15 @@ from winnow_lsp.cli.session import assistant, cancel_on_interrupt
 def spans(question: str, **options: Any) -> None:
     """Show which code would be kept for QUESTION, in path and line order."""
     asked = question_of(question, options)
-    as_json, budget = options["as_json"], budget_of(options)
+    config, as_json = config_of(options), options["as_json"]
     with (
         cancel_on_interrupt() as cancellation,
-        assistant(options, target=False) as helper,
+        assistant(config.models, answers=False) as helper,
         ProgressView(as_json) as view,
     ):
-        selection = helper.select(sources_of(options), asked, budget, view, cancellation)
+        selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
     if as_json:
-        document = {"citations": [], "spans": spans_json(selection.spans), "stats": stats_json(selection.stats)}
+        document = {"citations": [], "spans": spans_json(selection.spans), "stats": flat_stats(selection.stats)}
         click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))
         return
     click.echo("\n".join(spans_lines(selection.spans)))

@@ -5,28 +5,20 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow_engine.assistant import Assistant
-from winnow_engine.config import Models, TargetOptions, draft_of
+from winnow_engine.assistant import Assistant, open_assistant
+from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
-from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Loading
 from winnow_engine.store import CACHE_BYTES, Store
-from winnow_engine.targets.base import Target
-from winnow_engine.targets.opening import opener, placed
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.host.queue import Queue
 
 _log = logging.getLogger(__name__)
-
-# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
-_drafter_loads = threading.Lock()
 
 Changed = Callable[[], None]
 
@@ -47,14 +39,13 @@ class ModelState:
 class Engine:
     """One pair of models with its queue. Its methods belong to the event loop."""
 
-    def __init__(self, models: Models, store: Store) -> None:
+    def __init__(self, models: ModelConfig, store: Store) -> None:
         self.models, self._store = models, store
         self.queue = Queue(self._tell)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        self._closing = Cancellation()
         remember = models.snapshot_megabytes > 0
-        self._assistant = Assistant(store, self._open_drafter, self._open_target, remember=remember)
+        self._assistant = open_assistant(models, store, remember=remember, on_compile=_log_compiling)
         self._listen()
 
     def watch(self, changed: Changed) -> None:
@@ -94,27 +85,14 @@ class Engine:
 
     def close(self) -> None:
         """Free the models, or never load them; waits for what still runs, so not on the event loop."""
-        self._closing.cancel()
         self.queue.close()
         self._assistant.close()
-        del self._assistant  # its models call back to this engine: that circle would keep their weights for long
+        del self._assistant
         try:
             self._store.trim(CACHE_BYTES)
         except WinnowError as error:  # the cache is too large now, but whole
             _log.warning("%s", error)
         _give_memory_back()
-
-    def _open_drafter(self) -> Drafter:
-        with _drafter_loads:
-            self._closing.check()
-            return Drafter(locate(self.models.drafter), on_compile=lambda kernel: _log.info("compiling %s", kernel))
-
-    def _open_target(self) -> Target:
-        models = self.models
-        disk = models.snapshot_megabytes * 10**6
-        options = TargetOptions(kv_type=models.kv_type, draft=draft_of(models.draft), snapshot_bytes=disk)
-        options = placed(options, models.target_place, models.target, locate(models.drafter))
-        return opener(models.target, options, models.target_context)()
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None
@@ -139,6 +117,10 @@ def _state(name: str, loading: Loading[Any]) -> ModelState:
     return ModelState(name, "failed", str(loading.error)) if loading.error else ModelState(name, "ready")
 
 
+def _log_compiling(kernel: str) -> None:
+    _log.info("compiling %s", kernel)
+
+
 def _give_memory_back() -> None:
     """Return freed memory to the system: of 530 MB with SmolLM2 as both models, glibc left 290 resident, now 170."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -151,9 +133,9 @@ class Engines:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._used: dict[Models, tuple[Engine, int]] = {}
+        self._used: dict[ModelConfig, tuple[Engine, int]] = {}
 
-    def acquire(self, models: Models) -> Engine:
+    def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""
         engine, users = self._used.get(models) or (Engine(models, self._store), 0)
         self._used[models] = engine, users + 1

@@ -11,7 +11,7 @@ import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete
 from winnow_engine.chat.turn import TurnPieceSink
-from winnow_engine.config import Models
+from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.store import Store
 from winnow_engine.targets.remote.address import is_url, parse
@@ -28,7 +28,7 @@ _LEAVE_S = 5  # for answers under way when the server is told to end
 class EngineService:
     """Answers one request after the other with an engine. Belongs to the event loop."""
 
-    def __init__(self, models: Models, store: Store, budget: int) -> None:
+    def __init__(self, models: ModelConfig, store: Store, budget: int) -> None:
         self._engine, self._budget = Engine(models, store), budget
         self.model = served_name(models.target)
 
@@ -69,7 +69,13 @@ def served_name(target: str) -> str:
 
 
 def serve_http(
-    models: Models, store: Store, budget: int, host: str, port: int, guard: Guard, ready: Callable[[str, int], None]
+    models: ModelConfig,
+    store: Store,
+    budget: int,
+    host: str,
+    port: int,
+    guard: Guard,
+    ready: Callable[[str, int], None],
 ) -> None:
     """Serve until told to end; `ready` is told the address. OSError if it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from winnow_engine.index.files import FileRules, scan
+from winnow_engine.config import FileRules
+from winnow_engine.index.files import scan
 from winnow_engine.models import cache
 from winnow_research.decode.loads import HUMAN_EVAL
 from winnow_research.evaluation.archives import Archive, unpacked

@@ -1,12 +1,23 @@
 import pytest
 
+from winnow_engine.assistant import Stats
 from winnow_engine.core import Citation, Progress, Span, UnitKind
-from winnow_engine.selection.ranking import Stats
+from winnow_engine.selection.ranking import SelectionStats
+from winnow_engine.targets.base import Generation
 from winnow_lsp.cli.progress import ProgressView, describe
-from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_json, stats_line
+from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_line
+from winnow_lsp.host.stats import flat_stats
 
 SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
-STATS = Stats(100_000, 2_600, {"read": 0.1234, "prefill": 12.0}, 12.1234, 3000, 0, 50, 14.125)
+STATS = Stats(
+    selection=SelectionStats(100_000, 2_600),
+    generation=Generation("", "eos", 3000, 0, 12.0, 12.0, 50, 49 / 14.125),
+    stages={"read": 0.1234, "prefill": 12.0},
+    ttft_s=12.1234,
+    places={"drafter": "cpu", "target": "cpu"},
+    target_host=None,
+    prefill_tokens_per_s=None,
+)
 
 
 def test_places_open_in_editors() -> None:
@@ -26,8 +37,8 @@ def test_stats_are_one_line_and_rounded_json() -> None:
     line = stats_line(STATS)
     assert "\n" not in line
     assert all(part in line for part in ("100,000", "2,600", "12.12 s", "prefill 12.00", "14.1 tokens/s"))
-    assert stats_json(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
-    assert stats_json(STATS)["ttft_s"] == 12.123
+    assert flat_stats(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
+    assert flat_stats(STATS)["ttft_s"] == 12.123
 
 
 def test_progress_tells_files_speed_and_time_left() -> None:
@@ -39,3 +50,12 @@ def test_quiet_view_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressView(quiet=True) as view:
         view(Progress("index", 1, 2))
     assert capsys.readouterr().err == ""
+
+
+def test_a_selection_has_the_same_fields_as_an_answer() -> None:
+    selection = SelectionStats(100_000, 2_600, 4_000, 0.75, {"read": 0.5})
+    flat = flat_stats(selection)
+    assert flat.keys() == flat_stats(STATS).keys()
+    assert (flat["budget_tokens"], flat["stages"]) == (4_000, {"read": 0.5})
+    assert (flat["ttft_s"], flat["prompt_tokens"]) == (None, 0)
+    assert stats_line(selection) == "workspace 100,000 tokens · kept 2,600 · read 0.50"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.files import FileRules, SourceFile, explain, scan
+from winnow_engine.index.files import SourceFile, explain, scan
 
 LONG = b"x" * 6_000
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.files import FileRules
 from winnow_lsp.server.session.folders import Folders, file_path
 
 ODD = "a b#c?d%41ü"

@@ -10,9 +10,9 @@ import pytest
 from winnow_engine.core import Cancellation, ignore_progress
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
+from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import EditorState
-from winnow_lsp.server.session.settings import Settings
 
 PATIENCE_S = 30
 

@@ -48,7 +48,7 @@ def test_past_states_count_where_drafting_keeps_them(
     lines: list[str] = []
     keep = llama_cpp.llama_log_callback(lambda _level, text, _data: lines.append(text.decode()))
     monkeypatch.setattr("winnow_engine.llama.context.silence", lambda: llama_cpp.llama_log_set(keep, None))
-    options, header = replace(OPTIONS, draft=draft), read_header(tiny_qwen35)
+    options, header = replace(OPTIONS, speculate=draft), read_header(tiny_qwen35)
     with closing(LlamaModel(tiny_qwen35)) as model:
         LlamaContext(model, 512, options, 1 if draft == "off" else MOST_NODES).close()
         monkeypatch.undo()

@@ -30,7 +30,7 @@ _AUTO = "lookup"  # the method of `auto`
 
 
 def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
-    """The draft that `options.draft` chooses for `target`.
+    """The draft that `options.speculate` chooses for `target`.
 
     A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. Raises
     ModelNotFoundError, ModelDamagedError, UnsupportedModelError, also if `target` is a draft file itself, or DraftError
@@ -39,9 +39,9 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     if target.architecture in _file_methods():
         raise UnsupportedModelError(
             f"a model of the architecture {target.architecture!r} answers nothing by itself: "
-            "give it as --draft of the target it was made for"
+            "give it as --speculate of the target it was made for"
         )
-    chosen = options.draft
+    chosen = options.speculate
     if chosen == "off" or not target.rolls_back:
         return NoDraft()
     draft = _named(chosen) if isinstance(chosen, str) else _from_file(chosen, options, target)
@@ -54,7 +54,7 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
 
 def draft_name(options: TargetOptions, target: LlamaModel) -> str:
     """The name of the draft that `open_draft` opens, or the reason why it opens none."""
-    chosen = options.draft
+    chosen = options.speculate
     if chosen != "off" and not target.rolls_back:
         return "off: the target's recurrent memory cannot roll back"
     return chosen if isinstance(chosen, str) else chosen.name

@@ -16,7 +16,7 @@ from typing import Any
 import click
 import llama_cpp
 
-from winnow_engine.config import TargetOptions, draft_of
+from winnow_engine.config import TargetOptions, draft_model
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import WinnowError
 from winnow_engine.llama.model import LlamaModel
@@ -124,7 +124,7 @@ def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitS
     made: dict[str, Draft] = {}
     for name in drafts:
         made[name] = stack.enter_context(
-            closing(open_draft(TargetOptions(n_threads=threads, draft=draft_of(name)), model))
+            closing(open_draft(TargetOptions(n_threads=threads, speculate=draft_model(name)), model))
         )
     return stack.enter_context(closing(DecodeBench(model, made, TargetOptions(n_threads=threads))))
 

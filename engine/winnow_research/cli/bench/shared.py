@@ -14,13 +14,14 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import TargetOptions
+from winnow_engine.config import ModelConfig, TargetOptions
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import locate
 from winnow_engine.store import Store, default_path
-from winnow_engine.targets.opening import opener
+from winnow_engine.targets.base import Target
+from winnow_engine.targets.opening import open_target
 from winnow_lsp.cli.options import shared
 from winnow_lsp.cli.session import cancel_on_interrupt
 from winnow_research.evaluation.corpus import Corpus, corpus_of
@@ -85,11 +86,15 @@ class BenchSetup:
 def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[BenchSetup]:
     """The corpus of a split with its store, and an assistant, which has a target if one is named."""
     file = locate(drafter)
-    open_target = opener(target, TargetOptions(n_ubatch=_BATCH)) if target else None
+    models = ModelConfig(drafter, target or "")
+
+    def answering() -> Target:
+        return open_target(models, TargetOptions(n_ubatch=_BATCH))
+
     corpus = corpus_of(Split(split), file, questions, seed)
     with (
         closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
-        closing(Assistant(store, lambda: Drafter(file), open_target)) as assistant,
+        closing(Assistant(store, lambda: Drafter(file), answering if target else None)) as assistant,
         cancel_on_interrupt() as cancellation,
     ):
         yield BenchSetup(file, corpus, store, assistant, cancellation)

@@ -45,7 +45,10 @@ class Product:
             answer = self.assistant.ask(
                 subject.sources, question, self.budget, sampling, lambda _: None, cancellation=self.cancellation
             )
-            if self.budget.keep_ratio == 1 and answer.stats.kept_tokens < answer.stats.workspace_tokens:
+            if (
+                self.budget.keep_ratio == 1
+                and answer.stats.selection.kept_tokens < answer.stats.selection.workspace_tokens
+            ):
                 raise EvaluationError("the workspace exceeds the target's context: choose a smaller one")
             return answer.text
 

@@ -64,7 +64,7 @@ class NeedleRun:
 
     def _full(self, sources: Sources, trial: Trial) -> Iterator[tuple[str, float]]:
         answer = self._ask(sources, trial, _EVERYTHING)
-        if answer.stats.kept_tokens < answer.stats.workspace_tokens:
+        if answer.stats.selection.kept_tokens < answer.stats.selection.workspace_tokens:
             self.absent[FULL] = "not run where the workspace exceeds the target's context"
         else:
             yield FULL, share_of(trial.wanted, answer.text)

@@ -12,11 +12,11 @@ from winnow_engine.core import Budget, Cancellation, Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Work
+from winnow_lsp.host.settings import AUTO
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, selection_json
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.settings import AUTO
 from winnow_lsp.server.session.symbols import symbol_at
 from winnow_lsp.server.topics import ask_about
 from winnow_lsp.server.wire.errors import parsing, protocol_errors

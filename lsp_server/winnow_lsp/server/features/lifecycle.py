@@ -10,9 +10,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from winnow_engine.errors import PositionError
+from winnow_lsp.host.settings import SECTION, Settings
 from winnow_lsp.server.render.showing import SCHEME
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.settings import SECTION, Settings
 
 _ANSWER_TIMEOUT_S = 10
 

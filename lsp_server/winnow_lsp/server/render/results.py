@@ -7,11 +7,32 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.assistant import Answer
+from winnow_engine.assistant import Answer, Stats
 from winnow_engine.core import Citation, Span
-from winnow_engine.selection.ranking import Selection, Stats
+from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_lsp.host.stats import flat_stats
 
 Locate = Callable[[Citation | Span], types.Location]
+
+_STATS = {
+    "workspace_tokens": "workspaceTokens",
+    "kept_tokens": "keptTokens",
+    "budget_tokens": "budgetTokens",
+    "answer_probability": "answerProbability",
+    "stages": "stages",
+    "ttft_s": "ttft",
+    "prompt_tokens": "promptTokens",
+    "reused_tokens": "reusedTokens",
+    "restored_tokens": "restoredTokens",
+    "decode_tokens": "decodeTokens",
+    "decode_tokens_per_s": "decodeTokensPerSecond",
+    "drafted_tokens": "draftedTokens",
+    "accepted_tokens": "acceptedTokens",
+    "draft": "draft",
+    "places": "places",
+    "prefill_tokens_per_s": "prefillTokensPerSecond",
+    "target_host": "targetHost",
+}
 
 
 def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
@@ -49,25 +70,7 @@ def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:
     ]
 
 
-def _stats_json(stats: Stats) -> dict[str, Any]:
-    document = {
-        "workspaceTokens": stats.workspace_tokens,
-        "keptTokens": stats.kept_tokens,
-        "budgetTokens": stats.budget_tokens,
-        "answerProbability": stats.answer_probability,
-        "stages": {name: round(seconds, 3) for name, seconds in stats.stages.items()},
-        "promptTokens": stats.prompt_tokens,
-        "reusedTokens": stats.reused_tokens,
-        "restoredTokens": stats.restored_tokens,
-        "decodeTokens": stats.decode_tokens,
-        "decodeTokensPerSecond": round(stats.decode_tokens_per_s, 2),
-        "draftedTokens": stats.drafted_tokens,
-        "acceptedTokens": stats.accepted_tokens,
-        "draft": stats.draft,
-        "places": dict(stats.places),
-    }
-    if stats.prefill_tokens_per_s is not None:
-        document["prefillTokensPerSecond"] = round(stats.prefill_tokens_per_s, 1)
-    if stats.target_host is not None:
-        document["targetHost"] = stats.target_host
-    return document if stats.ttft_s is None else document | {"ttft": round(stats.ttft_s, 3)}
+def _stats_json(stats: Stats | SelectionStats) -> dict[str, Any]:
+    """The stats in camelCase, without those that say nothing."""
+    flat = flat_stats(stats)
+    return {name: flat[key] for key, name in _STATS.items() if flat[key] is not None}

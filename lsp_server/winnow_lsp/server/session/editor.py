@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pygls.workspace import TextDocument
 
 from winnow_engine.index.workspace import Sources
+from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.session.folders import Folders
-from winnow_lsp.server.session.settings import Settings
 
 
 class EditorState:
@@ -35,4 +35,4 @@ class EditorState:
 
         Raises WorkspaceError if there is no folder.
         """
-        return folders.sources(self.settings.rules, {document.uri: document.source for document in self._documents()})
+        return folders.sources(self.settings.files, {document.uri: document.source for document in self._documents()})

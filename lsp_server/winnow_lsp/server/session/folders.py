@@ -13,9 +13,9 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from lsprotocol import types
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor, Span
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.files import FileRules
 from winnow_engine.index.workspace import Folder, Sources
 
 

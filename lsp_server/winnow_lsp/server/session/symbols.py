@@ -32,7 +32,7 @@ async def units_of(editor: EditorState, uri: str) -> tuple[Unit, ...]:
     """The units of a document inside the workspace, open or on disk; none if it cannot be read."""
     path, document = editor.folders.path(uri), editor.document(uri)
     text = document.source if document is not None else None
-    limit = editor.settings.rules.max_bytes
+    limit = editor.settings.files.max_bytes
 
     def analysed() -> tuple[Unit, ...]:
         try:

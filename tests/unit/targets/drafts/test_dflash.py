@@ -164,7 +164,7 @@ def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_dflash: M
     asked = [prompt(1), prompt(2), np.concatenate([prompt(2), np.tile(prompt(3, 200), 20)])[:3900]]
     said = {}
     for draft in ("off", path):
-        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, draft=draft))) as target:
+        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, speculate=draft))) as target:
             said[draft] = [target.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
     assert [answer.text for answer in said[path]] == [answer.text for answer in said["off"]]
     assert {answer.draft for answer in said[path]} == {"tiny-dflash.gguf"}
@@ -185,7 +185,7 @@ def test_a_draft_that_does_not_fit_is_refused_with_the_reason(
 ) -> None:
     path = make_dflash(**draft)
     with pytest.raises(DraftError, match=f"tiny-dflash.gguf .*{reason}"):
-        LlamaTarget.open(tiny_qwen3, TargetOptions(draft=path))
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=path))
 
 
 def test_a_target_of_another_width_is_refused(
@@ -193,14 +193,14 @@ def test_a_target_of_another_width_is_refused(
 ) -> None:
     monkeypatch.setattr(LlamaModel, "width", property(lambda model: 32 if model.architecture == "dflash" else 64))
     with pytest.raises(DraftError, match="reads hidden states of 32 elements, the target's have 64"):
-        LlamaTarget.open(tiny_qwen3, TargetOptions(draft=make_dflash()))
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
 
 
 def test_a_target_whose_layers_cannot_be_read_is_refused(
     tiny_qwen3: Path, make_dflash: MakeDFlash, tiny_qwen2: Path
 ) -> None:
     with pytest.raises(DraftError, match=r"llama.cpp does not tell what the layers of a 'qwen2' model read, only of"):
-        LlamaTarget.open(tiny_qwen2, TargetOptions(draft=make_dflash()))
+        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=make_dflash()))
 
 
 def test_a_llama_cpp_without_the_functions_is_named(
@@ -209,5 +209,5 @@ def test_a_llama_cpp_without_the_functions_is_named(
     features_module._function.cache_clear()
     monkeypatch.setitem(features_module._SIGNATURES, "read", ("_Z4gonev", None, []))
     with pytest.raises(DraftError, match=r"this build of llama.cpp does not tell .* lacks _Z4gonev"):
-        LlamaTarget.open(tiny_qwen3, TargetOptions(draft=make_dflash()))
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
     features_module._function.cache_clear()

@@ -140,7 +140,7 @@ def test_a_tree_is_ordered_by_worth(pair: Eagle3Pair) -> None:
 def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> None:
     said = []
     for draft in ("off", make_eagle3()):
-        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, n_ubatch=8, draft=draft))) as target:
+        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, n_ubatch=8, speculate=draft))) as target:
             said.append(target.generate(Request(prompt(1), Sampling(max_tokens=30))))
     assert said[1].text == said[0].text
     assert said[1].draft == "tiny-eagle3.gguf"
@@ -148,7 +148,7 @@ def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_eagle3: M
 
 
 def test_a_draft_is_no_target(make_eagle3: MakeEagle3) -> None:
-    with pytest.raises(UnsupportedModelError, match="'eagle3' answers nothing by itself: give it as --draft"):
+    with pytest.raises(UnsupportedModelError, match="'eagle3' answers nothing by itself: give it as --speculate"):
         LlamaTarget.open(make_eagle3())
 
 
@@ -165,4 +165,4 @@ def test_a_draft_that_does_not_fit_is_refused_with_the_reason(
 ) -> None:
     path = make_eagle3(**draft)
     with pytest.raises(DraftError, match=f"tiny-eagle3.gguf .*{reason}"):
-        LlamaTarget.open(tiny_qwen3, TargetOptions(draft=path))
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=path))

@@ -55,7 +55,7 @@ def new_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 @pytest.mark.usefixtures("new_module")
 def test_a_new_module_is_all_that_a_new_method_takes(tiny_llama: Path, tiny_qwen3: Path) -> None:
-    options = TargetOptions(n_threads=1, draft=tiny_llama)
+    options = TargetOptions(n_threads=1, speculate=tiny_llama)
     with closing(LlamaModel(tiny_qwen3)) as target:
         with closing(drafts.open_draft(options, target)) as draft:
             assert draft._draft.name == tiny_llama.name

@@ -18,7 +18,7 @@ PROMPT = np.arange(40, 90, dtype=np.int32)
 
 
 def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Generation:
-    options = TargetOptions(n_threads=1, n_ubatch=32, draft=draft)
+    options = TargetOptions(n_threads=1, n_ubatch=32, speculate=draft)
     with closing(LlamaTarget.open(path, options)) as target:
         return target.generate(Request(PROMPT, sampling or Sampling(max_tokens=60)))
 
@@ -44,7 +44,7 @@ def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
 def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> None:
     said = []
     for draft in ("off", "lookup"):
-        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, draft=draft)
+        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, speculate=draft)
         with closing(LlamaTarget.open(tiny_llama, options)) as target:
             prompt = np.tile(PROMPT, 4)
             said.append(target.generate(Request(prompt, Sampling(max_tokens=40))))

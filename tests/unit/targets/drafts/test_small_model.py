@@ -17,7 +17,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 
-OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, draft="off")
+OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, speculate="off")
 PROMPT = np.arange(40, 90, dtype=np.int32)
 
 

@@ -26,7 +26,7 @@ def test_sampling_refuses_what_makes_no_sense(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"kv_type": "q5"}, {"n_threads": 0}, {"n_gpu_layers": -1}, {"n_ubatch": 0}, {"draft": "guess"}]
+    "wrong", [{"kv_type": "q5"}, {"n_threads": 0}, {"n_gpu_layers": -1}, {"n_ubatch": 0}, {"speculate": "guess"}]
 )
 def test_options_refuse_what_makes_no_sense(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -117,8 +117,8 @@ def test_recurrent_memory_comes_back_only_for_prompts_that_hold_all_of_it(tiny_m
 def test_one_that_drafts_takes_up_what_one_that_does_not_has_read(model: Path, before: str, after: str) -> None:
     prompt = longer(model, FIRST)
     expected = once(model, prompt, replace(OPTIONS, snapshot_bytes=None))
-    once(model, FIRST, replace(OPTIONS, draft=before))
-    again = once(model, prompt, replace(OPTIONS, draft=after))
+    once(model, FIRST, replace(OPTIONS, speculate=before))
+    again = once(model, prompt, replace(OPTIONS, speculate=after))
     assert (again.restored_tokens, again.text) == (len(prompt) - 20, expected.text)
 
 

@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from winnow_lsp.server.session.settings import SECTION, SETTINGS
+from winnow_lsp.host.settings import SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"

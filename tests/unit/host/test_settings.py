@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_engine.config import Models, TargetOptions
+from winnow_engine.config import FileRules, ModelConfig, TargetOptions
 from winnow_engine.core import Budget, Sampling
-from winnow_engine.index.files import FileRules
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_lsp.server.session.settings import SETTINGS, Settings
+from winnow_lsp.host.settings import SETTINGS, Settings
 
 DEFAULTS, _ = Settings.read()
 
@@ -20,7 +19,7 @@ CHANGED = {
     "targetContext": 8192,
     "targetPlace": "on-demand",
     "kvType": "q8_0",
-    "draft": "lookup",
+    "speculate": "lookup",
     "snapshotMegabytes": 0,
     "budget.tokens": 5,
     "budget.ratio": 0.25,
@@ -42,7 +41,7 @@ BAD: dict[str, list[Any]] = {
     "targetContext": [0, "8k"],
     "targetPlace": ["gpu", None],
     "kvType": ["f64", 16, None, []],
-    "draft": ["", 5, None],
+    "speculate": ["", 5, None],
     "snapshotMegabytes": [-1, 0.5, None],
     "budget.tokens": [0, -1, 1.5, True, "5", None],
     "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
@@ -72,8 +71,9 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_defaults_are_the_engines_own() -> None:
-    assert DEFAULTS.models == Models(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
-    assert (DEFAULTS.budget, DEFAULTS.sampling, DEFAULTS.rules) == (Budget(), Sampling(), FileRules())
+    assert Settings() == DEFAULTS
+    assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
+    assert (DEFAULTS.budget, DEFAULTS.sampling, DEFAULTS.files) == (Budget(), Sampling(), FileRules())
     assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)
 
 
@@ -107,10 +107,10 @@ def test_each_setting_changes_something(name: str) -> None:
 def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
-    assert settings.models == Models("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
+    assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
     assert settings.budget == Budget(5, 0.25, 0)
     assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
-    assert settings.rules == FileRules(9, ("*.py",), ("/docs",))
+    assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)
 
 
@@ -171,3 +171,9 @@ def test_whatever_a_client_sends_there_are_settings(documents: list[object]) -> 
 def test_what_a_client_sends_for_other_servers_is_not_ours() -> None:
     settings, problems = Settings.read({"winnow": {"budget": {"tokens": 7}}, "pylsp": {"plugins": {"x": 1}}})
     assert (settings.budget.keep_tokens, problems) == (7, ())
+
+
+def test_a_setting_that_was_renamed_still_works_and_says_so() -> None:
+    settings, problems = Settings.read({"winnow": {"draft": "off"}})
+    assert settings.models.speculate == "off"
+    assert problems == ("winnow.draft is now called winnow.speculate: rename it",)

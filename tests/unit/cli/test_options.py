@@ -1,0 +1,61 @@
+"""Options are made from the table of settings, and read back into the same configuration."""
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.config import Config
+from winnow_engine.core import Budget, Sampling
+from winnow_lsp.cli.options import config_of, drafter_option, sampling_options, selection_options, target_options
+from winnow_lsp.host.settings import Settings
+
+
+def parsed(*arguments: str) -> tuple[Config | None, str]:
+    """What a command with all options makes of some arguments, and what it says on stderr."""
+    found: list[Config] = []
+
+    @click.command()
+    @selection_options
+    @drafter_option
+    @target_options
+    @sampling_options
+    def command(**options: Any) -> None:
+        found.append(config_of(options))
+
+    result = CliRunner().invoke(command, arguments)
+    return (found[0] if found else None), result.stderr
+
+
+def test_without_options_the_configuration_is_the_default() -> None:
+    assert parsed() == (Settings(), "")
+
+
+def test_options_reach_their_place() -> None:
+    config, _ = parsed("--budget", "500", "--kv-type", "q8_0", "--seed", "3", "--target-context", "8192")
+    assert config is not None
+    assert (config.budget, config.sampling) == (Budget(500), Sampling(seed=3))
+    assert (config.models.kv_type, config.models.target_context) == ("q8_0", 8192)
+
+
+def test_auto_is_a_budget() -> None:
+    config, _ = parsed("--budget", "auto", "--speculate", "auto")
+    assert config == Settings()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--budget", "0"), ("--kv-type", "f64"), ("--top-p", "0"), ("--seed", "-1"), ("--seed", str(2**32 - 1))],
+)
+def test_what_no_setting_allows_is_refused(arguments: tuple[str, str]) -> None:
+    config, said = parsed(*arguments)
+    assert config is None
+    assert arguments[0] in said
+
+
+def test_the_old_name_of_an_option_still_works_with_a_notice() -> None:
+    config, said = parsed("--draft", "off")
+    assert config is not None
+    assert config.models.speculate == "off"
+    assert "--draft is now called --speculate" in said
