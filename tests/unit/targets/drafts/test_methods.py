@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.config import DRAFTS, TargetOptions
+from winnow_engine.config import SPECULATE, TargetOptions
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets import drafts
 from winnow_engine.targets.drafts.base import FileMethod, NamedMethod
@@ -38,7 +38,7 @@ def test_every_method_is_found_and_no_two_are_chosen_by_the_same() -> None:
     assert len(found) == len(methods())
     names = [method.name for method in found if isinstance(method, NamedMethod)]
     architectures = [method.architecture for method in found if isinstance(method, FileMethod)]
-    assert sorted(DRAFTS) == sorted([*names, "auto", "off"])
+    assert sorted(SPECULATE) == sorted([*names, "auto", "off"])
     assert len(set(architectures)) == len(architectures)
     assert None in architectures
 
