@@ -92,7 +92,7 @@ def test_a_topic_stands_in_for_the_question(topic: Topic) -> None:
 
 @pytest.mark.parametrize("question", [{}, {"question": None}, {"question": " "}, {"question": "?", "about": "code"}])
 def test_a_question_or_a_topic_is_given_and_never_both(question: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="exactly one of the two"):
         AskParams.read({"textDocument": DOCUMENT, "range": RANGE, **question})
 
 

@@ -1,4 +1,4 @@
-"""What the server offers, a feature a file. Each has `register`, which adds its handlers to one client's server."""
+"""What the server offers, one feature per file. Each file's `register` adds handlers to one client's server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code actions: what one may want explained about the code at the cursor."""
+"""Code actions that explain the code or a problem at the cursor."""
 
 from __future__ import annotations
 

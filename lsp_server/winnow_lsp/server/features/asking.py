@@ -1,4 +1,4 @@
-"""`winnow/ask` and `winnow/spans`: from a request to an answer, one method each."""
+"""`winnow/ask` and `winnow/spans`, from the request to its result: one function each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
-    """Queue a question, and say what the target would see for it."""
+    """Queue a question, and return what the target would see for it."""
     with protocol_errors(), server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
@@ -90,7 +90,10 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
-    """The question of a request, worded in turn. PositionError for a document outside the workspace."""
+    """The question of a request, once those of all requests before it are worded.
+
+    Raises PositionError for a document outside the workspace.
+    """
     async with server.questions.in_order:
         return await _worded(server, params)
 

@@ -1,4 +1,4 @@
-"""Commands for clients that know no request of ours: they ask, and show what comes."""
+"""Commands for clients that do not know our requests: they ask, and show the result."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def _asked(params: types.ExecuteCommandParams) -> AskParams:
 
 
 async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:
-    """The same question, with progress that the client shows."""
+    """The same question with a token for progress if the client shows any; the answer is not streamed."""
     token = params.work_done_token or await server.bars.new_token()
     return attrs.evolve(asked, work_done_token=token, partial_result_token=None)

@@ -1,4 +1,4 @@
-"""From `initialize` to `shutdown`: settings, folders, and what changes in them."""
+"""Follows a client from `initialize` to `shutdown`: its settings, its folders, and the changes in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER_TIMEOUT_S = 10
 
 
 def register(server: WinnowServer) -> None:
-    """Follow the client's session."""
+    """Add the handlers of the client's notifications."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -51,7 +51,7 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        """Its text counts from now on; whether it differs from the disk shows when it is next read."""
+        """Nothing to do: whether its text differs from the disk shows when the document is next read."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
@@ -85,7 +85,7 @@ def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder]
 
 
 async def _configure(server: WinnowServer, pushed: object) -> None:
-    """Take the settings the client has now, and say what is wrong with them."""
+    """Take the settings that the client has now, and tell the user what is wrong with them."""
     workspace = server.client_capabilities.workspace
     if workspace and workspace.configuration:
         pushed = await _pulled(server)

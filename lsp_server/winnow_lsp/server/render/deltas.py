@@ -1,4 +1,4 @@
-"""The answer on its way to the client, piece by piece."""
+"""Streams the answer to the client, piece by piece."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Deltas:
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
     def add(self, text: str) -> None:
-        """Take some text, on any thread."""
+        """Send some text soon. May be called from any thread."""
         self._loop.call_soon_threadsafe(self._arrived, text)
 
     def close(self) -> None:
-        """Send what is left. Everything added before the work ended has arrived by then."""
+        """Send what is left. Call it on the event loop after the work has ended: all that it added has arrived then."""
         self._throttle.flush()
 
     def _arrived(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a plain client shows of a result: Markdown, with places as links that open."""
+"""Results as Markdown for plain clients, with places as links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsprotocol import types
 
 
 def answer_page(title: str, result: Mapping[str, Any]) -> str:
-    """An answer with what it cites and what the user should know."""
+    """An answer, the places it cites, and the notices."""
     lines = [f"# {title}", "", result["answer"].strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.answer.maxTokens` for longer answers.*", ""]
@@ -21,7 +21,7 @@ def answer_page(title: str, result: Mapping[str, Any]) -> str:
 
 
 def spans_page(title: str, result: Mapping[str, Any]) -> str:
-    """The spans that would be kept, highest score first, and why."""
+    """The spans that would be kept and why, highest score first."""
     spans = sorted(result["spans"], key=lambda span: -span["score"])
     stats = result["stats"]
     kept = f"{stats['keptTokens']:,} of {stats['workspaceTokens']:,} tokens kept."

@@ -1,4 +1,4 @@
-"""No more notifications than a client can draw."""
+"""Limits how often a client is notified."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Throttle:
             self._fire()
 
     def flush(self) -> None:
-        """Make the call that is due now, and end the waiting."""
+        """Make the call that is due, if any, without waiting any longer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

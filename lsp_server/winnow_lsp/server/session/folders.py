@@ -1,4 +1,4 @@
-"""Between editors' URIs and positions, and the workspace paths and lines of the engine.
+"""Converts between editors' URIs and positions and the engine's workspace paths and lines.
 
 Editors count lines from 0 and end ranges before a character; the engine counts from 1 and includes the last line.
 Characters never matter here, so neither does the position encoding that was agreed on.
@@ -20,7 +20,7 @@ from winnow_engine.index.workspace import Folder, Sources
 
 
 class Folders:
-    """The workspace folders of one client, in the order they were added. Never changes: a question keeps its own."""
+    """The workspace folders of one client, in the order they were added. Immutable: a question keeps its own."""
 
     def __init__(self, names: Mapping[Path, str] | None = None) -> None:
         self._names = dict(names or {})
@@ -32,20 +32,20 @@ class Folders:
         return tuple(self._names)
 
     def changed(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> Folders:
-        """These with some added and removed. PositionError if one is not a `file:` URI."""
+        """A copy with some folders added and removed. Raises PositionError if one is not a `file:` URI."""
         gone = set(map(file_path, removed))
         new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
         return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
 
     def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
-        """What the engine shall read; `documents` are open ones, text by URI. WorkspaceError if there is no folder."""
+        """What the engine reads; `documents` maps URIs of open ones to text. Raises WorkspaceError without a folder."""
         if not self._folders:
             raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
         opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}
         return Sources(self._folders, rules, opened)
 
     def path(self, uri: str) -> str:
-        """A document's workspace path. PositionError if it is outside of every folder."""
+        """A document's workspace path. Raises PositionError if it is outside of every folder."""
         found = self.find(uri)
         if found is None:
             raise PositionError(f"{uri} is outside the workspace: open its folder to ask about it")
@@ -64,12 +64,12 @@ class Folders:
         return folder.workspace_path(relative.as_posix())
 
     def uri(self, path: str) -> str:
-        """The URI of a workspace path."""
+        """The URI of a workspace path. Raises PositionError if its folder has been removed."""
         for folder in self._folders:
             relative = folder.relative(path)
             if relative is not None:
                 return (folder.root / relative).as_uri()
-        raise PositionError(f"{path} is in none of the workspace's folders any more: ask again")
+        raise PositionError(f"{path} is no longer in any of the workspace's folders: ask again")
 
     def cursor(self, uri: str, at: types.Range) -> Cursor:
         """The lines of a range. A selection that ends at a line's very beginning leaves that line out."""
@@ -77,13 +77,13 @@ class Folders:
         return Cursor(self.path(uri), at.start.line + 1, at.end.line + (0 if ends_before else 1))
 
     def location(self, place: Citation | Span) -> types.Location:
-        """Whole lines as editors want them."""
+        """The whole lines of a citation or span, as an editor's location."""
         lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
         return types.Location(self.uri(place.path), lines)
 
 
 def file_path(uri: str) -> Path:
-    """The path of a `file:` URI. PositionError for any other."""
+    """The path of a `file:` URI. Raises PositionError for any other."""
     try:
         parts = urlsplit(uri)
         path = os.fsdecode(unquote_to_bytes(parts.path))
@@ -95,14 +95,14 @@ def file_path(uri: str) -> Path:
 
 
 def _within(file: Path, root: Path) -> Path | None:
-    """The file relative to the root, by name or else as links resolve; None if it is not below it."""
+    """The file relative to the root, by name or else with links resolved; None if it is not below the root."""
     if not file.is_relative_to(root):
         file, root = file.resolve(), root.resolve()
     return file.relative_to(root) if file.is_relative_to(root) and file != root else None
 
 
 def _named(names: Mapping[Path, str]) -> Iterator[Folder]:
-    """Folders by name: a single one has none, several have names that differ."""
+    """The folders with names that differ; a single folder has none."""
     taken = {""}
     for root, name in names.items():
         name = name.replace("/", "-") if len(names) > 1 else ""

@@ -1,4 +1,4 @@
-"""The engine's errors as the protocol's."""
+"""Turns the engine's errors into the protocol's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from winnow_engine.errors import PositionError, WinnowError
 
 @contextmanager
 def protocol_errors() -> Iterator[None]:
-    """Turn what is the user's to know about into a response they can read, named in `data.kind`."""
+    """Turn the engine's errors into responses that a user can read; `data.kind` names the error's class."""
     try:
         yield
     except PositionError as error:
@@ -24,7 +24,7 @@ def protocol_errors() -> Iterator[None]:
 
 @contextmanager
 def parsing() -> Iterator[None]:
-    """Turn a ValueError about what a request says into InvalidParams; elsewhere a ValueError is a bug of ours."""
+    """Turn a ValueError into InvalidParams. For reading requests only: elsewhere a ValueError is a bug of ours."""
     try:
         yield
     except ValueError as error:
@@ -32,7 +32,7 @@ def parsing() -> Iterator[None]:
 
 
 def superseded() -> JsonRpcException:
-    """How a question ends that a newer one took the place of."""
+    """The error of a question that a newer one has replaced."""
     return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
 
 

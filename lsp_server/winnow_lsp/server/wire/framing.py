@@ -10,7 +10,7 @@ _HEADER = re.compile(rb"[A-Za-z-]+:.*")
 _LENGTH = re.compile(rb"content-length:\s*(\d{1,18})", re.IGNORECASE)
 
 LONGEST_BODY = 256 << 20
-"""Bytes. No editor sends more; a stream that claims to is out of step and cannot be read on."""
+"""Bytes. No editor sends more; a stream that announces more is out of step and cannot be read on."""
 
 MOST_UNREAD = 64 << 20
 """Bytes written that a client may leave unread before it counts as gone."""
@@ -21,10 +21,10 @@ class FramingError(Exception):
 
 
 async def read_body(reader: asyncio.StreamReader) -> bytes | None:
-    """The next message's body; None at the end of the stream.
+    """The next message's body, or None at the end of the stream.
 
-    Raises FramingError for a line that is no header, as in a web page's attempt at HTTP, and for a body longer than
-    LONGEST_BODY.
+    Raises FramingError for a line that is not a header, such as a web page's attempt at HTTP, and for a body longer
+    than LONGEST_BODY.
     """
     length: int | None = None
     try:
@@ -54,7 +54,7 @@ class ByteWriter(Protocol):
         """The transport below."""
 
     def write(self, data: bytes) -> None:
-        """Buffer and send, without waiting."""
+        """Buffer the data and send it without waiting."""
 
 
 class Outbox:
@@ -64,7 +64,7 @@ class Outbox:
         self._writer = writer
 
     def write(self, data: bytes) -> None:
-        """Send one framed message; silently nothing once the client is gone."""
+        """Send one framed message. Does nothing once the client is gone."""
         transport = self._writer.transport
         if transport.is_closing():
             return

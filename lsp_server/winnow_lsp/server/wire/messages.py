@@ -18,7 +18,7 @@ ASK, SPANS, STATUS = "winnow/ask", "winnow/spans", "winnow/status"
 
 @attrs.frozen
 class AskParams:
-    """A question, or what is asked `about` the code at `range`; where from; and how it wants to be answered."""
+    """A question, or a topic to ask `about` the code at `range`; where it is asked from, and how to answer it."""
 
     question: str = ""
     about: Topic | None = None
@@ -35,7 +35,7 @@ class AskParams:
 
     @classmethod
     def read(cls, value: object) -> AskParams:
-        """From JSON. ValueError, with the name of the field, if something is missing or has the wrong type."""
+        """Read them from JSON. Raises ValueError, naming the field, if one is missing or has the wrong type."""
         fields = _mapping(value, "params")
         budget = _optional(fields, "budget", _mapping) or {}
         at = _optional(fields, "range", _range)
@@ -59,7 +59,7 @@ class AskParams:
 
     def __attrs_post_init__(self) -> None:
         if bool(self.question.strip()) == (self.about is not None):
-            raise ValueError("give a question, or say by `about` what to explain: one of the two")
+            raise ValueError("give a question or `about`: exactly one of the two")
         if self.about and not (self.text_document and self.range):
             raise ValueError("`about` needs a textDocument, and a range or position in it")
 

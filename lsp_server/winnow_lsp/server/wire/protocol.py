@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def converter() -> cattrs.Converter:
-    """Between JSON and types. One for all clients: it grows to megabytes as it meets types."""
+    """Converts between JSON and types. All clients share it, because it grows to megabytes as it meets types."""
     made: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     made.register_structure_hook(AskParams, lambda value, _: AskParams.read(value))
     made.register_structure_hook_factory(_is_sequence, lambda kind: _list_hook(made, kind))
@@ -46,9 +46,10 @@ def _is_sequence(kind: Any) -> bool:
 
 
 def _list_hook(made: cattrs.Converter, kind: Any) -> Callable[[Any, Any], tuple[Any, ...]]:
-    """Lists only, and the first bad item ends it: cattrs takes a text of 100,000 characters for as many bad items.
+    """Accepts lists only, and stops at the first bad item.
 
-    It then spends 5 s on what to say of each, and the event loop stands still.
+    cattrs takes a string of 100,000 characters for as many bad items and describes each of them, which blocks the event
+    loop for 5 s.
     """
     (item,) = get_args(kind)
 
@@ -66,7 +67,7 @@ class StrictProtocol(LanguageServerProtocol):
     left = False
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
-        """The type of a request or notification; not cached by `self`, which would keep every client alive."""
+        """The type of a request or notification. Not cached by `self`, which would keep every client alive."""
         return REQUESTS.get(method) or types.METHOD_TO_TYPES.get(method, (None,))[0]
 
     def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
@@ -74,7 +75,7 @@ class StrictProtocol(LanguageServerProtocol):
         return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
     def receive(self, body: bytes) -> None:
-        """Act on one message. Whatever it is, this returns; a request that makes no sense gets an error."""
+        """Act on one message. Never raises: a request that makes no sense gets an error."""
         try:
             data = json.loads(body, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError):
@@ -94,7 +95,7 @@ class StrictProtocol(LanguageServerProtocol):
             self._refuse(data, JsonRpcInvalidParams(_explanation(error)))
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """A message as its type; cattrs' own errors say what is wrong with it."""
+        """A message as its type. Raises cattrs' own errors, which say what is wrong with it."""
         known = self.get_message_type(data["method"]) if "method" in data else None
         if known is not None:
             return self._converter.structure(data, known)
@@ -102,7 +103,7 @@ class StrictProtocol(LanguageServerProtocol):
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:  # type: ignore[override]
-        """Run a command as a task of its own, which `$/cancelRequest` cancels; it gets the whole of `params`."""
+        """Run a command as a task of its own, which `$/cancelRequest` cancels. The command gets all of `params`."""
         handler = self.fm.commands.get(params.command)
         if handler is None:
             raise JsonRpcInvalidParams(f"there is no command {params.command!r}")
@@ -110,7 +111,7 @@ class StrictProtocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Any:
-        """Apply edits, to open documents only: pygls would read any other from wherever its URI points."""
+        """Apply edits, but only to open documents: pygls would read any other from wherever its URI points."""
         uri = params.text_document.uri
         if all(document.uri != uri for document in self.workspace.text_documents.values()):
             _log.warning("change of a document that is not open: %s", uri)
@@ -146,7 +147,7 @@ class StrictProtocol(LanguageServerProtocol):
             super()._run_generator(future, gen=gen, result_future=result_future)
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """Answer a request in any case: what cannot be sent, such as data nested too deeply to echo, is an error."""
+        """Answer a request in any case: with an error if the result, such as deeply nested data, cannot be sent."""
         try:
             super()._send_response(msg_id, result, error)
         except (RecursionError, TypeError, ValueError) as problem:
@@ -154,7 +155,7 @@ class StrictProtocol(LanguageServerProtocol):
             super()._send_response(msg_id, error=told)
 
     def _send_data(self, data: Any) -> None:
-        """Send a message. Raises what is wrong with it; pygls would only log that."""
+        """Send a message. Raises if it cannot be turned into JSON; pygls would only log that."""
         assert self.writer is not None
         body = json.dumps(data, default=self._serialize_message)
         kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
@@ -168,7 +169,7 @@ class StrictProtocol(LanguageServerProtocol):
         return data.get("jsonrpc") == self.VERSION and sound_id and (is_call or is_response)
 
     def _check_kind(self, data: dict[str, Any]) -> None:
-        """Whoever sends an id waits for a response, which no handler of a notification gives."""
+        """Refuse a notification with an id: whoever sends an id waits for a response, and there would be none."""
         method = data.get("method")
         if "id" in data and method in types.METHOD_TO_TYPES and self.get_result_type(method) is None:
             raise JsonRpcMethodNotFound(f"`{method}` is a notification: it takes no id")
@@ -186,9 +187,9 @@ class StrictProtocol(LanguageServerProtocol):
             raise JsonRpcInvalidRequest("the server is shutting down")
 
     def _refuse(self, data: dict[str, Any] | None, error: JsonRpcException) -> None:
-        """Answer what was a request; only log what was not."""
+        """Answer a request with an error; only log any other message."""
         if data is None:
-            # as a dict, because lsprotocol leaves out an `id` of null, which JSON-RPC asks for
+            # as a dict, because lsprotocol leaves out an `id` of null, which JSON-RPC requires
             self._send_data({"jsonrpc": self.VERSION, "id": None, "error": error.to_response_error()})
         elif "method" in data and "id" in data:
             self._send_response(data["id"], error=error.to_response_error())
@@ -197,7 +198,7 @@ class StrictProtocol(LanguageServerProtocol):
 
 
 def _finite(number: str) -> float:
-    """A number that can be sent back: JSON has neither NaN nor infinity, and 1e999 would become one."""
+    """A number that can be sent back. JSON has neither NaN nor infinity, and 1e999 would become infinity."""
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number} is not a number that JSON can carry")
