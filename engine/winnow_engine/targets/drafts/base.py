@@ -71,7 +71,7 @@ class DraftFile:
 
 @dataclass(frozen=True, slots=True)
 class NamedMethod:
-    """A draft method that reads no file, chosen by its name, which stands in `config.DRAFTS`.
+    """A draft method that reads no file, chosen by its name, which stands in `config.SPECULATE`.
 
     It must propose in no time to speak of.
     """

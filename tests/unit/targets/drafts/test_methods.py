@@ -60,5 +60,5 @@ def test_a_new_module_is_all_that_a_new_method_takes(tiny_llama: Path, tiny_qwen
         with closing(drafts.open_draft(options, target)) as draft:
             assert draft._draft.name == tiny_llama.name
         assert drafts.draft_name(options, target) == tiny_llama.name
-        with closing(drafts.open_draft(replace(options, draft="off"), target)):
+        with closing(drafts.open_draft(replace(options, speculate="off"), target)):
             pass
