@@ -19,7 +19,7 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.calibration import calibrate
 from winnow_research.calibration.calibrate import Calibration
-from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
+from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.observations import Observer, observe
 from winnow_research.evaluation.cases import Case, Gold, Scene
@@ -70,7 +70,7 @@ def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2:
     profile = heads_of(map(asdict, heads), shape.heads, shape.group)
     cache = KeyCache(store, Drafter(smollm2, profile))
     observations = [one for each in scenes for one in observe(each, cache, lambda _: None, Cancellation())]
-    gate = fit_gate(observations)
+    gate = fit_fusion(observations)
     store.close()
     assert len(observations) == 10
     assert mean_reciprocal_rank(observations, gate) > 0.6  # 0.52 is chance among four functions

@@ -27,7 +27,7 @@ from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
-from winnow_research.calibration.fusion import fit_gate, mean_reciprocal_rank
+from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.held_out import HeldOut
 from winnow_research.calibration.observations import Observation, Observer
@@ -102,7 +102,7 @@ class Calibration:
         questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
         asking = _Asking(file, Split.CALIBRATION, questions, self.store, heads)
         observations = list(self._observations(asking, self._items()))
-        gate = fit_gate(observations)
+        gate = fit_fusion(observations)
         rank = mean_reciprocal_rank(observations, gate)
         self.report(f"fusion: mean reciprocal rank {rank:.3f} over {len(observations):,} questions")
         gate, said = self._held_out(file, heads).check(gate, read_fusion_weights(shipped(file).fusion))

@@ -1,4 +1,4 @@
-"""Fitting the gate: what each kind of evidence counts for which questions, and when nothing answers."""
+"""Fits the fusion: how much each unit feature counts for which questions, and when nothing answers."""
 
 from __future__ import annotations
 
@@ -16,55 +16,56 @@ from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.calibration.log_odds import fit_log_odds
 from winnow_research.calibration.observations import Observation
 
-# Few repositories have documentation, or questions written by hand; both are worth more than their number.
+# Few repositories have documentation or hand-written questions. Both count for more than their number.
 _COUNTS = {"doc": 6.0, "real": 3.0}
 _PENALTY = 3.0
 _DIGITS = 4
 
 
-def fit_gate(observations: Sequence[Observation]) -> FusionWeights:
+def fit_fusion(observations: Sequence[Observation]) -> FusionWeights:
     """The weights that make the golds of all questions likeliest, and those that tell whether there is any gold."""
-    kinds = list(observations[0].evidence)
-    examples = [_example(one, kinds) for one in observations if len(one.golds)]
+    names = list(observations[0].units)
+    examples = [_example(one, names) for one in observations if len(one.golds)]
     fitted = fit_weights(examples, _PENALTY)
-    rows = {
-        kind: {trait: round(float(w), _DIGITS) for trait, w in zip(QUESTION_FEATURES, row, strict=True)}
-        for kind, row in zip(kinds, fitted, strict=True)
+    units = {
+        name: {of: round(float(w), _DIGITS) for of, w in zip(QUESTION_FEATURES, row, strict=True)}
+        for name, row in zip(names, fitted, strict=True)
     }
-    return FusionWeights(rows, _clues(observations, FusionWeights(rows, {})))
+    return FusionWeights(units, _answerability(observations, FusionWeights(units, {})))
 
 
-def mean_reciprocal_rank(observations: Sequence[Observation], gate: FusionWeights) -> float:
-    """Of the best gold among the units not at the cursor, over the questions that have one."""
-    return float(np.mean([_reciprocal_rank(one, gate) for one in observations if len(one.golds)]))
+def mean_reciprocal_rank(observations: Sequence[Observation], weights: FusionWeights) -> float:
+    """Mean reciprocal rank of the best gold, over the questions that have one. Units at the cursor are not ranked."""
+    return float(np.mean([_reciprocal_rank(one, weights) for one in observations if len(one.golds)]))
 
 
-def refused(one: Observation, gate: FusionWeights) -> bool:
+def refused(one: Observation, weights: FusionWeights) -> bool:
     """Whether an automatic budget keeps nothing for the question."""
-    total = _total(one, gate)
-    scores = total - total.max() + np.float32(gate.log_odds(one.clues | total_features(total)))
+    total = _total(one, weights)
+    scores = total - total.max() + np.float32(weights.log_odds(one.match | total_features(total)))
     return not tokens_needed(scores, np.ones(len(total), np.int32), 0)
 
 
-def _example(one: Observation, kinds: Sequence[str]) -> ListwiseExample:
-    columns = np.stack([one.evidence[kind] for kind in kinds], axis=1)
-    others = np.delete(columns, np.concatenate([one.golds, one.given]), axis=0)
-    traits = np.array([one.traits[trait] for trait in QUESTION_FEATURES])
-    return ListwiseExample(traits, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
+def _example(one: Observation, names: Sequence[str]) -> ListwiseExample:
+    columns = np.stack([one.units[name] for name in names], axis=1)
+    others = np.delete(columns, np.concatenate([one.golds, one.at_cursor]), axis=0)
+    question = np.array([one.question[name] for name in QUESTION_FEATURES])
+    return ListwiseExample(question, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
 
 
-def _clues(observations: Sequence[Observation], gate: FusionWeights) -> dict[str, float]:
-    found = [one.clues | total_features(_total(one, gate)) for one in observations]
-    rows = np.array([list(clues.values()) for clues in found])
-    weights = fit_log_odds(rows, np.array([len(one.golds) > 0 for one in observations]))
-    return {clue: round(float(w), _DIGITS) for clue, w in zip(found[0], weights, strict=True)}
+def _answerability(observations: Sequence[Observation], weights: FusionWeights) -> dict[str, float]:
+    """The weights of the answerability features."""
+    found = [one.match | total_features(_total(one, weights)) for one in observations]
+    rows = np.array([list(features.values()) for features in found])
+    fitted = fit_log_odds(rows, np.array([len(one.golds) > 0 for one in observations]))
+    return {name: round(float(w), _DIGITS) for name, w in zip(found[0], fitted, strict=True)}
 
 
-def _reciprocal_rank(one: Observation, gate: FusionWeights) -> float:
-    total = _total(one, gate)
-    total[one.given] = -np.inf
+def _reciprocal_rank(one: Observation, weights: FusionWeights) -> float:
+    total = _total(one, weights)
+    total[one.at_cursor] = -np.inf
     return 1.0 / (1 + int((total > total[one.golds].max()).sum()))
 
 
-def _total(one: Observation, gate: FusionWeights) -> Scores:
-    return np.asarray(sum(weigh(one.evidence, one.traits, gate).values()), np.float32)
+def _total(one: Observation, weights: FusionWeights) -> Scores:
+    return np.asarray(sum(weigh(one.units, one.question, weights).values()), np.float32)

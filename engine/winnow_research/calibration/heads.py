@@ -1,8 +1,9 @@
-"""Which heads of a drafter lead from a description to its function: the profile of a drafter without an adapter.
+"""Which heads of a drafter lead from a description to its function? They are the profile of a drafter without an
+adapter.
 
-Heads join one at a time, each the one that raises the mean reciprocal rank of the right unit most, while it rises;
-what each counts is then fitted. A deep head costs the encoding of every layer below it, so there is a choice for each
-of a few depths; of these the shallowest wins that comes close to the best on questions none was chosen by.
+Heads join one at a time, always the one that raises the mean reciprocal rank of the right unit most, as long as it
+rises. Their weights are then fitted. A deep head costs the encoding of every layer below it, so heads are chosen for
+each of a few depths. The shallowest choice wins that comes close to the best one, on questions that chose none of them.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from winnow_research.evaluation.haystack import indexed
 
 _DEPTHS = (4, 6, 8, 10, 12)  # layers; in the drafters measured, the heads that find answers sit in 2 to 13 of 24
 _MOST_HEADS = 6
-_LEAST_GAIN = 0.003  # of mean reciprocal rank, for a head to join
-_CLOSE = 0.02  # of mean reciprocal rank, that a shallower choice may cost
+_LEAST_GAIN = 0.003  # of mean reciprocal rank, without which no head joins
+_CLOSE = 0.02  # in mean reciprocal rank; a shallower choice may cost that much
 _PENALTY = 1.0
 
 
@@ -53,7 +54,7 @@ def candidates(file: Path) -> list[ScoringHead]:
 def choose_heads(
     file: Path, scenes: Iterable[Scene], store: Store, progress: ProgressSink, cancellation: Cancellation
 ) -> list[ScoringHead]:
-    """The scoring heads of the drafter in `file`, weighed, found on the questions of some scenes."""
+    """The scoring heads of the drafter in `file` with their weights, found on the questions of some scenes."""
     heads = candidates(file)
     profile = HeadsProfile(heads, shape_of(read_header(file), 1).group)
     cache = KeyCache(store, Drafter(file, profile))
@@ -66,7 +67,7 @@ def choose_heads(
 
 
 def mean_rank(cases: Sequence[MeasuredQuestion], heads: Sequence[int]) -> float:
-    """Mean reciprocal rank of the right unit under the sum of some heads' features."""
+    """Mean reciprocal rank of the right unit by the sum of some heads' features."""
     summed = ((one.features[list(heads)].sum(axis=0), one.gold) for one in cases)
     return float(np.mean([1.0 / (1 + int((scores > scores[gold]).sum())) for scores, gold in summed]))
 
@@ -86,7 +87,7 @@ def _measure(
 
 
 def _joined(cases: Sequence[MeasuredQuestion], allowed: Sequence[int]) -> list[int]:
-    """Heads in the order in which each raised the mean reciprocal rank most."""
+    """Heads in the order in which they joined, each of which raised the mean reciprocal rank most."""
     chosen: list[int] = []
     best = 0.0
     while len(chosen) < _MOST_HEADS:
@@ -99,7 +100,7 @@ def _joined(cases: Sequence[MeasuredQuestion], allowed: Sequence[int]) -> list[i
 
 
 def _weighed(heads: Sequence[ScoringHead], cases: Sequence[tuple[Float32, int]]) -> list[ScoringHead]:
-    """The heads with the weights that make the right units likeliest; those that do not help are left out."""
+    """The heads with the weights that make the right units likeliest, without those that do not help."""
     one = np.ones(1)
     examples = [ListwiseExample(one, f.T[[gold]], np.delete(f.T, gold, axis=0)) for f, gold in cases]
     weights = fit_weights(examples, _PENALTY)[:, 0]

@@ -16,9 +16,9 @@ _SHORTEST = 1e-6
 
 
 def minimise(objective: Objective, start: Vector, steps: int = 200, tolerance: float = 1e-7) -> Vector:
-    """Where a convex `objective`, which gives value and gradient, is smallest: float64 [N].
+    """The place, float64 [N], where a convex `objective` is smallest, which returns its value and gradient.
 
-    Stops when a step lowers the value by less than `tolerance` of it, or after `steps`.
+    Stops when a step lowers the value by less than its `tolerance`th part, or after `steps` steps.
     """
     place, (value, gradient) = start, objective(start)
     pairs: list[tuple[Vector, Vector]] = []
@@ -36,7 +36,7 @@ def minimise(objective: Objective, start: Vector, steps: int = 200, tolerance: f
 
 
 def _newton(gradient: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
-    """The inverse Hessian, as the last steps suggest it, times the gradient (the two-loop recursion)."""
+    """The gradient times the inverse Hessian as estimated from the last steps (the two-loop recursion)."""
     q, shares = gradient.copy(), []
     for step, change in reversed(pairs):
         shares.append((step @ q) / (change @ step))
@@ -52,7 +52,7 @@ def _newton(gradient: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
 def _shortened(
     objective: Objective, place: Vector, value: float, gradient: Vector, direction: Vector
 ) -> tuple[float, tuple[float, Vector]]:
-    """A step length, halved from 1 until the value falls enough, and what the objective is there."""
+    """A step length, halved from 1 until the value falls enough, with the objective's value and gradient there."""
     length, slope = 1.0, float(gradient @ direction)
     while True:
         found = objective(place + length * direction)

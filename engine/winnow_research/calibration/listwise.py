@@ -1,8 +1,8 @@
-"""Fitting the fusion's weights: for every question, each gold against all units that are none.
+"""Fits the fusion's weights: each gold of a question competes with all units that are not golds.
 
-The loss of a question is the mean over its golds g of −ln(e^s(g) / (e^s(g) + Σ_n e^s(n))), n the other units (the
-listwise cross-entropy of Cao et al. 2007 for one gold; for several, none competes with another), with s linear in
-the weights. So the whole is convex, and its minimum does not depend on where the search starts.
+The loss of a question is the mean over its golds g of −ln(e^s(g) / (e^s(g) + Σ_n e^s(n))), where n are the units that
+are not golds. For one gold this is the listwise cross-entropy of Cao et al. 2007; several golds do not compete with
+each other. The scores s are linear in the weights, so the loss is convex, and its minimum does not depend on the start.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class ListwiseExample:
-    """A question: traits [T], evidence of its golds [G, K] and of all other units [N, K], and what it counts."""
+    """A question: its features [T], those of its golds [G, K] and of all other units [N, K], and its weight."""
 
-    traits: NDArray[np.float64]
+    question: NDArray[np.float64]
     golds: Matrix
     others: Matrix
     weight: float = 1.0
 
 
 def fit_weights(examples: Sequence[ListwiseExample], penalty: float) -> NDArray[np.float64]:
-    """The weights, float64 [K, T], with the least mean loss + penalty / questions · ½ Σ A²."""
-    shape = examples[0].golds.shape[1], len(examples[0].traits)
+    """The weights A, float64 [K, T], that minimise mean loss + penalty / questions · ½ Σ A²."""
+    shape = examples[0].golds.shape[1], len(examples[0].question)
     total = sum(example.weight for example in examples)
 
     def objective(flat: Vector) -> tuple[float, Vector]:
@@ -38,17 +38,17 @@ def fit_weights(examples: Sequence[ListwiseExample], penalty: float) -> NDArray[
         loss = penalty / len(examples) * float(flat @ flat) / 2
         gradient = penalty / len(examples) * weights
         for example in examples:
-            value, by_kind = _loss(example, weights @ example.traits)
+            value, by_feature = _loss(example, weights @ example.question)
             loss += example.weight / total * value
-            gradient = gradient + example.weight / total * np.outer(by_kind, example.traits)
+            gradient = gradient + example.weight / total * np.outer(by_feature, example.question)
         return loss, gradient.ravel()
 
     return minimise(objective, np.zeros(shape[0] * shape[1])).reshape(shape)
 
 
-def _loss(example: ListwiseExample, by_kind: Vector) -> tuple[float, Vector]:
-    """A question's loss, and its gradient by the weights of the kinds, float64 [K]."""
-    weights = by_kind.astype(np.float32)
+def _loss(example: ListwiseExample, by_feature: Vector) -> tuple[float, Vector]:
+    """A question's loss, and its gradient with respect to the weights of the unit features, float64 [K]."""
+    weights = by_feature.astype(np.float32)
     others, golds = example.others @ weights, example.golds @ weights
     highest = others.max()
     powers = np.exp(others - highest)

@@ -1,4 +1,4 @@
-"""What the product sees of questions whose answers are known: evidence, traits and golds, to fit weights to."""
+"""Questions with known answers as the product sees them: features and golds, to which weights are fitted."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from winnow_research.evaluation.tasks import all_tasks
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One question. `clues` are those of the question and its evidence; that is by kind, float32 [U].
+    """One question: its features, those of each unit, float32 [U] by name, and which units are golds.
 
-    `golds` are units, and `given` those at the cursor.
+    `match` are the answerability features that do not depend on the fusion's weights. `at_cursor` are the units at the
+    cursor, which are given and therefore no golds.
     """
 
     task: str
-    traits: dict[str, float]
-    clues: dict[str, float]
-    evidence: dict[str, Scores]
+    question: dict[str, float]
+    match: dict[str, float]
+    units: dict[str, Scores]
     golds: NDArray[np.int64]
-    given: NDArray[np.int64]
+    at_cursor: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Asks a drafter what the evaluation asks."""
+    """Asks a drafter the questions of the evaluation."""
 
     corpus: Corpus
     cache: KeyCache
@@ -47,22 +48,22 @@ class Observer:
     cancellation: Cancellation
 
     def all_of(self, item: WorkItem) -> list[Observation]:
-        """Every question of an item."""
+        """The observation of every question of an item."""
         corpus = replace(self.corpus, asked=item.repository)
         scenes = all_tasks()[item.task].scenes(corpus, item.tokens)
         return [one for scene in scenes for one in observe(scene, self.cache, self.progress, self.cancellation)]
 
 
 def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation: Cancellation) -> Iterator[Observation]:
-    """Each of a scene's questions."""
+    """The observation of each of a scene's questions."""
     workspace = Workspace(indexed(scene.files))
     keys = cache.of(workspace, progress, cancellation)
     for case in scene.cases:
         asked = ask_drafter(workspace, keys, cache.drafter, case.question, cancellation)
-        given = _units(workspace, case.question.cursor)
-        golds = np.setdiff1d(_golds(workspace, case), given)
-        traits, evidence = question_features(asked), unit_features(asked)
-        yield Observation(case.task, traits, match_features(asked, traits, evidence), evidence, golds, given)
+        at_cursor = _units(workspace, case.question.cursor)
+        golds = np.setdiff1d(_golds(workspace, case), at_cursor)
+        question, units = question_features(asked), unit_features(asked)
+        yield Observation(case.task, question, match_features(asked, question, units), units, golds, at_cursor)
 
 
 def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:

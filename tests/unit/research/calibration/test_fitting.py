@@ -15,14 +15,14 @@ def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
 
 
 def example(kind: int, trait: float, chance: np.random.Generator, golds: int = 1) -> ListwiseExample:
-    """A question whose golds stand out by one kind of evidence."""
+    """A question whose golds stand out by one feature."""
     others = chance.normal(size=(40, 3)).astype(np.float32)
     right = chance.normal(size=(golds, 3)).astype(np.float32)
     right[:, kind] += 4
     return ListwiseExample(np.array([1.0, trait]), right, others)
 
 
-def test_the_gate_learns_which_evidence_counts_for_which_questions() -> None:
+def test_the_weights_say_which_features_count_for_which_questions() -> None:
     chance = np.random.default_rng(0)
     examples = [example(n % 2, n % 2, chance) for n in range(120)]
     weights = fit_weights(examples, penalty=1.0)
@@ -56,8 +56,8 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 def test_log_odds_tell_answered_from_unanswered() -> None:
     chance = np.random.default_rng(3)
     answered = np.arange(400) % 4 > 0  # three times as many, which must not move the border
-    clues = np.stack([np.ones(400), np.where(answered, 1.0, -1.0) + chance.normal(size=400)], axis=1)
-    weights = fit_log_odds(clues, answered)
+    features = np.stack([np.ones(400), np.where(answered, 1.0, -1.0) + chance.normal(size=400)], axis=1)
+    weights = fit_log_odds(features, answered)
     assert weights[1] > 1
     assert abs(weights[0]) < 0.3
 
