@@ -1,4 +1,4 @@
---- Locations as `path:line`, and the way from there into the file.
+--- Locations as `path:line`, and how to jump from there into the file.
 local M = {}
 
 local PLACE = "()([^%s`'\"()<>,*|]+):(%d+)()"
@@ -24,7 +24,7 @@ function M.label(location, client)
   return first == last and ("%s:%d"):format(path, first) or ("%s:%d-%d"):format(path, first, last)
 end
 
---- First and last line, 1-based, of a range; one that ends at the start of a line does not hold that line.
+--- First and last line of a range, 1-based. A range that ends at the start of a line does not include that line.
 ---@param range lsp.Range
 ---@return integer first
 ---@return integer last
@@ -34,7 +34,7 @@ function M.lines(range)
   return range.start.line + 1, last
 end
 
---- Go to what the cursor stands on: a listed location, or `path:line` in the text.
+--- Go to what is under the cursor: a listed location, or `path:line` in the text.
 ---@param view winnow.View
 function M.jump(view)
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
@@ -100,7 +100,7 @@ function M._leave(view)
   vim.cmd("aboveleft split")
 end
 
---- Keep the cursor inside a file that has become shorter since.
+--- Keep the cursor inside a file that has become shorter.
 ---@private
 ---@param location lsp.Location
 function M._clamp(location)

@@ -56,7 +56,7 @@ function M._ask(view, asked, place)
   local turn = { view = view, start = { view:last() }, pieces = {} }
   view:stage("asking")
   local params = vim.tbl_extend("error", place.params, asked, { conversation = view.conversation })
-  -- A server that was started anew does not know them.
+  -- A server that was restarted does not know them.
   params.earlier = #view.turns > 0 and view.turns or nil
   view.request = requests.send(place.client, "winnow/ask", params, place.bufnr, M._listener(turn))
 end
@@ -86,7 +86,7 @@ function M._listener(turn)
   }
 end
 
---- Complete what was streamed with what only the result has.
+--- Add to the streamed answer what only the result has.
 ---@private
 ---@param turn winnow.Turn
 ---@param result table `AskResult`

@@ -1,4 +1,4 @@
---- Explanations: questions that need no typing.
+--- Explanations: questions that one asks without typing them.
 local M = {}
 
 local TITLES = {
@@ -19,7 +19,7 @@ function M.title(asked)
   return table.concat(parts, "\n")
 end
 
---- The words that :WinnowExplain takes.
+--- Completes the argument of :WinnowExplain.
 ---@param lead string
 ---@return string[]
 function M.complete(lead)
@@ -31,15 +31,15 @@ function M.complete(lead)
 end
 
 --- Explain what is at a place, in a new conversation.
----@param about string one of `M.complete("")`; the user is told where it is not
+---@param about string one of `M.complete("")`; anything else is reported to the user
 ---@param place winnow.Place
 function M.explain(about, place)
   if not TITLES[about] then
     local known = table.concat(M.complete(""), ", ")
-    return vim.notify(("winnow: %q can not be explained; what can: %s"):format(about, known), vim.log.levels.ERROR)
+    return vim.notify(("winnow: %q cannot be explained; choose one of %s"):format(about, known), vim.log.levels.ERROR)
   end
   if not place.params.textDocument then
-    return vim.notify("winnow: this buffer is no file of the workspace; ask with :WinnowAsk", vim.log.levels.ERROR)
+    return vim.notify("winnow: this buffer is not a file of the workspace; ask with :WinnowAsk", vim.log.levels.ERROR)
   end
   local problems = about == "diagnostic" and M._problems(place) or {}
   if about == "diagnostic" and #problems == 0 then

@@ -3,7 +3,7 @@ local health = vim.health
 
 local M = {}
 
---- What stands before `serve` in the command line of the server; nil where a function starts it.
+--- The server's command line before `serve`, or nil if a function starts the server.
 ---@return string[]?
 local function winnow()
   local config = vim.lsp.config.winnow
@@ -38,7 +38,7 @@ end
 local function check_executable()
   local command = winnow()
   if not command then
-    health.warn("the server's cmd is not a list, so that its version and models were not looked at")
+    health.warn("the server's cmd is not a list, so its version and models were not checked")
   elseif vim.fn.executable(command[1]) == 0 then
     health.error(("`%s` is not executable"):format(command[1]), {
       "Install it, for example with `uv tool install winnow-lsp` or `pipx install winnow-lsp`",
@@ -65,10 +65,10 @@ local function check_models()
     end
   end
   for role in pairs(missing) do
-    health.error(("no model that can be the %s is here"):format(role), "Run `winnow models pull`")
+    health.error(("no %s is installed"):format(role), "Run `winnow models pull`")
   end
   if not next(missing) then
-    health.ok("there is a drafter and a target; `winnow doctor` also tries them")
+    health.ok("a drafter and a target are installed; `winnow doctor` also tries them")
   end
 end
 
@@ -82,7 +82,7 @@ local function check_servers()
   end
   for _, client in ipairs(clients) do
     local status = require("winnow.status").of(client)
-    local state = status and status.message or "it has not told its state yet"
+    local state = status and status.message or "it has not sent its status yet"
     local report = status and status.state == "error" and health.error or health.ok
     report(("server of %s: %s"):format(client.root_dir, state))
   end

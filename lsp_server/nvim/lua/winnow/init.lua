@@ -1,7 +1,7 @@
---- What the commands do, for mappings and scripts of one's own. See |winnow-lua|.
+--- The functions behind the commands, for mappings and scripts. See |winnow-lua|.
 local M = {}
 
---- Calls `go` with the question and the place it is asked from; the place is settled before the user types.
+--- Calls `go` with the question and the place it is asked from. The place is found before the user types.
 ---@param question? string
 ---@param prompt string
 ---@param where? winnow.Where
@@ -58,7 +58,7 @@ function M.spans(question, where)
   end)
 end
 
---- In an answer: cancel its question. Elsewhere: cancel every question asked from this Neovim.
+--- In an answer, cancel its question. Elsewhere, cancel every question asked from this Neovim.
 function M.cancel()
   local view = require("winnow.view").of(vim.api.nvim_get_current_buf())
   if view then
@@ -68,7 +68,7 @@ function M.cancel()
   end
 end
 
---- One line for a status line, such as "ready"; empty where no server is attached.
+--- One line for a status line, such as "ready"; empty if no server is attached.
 ---@param bufnr? integer the current buffer by default
 ---@return string
 function M.status(bufnr)

@@ -9,7 +9,7 @@ local M = {}
 ---@field client vim.lsp.Client
 ---@field bufnr integer the buffer asked from
 ---@field lines [integer, integer] first and last line, 1-based
----@field params table `textDocument` with `position` or `range`; empty in a buffer the server does not know
+---@field params table `textDocument` with `position` or `range`; empty in a buffer that the server does not know
 ---@field mods vim.api.keyset.cmd.mods
 
 local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
@@ -45,7 +45,7 @@ function M.range(bufnr, lines, encoding)
   }
 end
 
---- The place of the current window; where no server can be asked the user is told why and gets nothing.
+--- The place of the current window. If no server can be asked, the user is told why and nothing is returned.
 ---@param where winnow.Where
 ---@return winnow.Place?
 function M.find(where)

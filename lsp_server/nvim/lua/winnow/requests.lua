@@ -1,7 +1,7 @@
---- Requests on their way, and who hears of them.
+--- Requests under way, and the listeners that are told of them.
 ---
---- Neovim calls no handler for a request that was cancelled or whose server died. A request therefore keeps a state of
---- its own here, and ends exactly once: answered, failed or cancelled.
+--- Neovim calls no handler for a request that was cancelled or whose server died. Each request
+--- therefore keeps its own state here, and ends exactly once: answered, failed or cancelled.
 local M = {}
 
 ---@class winnow.Outcome
@@ -20,7 +20,7 @@ local M = {}
 ---@field id? integer
 ---@field work_token string
 ---@field delta_token string
----@field early table<integer, string> deltas whose turn has not come
+---@field early table<integer, string> deltas that came before their turn
 ---@field next integer the sequence number awaited
 local Request = {}
 Request.__index = Request
@@ -30,7 +30,7 @@ local WORK, DELTA = "winnow-work-", "winnow-delta-"
 local running = {} ---@type table<string, winnow.Request> by either token
 local count = 0
 
---- Send a request whose progress and end `listener` hears of.
+--- Send a request; `listener` is told of its progress and its end.
 ---@param client vim.lsp.Client
 ---@param method "winnow/ask"|"winnow/spans"
 ---@param params table
@@ -56,7 +56,7 @@ function M.send(client, method, params, bufnr, listener)
   return request
 end
 
---- Cancel every request on its way.
+--- Cancel every request under way.
 function M.cancel_all()
   for token, request in pairs(running) do
     if token == request.work_token then
@@ -65,14 +65,14 @@ function M.cancel_all()
   end
 end
 
---- Stop the work. The listener hears of the end at once, because Neovim drops the server's reply.
+--- Stop the work. The listener is told at once, because Neovim drops the server's reply.
 function Request:cancel()
   if self:_finish({ cancelled = true }) then
     self.client:cancel_request(self.id)
   end
 end
 
---- Handler of `$/progress`: answers in pieces are ours alone, everything else goes to Neovim's handler too.
+--- Handler of `$/progress`. Deltas are for us alone; everything else also goes to Neovim's handler.
 ---@type lsp.Handler
 function M.on_progress(err, params, ctx)
   local token, value = params.token, params.value
@@ -87,7 +87,7 @@ function M.on_progress(err, params, ctx)
   end
 end
 
---- Handler of the server's end: its requests fail.
+--- Called when the server exits: its requests fail.
 ---@param code integer
 ---@param signal integer
 ---@param client_id integer

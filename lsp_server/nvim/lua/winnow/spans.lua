@@ -1,4 +1,4 @@
---- Which code a question would keep, and why, as a list one can jump from, the best first.
+--- Lists which code a question would keep, and why, the best first. Each line jumps to its code.
 local citations = require("winnow.citations")
 local requests = require("winnow.requests")
 local View = require("winnow.view")

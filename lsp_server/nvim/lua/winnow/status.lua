@@ -1,4 +1,4 @@
---- What the servers say of themselves: `winnow/status`.
+--- The servers' latest `winnow/status`.
 local M = {}
 
 local latest = {} ---@type table<integer, table> by client id: `Status`
@@ -10,7 +10,7 @@ function M.on_status(_, status, ctx)
   M._announce(ctx.client_id)
 end
 
---- Handler of a server's end.
+--- Called when a server exits.
 ---@param client_id integer
 function M.on_exit(_, _, client_id)
   latest[client_id] = nil
@@ -26,7 +26,7 @@ function M.of(client)
   return latest[client.id]
 end
 
---- One line for a status line; empty where no server can be asked.
+--- One line for a status line; empty if no server can be asked.
 ---@param bufnr integer
 ---@return string
 function M.line(bufnr)

@@ -5,9 +5,9 @@ local api = vim.api
 ---@field bufnr integer
 ---@field client vim.lsp.Client
 ---@field locations lsp.Location[] every location shown so far
----@field conversation? string its id, where the view holds one
----@field turns { question: string, answer: string }[] those of the conversation that were answered, in order
----@field request? winnow.Request what fills the buffer now
+---@field conversation? string the id of the conversation that the view holds, if any
+---@field turns { question: string, answer: string }[] the conversation's answered turns, in order
+---@field request? winnow.Request the request that fills the buffer now
 ---@field private _listed table<integer, lsp.Location> by extmark: the location that a line stands for
 ---@field private _stage? string
 local View = {}
@@ -36,14 +36,14 @@ function View.new(kind, client)
   return view
 end
 
---- The view that a buffer is, if it is one.
+--- The view of a buffer, if it is one.
 ---@param bufnr integer
 ---@return winnow.View?
 function View.of(bufnr)
   return views[bufnr]
 end
 
---- Whether the view belongs to a client, or to one before it for the same project.
+--- Whether the view belongs to a client, or to an earlier one for the same project.
 ---@param client vim.lsp.Client
 ---@return boolean
 function View:answers_to(client)
@@ -109,7 +109,7 @@ function View:replace_from(row, column, text)
   end)
 end
 
---- Add a question, and where it was asked.
+--- Add a question and the place it was asked from.
 ---@param question string
 ---@param place winnow.Place
 function View:heading(question, place)
@@ -127,7 +127,7 @@ function View:note(text)
   self:paragraph("> " .. text:gsub("\n", "\n> "))
 end
 
---- Add one line a location, which jumps there.
+--- Add one line for each location, which jumps there.
 ---@param entries { text: string, location: lsp.Location }[]
 function View:list(entries)
   for _, entry in ipairs(entries) do
@@ -146,7 +146,7 @@ function View:listed(row)
   return mark and self._listed[mark[1]]
 end
 
---- Show, after the last line, what goes on; nil clears it.
+--- Show after the last line what the server does; nil clears it.
 ---@param message? string
 function View:stage(message)
   self._stage = message
@@ -171,8 +171,8 @@ function View:last()
   return row, #api.nvim_buf_get_lines(self.bufnr, row, row + 1, true)[1]
 end
 
---- End what filled the view: `complete` has the result, or else the view says what happened. A request can outlive the
---- buffer; nothing is left to do then.
+--- End the request: `complete` gets the result, or the view says what went wrong. A request can outlive the buffer;
+--- then there is nothing left to do.
 ---@param outcome winnow.Outcome
 ---@param complete fun(result: table)
 function View:settle(outcome, complete)
@@ -188,7 +188,7 @@ function View:settle(outcome, complete)
   end
 end
 
---- Cancel what fills the view, if anything does.
+--- Cancel the view's request, if there is one.
 function View:cancel()
   if self.request then
     self.request:cancel()
