@@ -1,0 +1,46 @@
+"""When a conversation ends, and that the client's server always leaves."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from winnow_lsp.server.wire.transport import converse
+
+
+class Server:
+    """Notes what it receives and whether it has left; `exit` ends the conversation."""
+
+    def __init__(self) -> None:
+        self.protocol, self.received, self.has_left, self.left = self, list[bytes](), False, False
+
+    def set_writer(self, _writer: object) -> None:
+        pass
+
+    def receive(self, body: bytes) -> None:
+        self.received.append(body)
+        self.left = body == b"exit"
+
+    async def leave(self) -> None:
+        self.has_left = True
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"Content-Length: 1\r\n\r\nxContent-Length: 4\r\n\r\nexitContent-Length: 1\r\n\r\ny",
+        b"Content-Length: 1\r\n\r\nxContent-Length: 4\r\n\r\nexit",
+        b"Content-Length: 1\r\n\r\nx",
+        b"Content-Length: 1\r\n\r\nxGET / HTTP/1.1\r\n\r\n",
+    ],
+    ids=["after exit", "at exit", "at the end of the stream", "at what is no message"],
+)
+async def test_a_conversation_ends(stream: bytes) -> None:
+    reader, closed = asyncio.StreamReader(), asyncio.Event()
+    reader.feed_data(stream)
+    reader.feed_eof()
+    server = Server()
+    await converse(server, reader, SimpleNamespace(close=closed.set))
+    assert (server.received[:1], server.received[1:] in ([], [b"exit"])) == ([b"x"], True)
+    assert server.has_left
+    assert closed.is_set()
