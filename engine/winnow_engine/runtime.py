@@ -1,4 +1,4 @@
-"""What running takes: the time a question spends in each stage, threads, and things that load in the background."""
+"""Support for running: a clock by stage, the number of cores, and loading in the background."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POLL_S = 0.05
 
 
 class Clock:
-    """Wall time by stage since the question came."""
+    """Wall-clock time by stage, counted from the start of a question."""
 
     def __init__(self) -> None:
         self.stages: dict[str, float] = {}
@@ -28,19 +28,19 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the question came."""
+        """Seconds since the start."""
         return time.perf_counter() - self._started
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the time within as that of a stage."""
+        """Record the time spent inside the `with` block as that of a stage."""
         started = time.perf_counter()
         yield
         self.stages[name] = time.perf_counter() - started
 
 
 def physical_cores() -> int:
-    """Physical cores this process may use where the system tells them (Linux), all logical ones elsewhere."""
+    """Physical cores that this process may use on Linux; all logical cores elsewhere."""
     if sys.platform != "linux":
         return os.cpu_count() or 1
     cpus = os.sched_getaffinity(0)
@@ -49,9 +49,9 @@ def physical_cores() -> int:
 
 
 class Loading(Generic[T]):
-    """Opens a thing once, on a thread of its own.
+    """Loads something slow once, on a thread of its own.
 
-    Not a daemon: one that is inside llama.cpp when the interpreter goes down takes the process with it.
+    The thread is not a daemon: a daemon inside llama.cpp at interpreter shutdown would crash the process.
     """
 
     def __init__(self, load: Callable[[], T]) -> None:
@@ -61,21 +61,21 @@ class Loading(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """Whether loading has ended, well or badly."""
+        """Whether loading has ended, successfully or not."""
         return self._future.done()
 
     @property
     def error(self) -> BaseException | None:
-        """What loading raised; None while it runs and when it went well."""
+        """What loading raised, or None if it is running or has succeeded."""
         return self._future.exception() if self._future.done() else None
 
     @property
     def loaded(self) -> T | None:
-        """The loaded thing; None as long as there is none."""
+        """The loaded thing, or None if it is not loaded."""
         return self._future.result() if self._future.done() and not self._future.exception() else None
 
     def when_over(self, call: Callable[[], None]) -> None:
-        """Call once loading has ended, from its thread; at once if it has."""
+        """Call `call` when loading ends, on its thread, or at once if it has ended."""
         self._future.add_done_callback(lambda _: call())
 
     def wait_for(self, cancellation: Cancellation) -> T:

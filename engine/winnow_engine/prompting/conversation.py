@@ -1,4 +1,4 @@
-"""The last prompt with its answer, which a follow-up question continues: the target then reads only what is new.
+"""A prompt with its answer, which a follow-up question continues, so that the target reads only what is new.
 
 The target's memory holds one conversation, the last one; others may be on disk (`prompting/history.py`,
 `targets/snapshots/policy.py`). A follow-up repeats the messages word for word and adds the code that was not shown yet.
@@ -21,20 +21,20 @@ _MOST_BUDGETS, _SMALL_BUDGET = 2, 1500
 
 
 class Shown(Protocol):
-    """Spans of a workspace."""
+    """Spans, with the workspace they come from."""
 
     @property
     def workspace(self) -> Workspace:
-        """What they are taken from."""
+        """The workspace."""
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Which they are."""
+        """The spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns that were had, the last prompt's messages with the answer, and the spans these show."""
+    """The turns so far, the messages of the last prompt with the answer, and the spans they show with their text."""
 
     turns: tuple[Turn, ...]
     messages: tuple[Message, ...]
@@ -43,21 +43,21 @@ class Conversation:
 
     @classmethod
     def of(cls, question: Question, answer: str, messages: Sequence[Message], shown: Shown) -> Conversation:
-        """The conversation once `messages`, which show the spans of `shown`, were answered."""
+        """The conversation after `messages`, which show the spans of `shown`, were answered."""
         turns = (*question.earlier, Turn(question.text, answer))
         said = (*messages, Message("assistant", answer))
         return cls(turns, said, shown.spans, _texts(shown.spans, shown.workspace))
 
     def goes_on(self, question: Question, workspace: Workspace) -> bool:
-        """Whether `question` follows these turns, and all code shown in them is still as it was."""
+        """Whether `question` follows exactly these turns, and no code shown in them has changed."""
         return question.earlier == self.turns and self.texts == _texts(self.spans, workspace)
 
     def unseen(self, spans: Sequence[Span]) -> list[Span]:
-        """Those of `spans` with lines that are not shown yet."""
+        """The spans that have lines not shown yet."""
         return [span for span in spans if not _lines(span) <= self._shown(span.path)]
 
     def with_spans(self, new: Sequence[Span]) -> tuple[Span, ...]:
-        """All that is shown once `new` is shown too, in path and line order, each line once."""
+        """The spans shown after `new` are added, in path and line order, each line once."""
         kept = [span for span in self.spans if not any(_covers(other, span) for other in new)]
         return tuple(sorted([*kept, *new], key=lambda span: (span.path, span.start_line)))
 
@@ -66,7 +66,7 @@ class Conversation:
 
 
 def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
-    """How much a follow-up may add where a first question could keep `tokens`.
+    """How many tokens a follow-up may add where a first question could keep `tokens`.
 
     Most of a budget is filled with ever less likely code, which the first question brought already. Code at the cursor
     has to fit whole.
@@ -75,7 +75,7 @@ def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
 
 
 def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
-    """Whether follow-ups have piled up more code than a fresh prompt should make the target read on with.
+    """Whether follow-ups have added so much code that a fresh prompt is better.
 
     A small budget, or none where nothing new answers, does not end a conversation.
     """
@@ -91,7 +91,7 @@ def _covers(span: Span, other: Span) -> bool:
 
 
 def _texts(spans: Sequence[Span], workspace: Workspace) -> tuple[str, ...]:
-    """The spans' lines as they are now; "" where there is no such file or line any more."""
+    """The text of the spans as it is now; "" where the file or line no longer exists."""
     files = {file.path: file for file in workspace.files}
     found = [(files.get(span.path), span) for span in spans]
     return tuple(

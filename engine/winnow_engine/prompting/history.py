@@ -1,4 +1,4 @@
-"""Conversations that a question may go on with: the last one, and on disk those before, also of earlier processes."""
+"""Conversations that a question may continue: the last one, and earlier ones from the store, also across restarts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 
 class History:
-    """Conversations by their turns; without a store, the last one alone."""
+    """Conversations by their turns. Without a store, only the last one."""
 
     def __init__(self, store: Store | None) -> None:
         self._store = store
         self._last: Conversation | None = None
 
     def with_turns(self, turns: Sequence[Turn]) -> Conversation | None:
-        """The conversation that had exactly these turns, as far as it is remembered."""
+        """The conversation with exactly these turns, or None if it is not kept."""
         if self._last and self._last.turns == tuple(turns):
             return self._last
         if self._store is None or not turns:
@@ -38,7 +38,7 @@ class History:
         return None if record is None else _read(json.loads(record["json"].tobytes()))
 
     def add(self, conversation: Conversation) -> None:
-        """Remember a conversation. Where the disk refuses that is logged, and costs time alone."""
+        """Keep a conversation. A failure to write it is logged; it costs time, not correctness."""
         self._last = conversation
         if self._store is None:
             return
@@ -55,7 +55,7 @@ def _key(turns: Sequence[Turn]) -> str:
 
 
 def _read(document: dict[str, Any]) -> Conversation:
-    """What `asdict` made of a conversation, turned back."""
+    """The inverse of `asdict` on a conversation."""
     return Conversation(
         turns=tuple(Turn(**turn) for turn in document["turns"]),
         messages=tuple(Message(message["role"], message["content"]) for message in document["messages"]),

@@ -26,14 +26,14 @@ class Message:
 
 
 class PromptReader(Protocol[P_co]):
-    """What a prompt is fitted to: how much the model takes, how fast, and what messages become for it.
+    """What a prompt is fitted to: the model's context, its prefill throughput, and its chat format.
 
-    All that others know of a prompt is its length in tokens.
+    Callers know nothing of a prompt but its length in tokens.
     """
 
     @property
     def context_limit(self) -> int:
-        """Tokens of prompt and answer together that the model takes."""
+        """How many tokens prompt and answer may have together."""
 
     @property
     def prefill_tokens_per_s(self) -> float | None:

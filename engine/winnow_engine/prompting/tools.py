@@ -1,4 +1,4 @@
-"""What a model may call, and its calls, as OpenAI's API has them."""
+"""Tools that a model may call, and its calls, in the terms of OpenAI's API."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Tools:
 
     @property
     def wanted(self) -> str | None:
-        """The function that must be called, if there is a call and no choice which."""
+        """The function that must be called, if the model has no choice which."""
         names = [one["function"]["name"] for one in self.definitions]
         return self.only or (names[0] if self.required and len(names) == 1 else None)
 
     def parameters(self, name: str) -> Mapping[str, Any] | None:
-        """The schemas of a function's parameters by name, as far as they are given; None if it is not on offer."""
+        """The JSON schemas of a function's parameters by name, as far as given; None if it is not on offer."""
         for function in (one["function"] for one in self.definitions):
             if function["name"] == name:
                 properties = (function.get("parameters") or {}).get("properties")
@@ -44,7 +44,7 @@ NO_TOOLS = Tools()
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call. `arguments` are a JSON object as text, just as the model wrote it; from a server perhaps none."""
+    """One call. `arguments` is a JSON object as text, as the model wrote it; text from a server may not be JSON."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class ToolCall:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The call in the API's fields."""
+        """The call in the API's format."""
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
 
 

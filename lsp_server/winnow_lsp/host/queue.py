@@ -1,4 +1,4 @@
-"""Who may use the models: one at a time, questions in the order they came, background work when nobody asks."""
+"""Schedules work on the models: one job at a time, questions in order of arrival, background work in between."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from winnow_engine.errors import CancelledError
 T = TypeVar("T")
 
 Work = Callable[[Cancellation], T]
-"""Runs on the queue's thread, polls the flag, and raises the engine's CancelledError once it is set."""
+"""Runs on the queue's thread. It polls the flag, and raises the engine's CancelledError once it is set."""
 
 Prepare = Callable[[], Work[T]]
-"""Makes the work on the event loop when its turn has come, from documents and settings as they are then."""
+"""Called on the event loop when the work's turn has come, to make it from the documents and settings of that time."""
 
 Moved = Callable[[int], None]
-"""Told how many questions come before this one, at once and whenever that changes; 0 means that it runs."""
+"""Gets how many questions come before this one, at once and whenever that changes; 0 means that it runs."""
 
 
 @dataclass(eq=False)
@@ -34,7 +34,7 @@ class Queue:
     """One thread that does all work with one pair of models. Its methods belong to the event loop."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """`changed` is called whenever a question has come or gone."""
+        """`changed` is called whenever a question is added or done."""
         self._changed = changed
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-engine")
         self._tickets: list[_Ticket] = []
@@ -54,7 +54,7 @@ class Queue:
         return len(self._tickets) - self.running
 
     async def question(self, prepare: Prepare[T], moved: Moved) -> T:
-        """Do what `prepare` makes when its turn comes; background work stops for it at once.
+        """Run what `prepare` makes when its turn comes; background work stops for it at once.
 
         Cancelling the calling task sets the flag that `work` polls, and waits until it has really ended.
         """

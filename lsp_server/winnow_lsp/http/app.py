@@ -27,17 +27,17 @@ _LEFT = 499  # nobody reads it; as nginx logs it
 
 
 class Service(Protocol):
-    """What answers."""
+    """What the routes ask: one pair of models behind a queue."""
 
     model: str
 
     @property
     def context_limit(self) -> int | None:
-        """The target's context; None as long as it is not known."""
+        """The target's context in tokens, or None until it is known."""
 
     @property
     def states(self) -> tuple[ModelState, ModelState]:
-        """How the drafter and the target are."""
+        """The state of the drafter and of the target."""
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
@@ -50,7 +50,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
-    """The application; the service is opened when its event loop runs, and closed with it."""
+    """The ASGI application. It opens its service when its event loop starts, and closes it at the end."""
 
     @asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
@@ -73,7 +73,7 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
 
 
 async def _guarded(guard: Guard, endpoint: Endpoint, request: Request) -> Response:
-    """What the endpoint answers, or why it does not."""
+    """The endpoint's response, or an error response if the request is refused or fails."""
     try:
         guard.check(request)
         return await endpoint(request)
@@ -91,7 +91,7 @@ async def _models(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    """200 once both models are there, 503 before that and if one is not to be had."""
+    """200 once both models are loaded; 503 until then, and if one cannot be loaded."""
     states = request.app.state.service.states
     failures = [state.error for state in states if state.error]
     ready = all(state.state == "ready" for state in states)
@@ -131,7 +131,7 @@ async def _events(
 
 
 class _Answering:
-    """One answer on its way, which ends when its client leaves."""
+    """One answer in progress. It is cancelled when its client disconnects."""
 
     def __init__(self, service: Service, wanted: ChatRequest, request: Request) -> None:
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
@@ -145,22 +145,22 @@ class _Answering:
 
     def _end(self, work: asyncio.Future[Completion]) -> None:
         if not work.cancelled():
-            work.exception()  # seen, also where nobody is left to be told
+            work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
         self._pieces.put_nowait(None)
 
     async def first(self) -> TurnPiece | None:
-        """The first piece, None if there is none. Raises what ended the answer before it, ClientDisconnect."""
+        """The first piece, or None for an empty answer. Raises what ended the answer before it, or ClientDisconnect."""
         piece = await self.piece()
         if piece is None:
             await self.completion()
         return piece
 
     async def piece(self) -> TurnPiece | None:
-        """One more; None when there will be no more."""
+        """The next piece, or None at the end."""
         return await self._pieces.get()
 
     async def completion(self) -> Completion:
-        """The whole, when it is there. Raises what ended it, ClientDisconnect if that was the client."""
+        """Wait for the whole answer. Raises what ended it; ClientDisconnect if the client left."""
         try:
             return await asyncio.shield(self._work)
         except asyncio.CancelledError:
@@ -171,7 +171,7 @@ class _Answering:
             await self.close()
 
     async def close(self) -> None:
-        """Stop whatever still runs."""
+        """Cancel what is still running."""
         self._watch.cancel()
         self._work.cancel()
         await asyncio.wait((self._work, self._watch))

@@ -15,7 +15,7 @@ _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool",
 }  # fmt: skip
 _NAME = re.compile(r"[\w.:/-]+")
-# What a message may have beside its role and content.
+# Fields that a message may have besides its role and content.
 _FIELDS: Mapping[Role, set[str]] = {"assistant": {"tool_calls"}, "tool": {"tool_call_id", "name"}}
 
 
@@ -30,7 +30,7 @@ def read_messages(document: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def read_tools(document: Mapping[str, Any]) -> Tools:
-    """What may be called; nothing where the choice is `none`. Raises ApiError, which names the field."""
+    """The tools on offer, none if the choice is `none`. Raises ApiError, which names the field."""
     given = typed(document, "tools", list, [])
     definitions = tuple(_definition(value, f"tools[{number}]") for number, value in enumerate(given))
     required, only = _choice(document.get("tool_choice") or "auto", definitions)
@@ -72,7 +72,7 @@ def _definition(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def _function(value: Any, place: str) -> dict[str, Any]:
-    """The function in a definition or a call, which has a name."""
+    """The function of a definition or a call; it must have a name."""
     if not isinstance(value, dict) or value.get("type", "function") != "function":
         raise ApiError(400, f"{place} must be of the type function", place, "unsupported_value")
     function = typed(value, "function", dict, {}, f"{place}.")
@@ -95,7 +95,7 @@ def _choice(choice: Any, definitions: tuple[Mapping[str, Any], ...]) -> tuple[bo
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:
-    """Raise ApiError for the result of a call that nobody made."""
+    """Raise ApiError for the result of a call that no earlier message made."""
     made = set[str]()
     for number, message in enumerate(messages):
         if message.role == "tool" and message.call_id not in made:

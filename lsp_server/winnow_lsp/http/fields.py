@@ -1,4 +1,4 @@
-"""Fields of a request, checked."""
+"""Reads fields of a request and checks their types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def typed(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...],
 
 
 def json_object(text: str, place: str) -> dict[str, Any]:
-    """The object in a text that is JSON; an empty text counts as an empty one. Raises ApiError."""
+    """The JSON object in a text; an empty text counts as an empty object. Raises ApiError."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Who may ask: a host that is meant, a token where one is needed, JSON of a bearable size."""
+"""Which requests may be answered: the right host, the token where one is needed, JSON of a limited size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of one server; without a token only this machine's programs may ask."""
+    """The rules of one server. Without a token, only programs on this machine may ask."""
 
     token: str | None
 
@@ -42,9 +42,9 @@ class Guard:
             _check_host(request.headers.get("host", ""))
 
     async def body(self, request: Request) -> bytes:
-        """A request's body. Raises ApiError if it says it is not JSON, or is too long."""
+        """A request's body. Raises ApiError if its content type is not JSON or it is too long."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # what a page of another origin may send without asking first
+        if kind != "application/json":  # any other type, a page of another origin may send without a preflight request
             raise ApiError(415, f"the content type must be application/json, not {kind or 'missing'}")
         body = bytearray()
         async for piece in request.stream():
@@ -61,7 +61,7 @@ def _check_token(header: str, token: str) -> None:
 
 
 def _check_host(header: str) -> None:
-    """A page whose name was made to lead here (DNS rebinding) sends its own name."""
+    """Refuse a page whose name was made to resolve to this machine (DNS rebinding): it sends its own name."""
     name = header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
     if not is_loopback(name.lower()):
         raise ApiError(403, f"this server is for this machine; it is not called {name!r}", code="wrong_host")

@@ -1,4 +1,4 @@
-"""What the API answers, as OpenAI's documents: completions, chunks, models, errors."""
+"""The API's responses in OpenAI's format: completions, chunks, models, errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 class ApiError(Exception):
-    """An answer that is an error: the status, what is wrong, which field it is about, and a code for programs."""
+    """An error response: its status, what is wrong, the field it is about, and a code for programs."""
 
     def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class ApiError(Exception):
 
 
 def api_error(error: WinnowError) -> ApiError:
-    """An error of the engine's, for a program; its name is the code where OpenAI has none."""
+    """An engine's error as a response. Its class name is the code where OpenAI defines none."""
     if isinstance(error, BudgetError):
         return ApiError(400, str(error), "messages", "context_length_exceeded")
     status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
@@ -51,7 +51,7 @@ def api_error(error: WinnowError) -> ApiError:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer's documents, all under the same id."""
+    """The documents of one answer, all with the same id."""
 
     model: str
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
@@ -71,7 +71,7 @@ class Reply:
         return self._event({"role": "assistant", "content": ""}, None)
 
     def piece(self, piece: TurnPiece) -> bytes:
-        """The event for more text, or for more of a call."""
+        """The event for a piece of text or of a call."""
         if isinstance(piece, str):
             return self._event({"content": piece}, None)
         more = {"function": {"arguments": piece.arguments}}
@@ -94,12 +94,12 @@ class Reply:
 
 
 def failed(error: ApiError) -> bytes:
-    """The event that ends a stream that has begun and cannot go on."""
+    """The event that ends a stream after an error."""
     return _sse(error.document)
 
 
 def usage(completion: Completion) -> dict[str, Any]:
-    """What it cost; `winnow` says what compression did, in the target's tokens."""
+    """Token counts. The field `winnow` holds what compression did, in tokens of the target."""
     one = completion.generation
     return {
         "prompt_tokens": one.prompt_tokens,
@@ -111,7 +111,7 @@ def usage(completion: Completion) -> dict[str, Any]:
 
 
 def models(name: str, context: int | None) -> dict[str, Any]:
-    """The list of the one model; vLLM's field for the context, once it is known."""
+    """A list of the one model, with vLLM's field for the context once that is known."""
     entry = {"id": name, "object": "model", "created": 0, "owned_by": "winnow", "max_model_len": context}
     return {"object": "list", "data": [{key: value for key, value in entry.items() if value is not None}]}
 

@@ -1,4 +1,4 @@
-"""A chat completion request, read strictly: what we do not do is refused by name, never ignored."""
+"""Reads chat completion requests strictly: an unsupported field is refused by name, never ignored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from winnow_lsp.http.replies import ApiError
 _MOST_STOPS = 16
 _MOST_SEED = 2**32 - 1
 
-# What changes nothing about the answer, with these values or whatever they are.
+# Fields that change nothing about the answer, with these values or with any.
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "logprobs": (False,),
@@ -39,7 +39,7 @@ _READ = {
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked, and how the answer is to come."""
+    """What is asked, and whether the answer is streamed."""
 
     asked: CompletionRequest
     stream: bool
@@ -47,7 +47,7 @@ class ChatRequest:
 
 
 def read_request(body: bytes, model: str) -> ChatRequest:
-    """The request in a body, for the one `model` there is. Raises ApiError, which names the field."""
+    """Parse a request for the one `model` being served. Raises ApiError, which names the field."""
     document = _object(body)
     _check_supported(document)
     if document.get("model", model) != model:

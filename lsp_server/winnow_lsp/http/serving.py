@@ -1,4 +1,4 @@
-"""The API on a socket, answered by one pair of models."""
+"""Serves the API on a socket with one pair of models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.requests import ChatRequest
 
 _MOST_CONNECTIONS = 64
-_LEAVE_S = 5  # for answers under way when the server is told to end
+_LEAVE_S = 5  # for answers in progress when the server is told to stop
 
 
 class EngineService:
@@ -34,16 +34,16 @@ class EngineService:
 
     @property
     def context_limit(self) -> int | None:
-        """The target's context; None as long as it is not loaded."""
+        """The target's context in tokens, or None until it is loaded."""
         return self._engine.context_limit
 
     @property
     def states(self) -> tuple[ModelState, ModelState]:
-        """How the drafter and the target are."""
+        """The state of the drafter and of the target."""
         return self._engine.drafter, self._engine.target
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
-        """Answer when all requests before have been; cancelling the task stops the work."""
+        """Answer once all earlier requests are done. Cancelling the task stops the work."""
 
         def prepare() -> Work[Completion]:
             assistant = self._engine.assistant()
@@ -61,7 +61,7 @@ class EngineService:
 
 
 def served_name(target: str) -> str:
-    """What clients call the target: its name, its file's without the suffix, or what its server calls it."""
+    """What clients call the target: its name, its file name without the suffix, or its server's name for it."""
     if is_url(target):
         address = parse(target)
         return address.model or address.host
@@ -77,7 +77,7 @@ def serve_http(
     guard: Guard,
     ready: Callable[[str, int], None],
 ) -> None:
-    """Serve until told to end; `ready` is told the address. OSError if it cannot be had."""
+    """Serve until told to stop; `ready` gets the address. Raises OSError if the address is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
         application = app(lambda: EngineService(models, store, budget), guard)
