@@ -1,4 +1,4 @@
-"""How good and how fast Winnow is, and how its drafter is trained: evaluation, calibration, training, benchmarks.
+"""Measures how good and how fast Winnow is, and trains its drafter: evaluation, calibration, training, benchmarks.
 
-Uses the engine as anyone would; nothing that answers questions imports it.
+The package uses the engine as anyone would. Nothing that answers questions imports it.
 """

@@ -1,4 +1,4 @@
-"""The real repository the benchmarks and questions are about: click's source distribution, pinned by hash."""
+"""The repository that many benchmarks are about: click's source distribution, pinned by hash."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CLICK = next(one for one in repositories(Split.TEST) if one.name == "click")
 
 
 def fetch() -> Path:
-    """The root of the source distribution; fetched if it is not there."""
+    """The root of the source distribution, fetched on first use."""
     return unpacked(_CLICK.archive)
 
 
 def questions() -> tuple[WrittenQuestion, ...]:
-    """Ten questions about it with one gold each, the first that were written."""
+    """Ten questions about click with one gold each; the first that were written."""
     return load(_CLICK)[:10]

@@ -1,4 +1,4 @@
-"""What a figure was measured on, and where it is written."""
+"""The machine that figures were measured on, and the file they are written to."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 RESULTS = Path("results")
-"""In the working directory."""
+"""The folder for figures, in the working directory."""
 
 
 def describe() -> dict[str, Any]:
-    """Processor, cores, BLAS and the versions that matter."""
+    """The processor, cores, BLAS, and the versions of packages that matter."""
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
     model = {line.split(":", 1)[1].strip() for line in cpuinfo if line.startswith("model name")}
     blas = [pool.get("architecture") for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -35,19 +35,19 @@ def describe() -> dict[str, Any]:
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    """Of the packages that are installed."""
+    """Name and version of each of these packages that is installed."""
     for name in ("numpy", "numba", "numba-cuda", "llama-cpp-python"):
         with suppress(PackageNotFoundError):
             yield name, version(name)
 
 
 def median(values: list[float], digits: int = 3) -> float:
-    """The median, of seconds to the millisecond unless more digits behind the point are asked for."""
+    """The median, rounded to so many digits after the point: seconds to the millisecond by default."""
     return round(statistics.median(values), digits)
 
 
 def report(name: str, figures: dict[str, Any]) -> None:
-    """Print the figures with the machine, and write them to results/NAME.json."""
+    """Print the figures together with the machine, and write them to results/NAME.json."""
     document = {"machine": describe(), **figures}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")

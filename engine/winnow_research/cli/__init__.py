@@ -1,1 +1,1 @@
-"""`winnow bench`, `winnow train` and `winnow calibrate`, which `winnow` loads when they are called."""
+"""`winnow bench`, `winnow train` and `winnow calibrate`. `winnow` imports each when it is called."""

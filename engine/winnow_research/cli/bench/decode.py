@@ -1,4 +1,4 @@
-"""`winnow bench decode`: how fast the target decodes with each draft, and whether it says the same."""
+"""`winnow bench decode`: how fast the target decodes with each draft, and whether answers stay the same."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def decode(
     out: Path | None,
     as_document: bool,
 ) -> None:
-    """How fast the target decodes with each draft against none, in turns, and whether it says the same.
+    """How fast the target decodes with each draft and without one, and whether the answers stay the same.
 
-    Greedy. Quotes and explanations are about a pinned repository, which is fetched on first use, as HumanEval is.
-    Figures are printed as each load is done, but with --json.
+    Decoding is greedy; drafts take turns. Quotes and explanations are about a pinned repository, which is fetched on
+    first use, as HumanEval is. Without --json, figures are printed when each load is done.
     """
     about = {"target": target, "repository": repository, "code": code, "seed": seed, "threads": threads}
     with ExitStack() as stack:
@@ -87,7 +87,7 @@ def decode(
 
 
 class _DecodeRun:
-    """What was measured so far, in a file after each prompt, if one is given."""
+    """What has been measured so far; written to a file, if one is given, after each prompt."""
 
     def __init__(self, about: dict[str, Any], out: Path | None) -> None:
         self.cost: dict[int, float] = {}
@@ -96,7 +96,7 @@ class _DecodeRun:
         self._write()
 
     def add(self, found: Sequence[TimedAnswer]) -> None:
-        """The answers to one more prompt."""
+        """Add the answers to one more prompt."""
         self.timed += found
         self._write()
 
@@ -139,7 +139,7 @@ def _answers(
     max_tokens: int,
     cancellation: Cancellation,
 ) -> Iterator[list[TimedAnswer]]:
-    """For each prompt its answers with all drafts."""
+    """For each prompt, its answers with all drafts."""
     messages = LOADS[load](repository, code * _BYTES, random.Random(f"{seed}/{load}"), None)
     for number, prompt in enumerate(islice(messages, prompts), 1):
         found: list[TimedAnswer] = []

@@ -69,7 +69,7 @@ def relevance(
 
 
 def _methods(drafter: Path, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods asked for, in the order of the tables."""
+    """The names of the chosen methods, in the order of the tables."""
     names = [method.name for method in all_methods(drafter)]
     unknown = set(chosen) - set(names)
     if unknown:

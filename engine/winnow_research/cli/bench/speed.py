@@ -31,7 +31,7 @@ def kernels(as_json: bool) -> None:
 @click.command()
 @json_option
 def drafter(as_json: bool) -> None:
-    """Speed and error of the whole drafter on this machine's GPU, cold, from token ids to keys.
+    """Speed and error of the whole drafter on this machine's GPU, from token ids to keys, with nothing cached.
 
     Each figure is the median of ten runs by the device's own clock.
     """

@@ -1,4 +1,4 @@
-"""Is the target's answer right? Functions to give back, and facts to choose, from what each way of reading shows it.
+"""Is the target's answer right? It gives back functions and chooses among facts, from the code that each method keeps.
 
-docs/results/2026-11-23-answers.md explains the method.
+docs/results/2026-11-23-answers.md explains what is measured.
 """

@@ -1,4 +1,4 @@
-"""Multiple choice about facts that code states: where a name is defined, what a constant is, what a case returns."""
+"""Multiple-choice questions about facts that code states: definitions, constants, and what functions return."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST_VALUE = 60  # characters
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A question with its answer and at least three wrong ones that are of the same kind."""
+    """A question with its answer, and at least three wrong answers of the same kind."""
 
     test: str
     text: str
@@ -43,7 +43,7 @@ class Fact:
 
 
 def items(haystack: Haystack, rng: random.Random, most: int) -> list[Item]:
-    """At most `most` questions about the haystack's own code, as evenly of every kind as there are."""
+    """At most `most` questions about the haystack's own code, as evenly spread over the kinds as possible."""
     kinds = [_shuffled(found(haystack), rng) for found in (definitions, constants, cases, returns)]
     chosen: list[Fact] = []
     while any(kinds) and len(chosen) < most:
@@ -52,7 +52,7 @@ def items(haystack: Haystack, rng: random.Random, most: int) -> list[Item]:
 
 
 def definitions(haystack: Haystack) -> Iterator[Fact]:
-    """Which file defines a name that only one file defines; the others are files of the same language."""
+    """Which file defines a name? Only one file does; the other options are files of the same language."""
     paths = [file.path for file in haystack.files]
     for name, places in haystack.definitions.items():
         path = places[0].file.path
@@ -63,7 +63,7 @@ def definitions(haystack: Haystack) -> Iterator[Fact]:
 
 
 def constants(haystack: Haystack) -> Iterator[Fact]:
-    """The value of a constant that is set once; the others are values of other constants, numbers or strings alike."""
+    """What is the value of a constant? It is set once; the other options are values of the same type."""
     found = [match.groups() for place in _own(haystack) for match in _CONSTANT.finditer(place.text)]
     times = Counter(name for name, _ in found)
     values = list(dict.fromkeys(value for _, value in found))
@@ -74,7 +74,7 @@ def constants(haystack: Haystack) -> Iterator[Fact]:
 
 
 def cases(haystack: Haystack) -> Iterator[Fact]:
-    """What a function returns in one of its cases; the others are what it returns in other cases."""
+    """What does a function return in one of its cases? The other options are what it returns in other cases."""
     for place in _own(haystack):
         found: dict[str, str] = {}
         for match in _CASE.finditer(place.text):
@@ -88,7 +88,7 @@ def cases(haystack: Haystack) -> Iterator[Fact]:
 
 
 def returns(haystack: Haystack) -> Iterator[Fact]:
-    """What a function returns that has one `return`; the others are what such functions of its language return."""
+    """What does a function with one `return` return? The other options are what other such functions return."""
     found = {place: value for place in _own(haystack) if (value := _only_return(place))}
     for place, value in found.items():
         alike = {other: None for peer, other in found.items() if peer.language == place.language and other != value}
@@ -98,13 +98,13 @@ def returns(haystack: Haystack) -> Iterator[Fact]:
 
 
 def _only_return(place: Place) -> str | None:
-    """What follows the only `return` of a unit, if that is a short expression on one line."""
+    """The expression that follows a unit's only `return`, if it is short and on one line."""
     found = _RETURN.findall(place.text)
     return found[0] if len(found) == 1 and _whole(found[0]) and len(found[0]) <= _LONGEST_VALUE else None
 
 
 def _whole(expression: str) -> bool:
-    """Whether nothing is cut off: brackets and quotes come in pairs, and no operator ends it."""
+    """Whether an expression is complete: brackets and quotes come in pairs, and it does not end in an operator."""
     pairs = all(expression.count(one) == expression.count(other) for one, other in ("()", "[]", "{}"))
     ended = re.search(r"[\w)\]}\"'`]\s*$", expression) is not None
     return ended and pairs and not any(expression.count(quote) % 2 for quote in "\"'`")

@@ -1,6 +1,7 @@
-"""A function is described, and its code is to be given back: RepoQA's test (arXiv 2406.06025) with own questions.
+"""The target reads a description and must give back the function's code: RepoQA's test (arXiv 2406.06025).
 
-The description is the first sentence of the function's documentation, which is not in the workspace.
+The questions are our own. The description is the first sentence of the function's documentation, which the workspace
+does not contain.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from winnow_research.evaluation.haystack import Haystack
 from winnow_research.evaluation.tasks.describe import case, choose, documentation_of
 
 _TEXT = "Write out the whole code of the function that does this, word for word, in one block of code: {sentence}"
-_SPARE_TOKENS = 96  # what an answer may have beyond the function
+_SPARE_TOKENS = 96  # that an answer may have beyond the function
 
 
 def sheet(corpus: Corpus, haystack: Haystack, most: int) -> Sheet:
-    """The haystack without the documentation of at most `most` functions that are asked for."""
+    """Questions for at most `most` functions, and the haystack without their documentation."""
     chosen = choose(corpus, haystack, most)
     scene = haystack.scene(case("function", one.sentence, [one]) for one in chosen)
     stripped = without_lines(scene, documentation_of(chosen))

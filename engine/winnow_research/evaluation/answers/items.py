@@ -1,4 +1,4 @@
-"""What the target is asked, and how its answer is judged."""
+"""Questions to the target, and how its answers are judged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LETTER = re.compile(r"\W*([A-D])\b|.*?\b(?:answer|option)\b(?: is)?\W*([A-D])\b
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question of test `test`. `right` says whether an answer, of at most `most_tokens` tokens, is right."""
+    """A question of test `test`. `right(answer)` says whether an answer of at most `most_tokens` tokens is right."""
 
     test: str
     question: Question
@@ -29,7 +29,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A workspace with what is asked about it."""
+    """A workspace with the questions about it."""
 
     name: str
     files: tuple[SourceFile, ...]
@@ -37,7 +37,7 @@ class Sheet:
 
 
 def gives_back(function: str) -> Callable[[str], bool]:
-    """Judges whether an answer gives back a function: its first block of code, or all of it where it has none."""
+    """Judges whether an answer gives back a function, in its first block of code or, without one, as a whole."""
 
     def right(answer: str) -> bool:
         block = _BLOCK.search(answer)
@@ -47,7 +47,7 @@ def gives_back(function: str) -> Callable[[str], bool]:
 
 
 def chooses(letter: str) -> Callable[[str], bool]:
-    """Judges whether an answer names the right option, at its beginning or as "the answer is B"."""
+    """Judges whether an answer names the right option, at its beginning or in words such as "the answer is B"."""
 
     def right(answer: str) -> bool:
         match = _LETTER.match(answer)

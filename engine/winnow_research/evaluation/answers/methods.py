@@ -1,4 +1,4 @@
-"""Ways of choosing what the target reads before it answers: one method of the tables each."""
+"""Ways to choose what the target reads before it answers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Ask = Callable[[Question, Sampling], str]
 
 
 class AnswerMethod(Protocol):
-    """One method."""
+    """One way, a line of the tables."""
 
     @property
     def name(self) -> str:
-        """What the tables call it."""
+        """Its name in the tables."""
 
     def about(self, subject: Subject) -> Ask:
         """Prepare a workspace for questions. WinnowError if this method cannot run here."""
@@ -31,7 +31,7 @@ class AnswerMethod(Protocol):
 
 @dataclass(frozen=True)
 class Product:
-    """What a user gets with a budget; with one of everything, the full context."""
+    """What a user gets with a budget. With a budget of everything this is the full context."""
 
     name: str
     assistant: Assistant
@@ -57,7 +57,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Alternative:
-    """The same target and prompt, with the code that a method of the relevance evaluation chooses."""
+    """The same target and prompt, with code that a method of the relevance evaluation chooses."""
 
     method: Method
     assistant: Assistant
@@ -66,7 +66,7 @@ class Alternative:
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """The name of the method."""
         return self.method.name
 
     def about(self, subject: Subject) -> Ask:
@@ -76,7 +76,7 @@ class Alternative:
 
         def ask(question: Question, sampling: Sampling) -> str:
             tokens = self.budget.tokens(subject.tokens)
-            assert tokens is not None, "rows are compared at a budget in tokens"
+            assert tokens is not None, "methods are compared at a budget in tokens"
             spans = _spans(subject.workspace, ranker(question).keep(tokens))
             prompt = target.chat_prompt(build_messages(subject.workspace, spans, question))
             return target.generate(Request(prompt, sampling, cancellation=self.cancellation)).text

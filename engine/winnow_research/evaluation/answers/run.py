@@ -23,14 +23,14 @@ from winnow_research.evaluation.scores import Result
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer(Result):
-    """One result, with what was asked about which workspace, and what the target said."""
+    """A result with its workspace, its question, and the text that the target wrote."""
 
     workspace: str
     question: str
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        """All of it; the key `row` has the method."""
+        """All fields. The key `row` has the method, as in documents of earlier versions."""
         return {{"method": "row"}.get(name, name): value for name, value in asdict(self).items()}
 
 

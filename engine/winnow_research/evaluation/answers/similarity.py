@@ -1,5 +1,7 @@
-"""How alike two pieces of code are: BLEU (Papineni et al. 2002) over their tokens, one reference, add-one smoothing
-of the n-grams longer than one (Lin and Och 2004)."""
+"""How similar two pieces of code are: BLEU (Papineni et al. 2002) over their tokens, with one reference.
+
+N-grams longer than one are smoothed by adding one (Lin and Och 2004).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _LONGEST = 4
 
 
 def bleu(candidate: str, reference: str) -> float:
-    """0 (nothing in common) to 1 (the same tokens). White space does not count."""
+    """Similarity from 0 (nothing in common) to 1 (the same tokens). White space does not count."""
     found, wanted = _TOKEN.findall(candidate), _TOKEN.findall(reference)
     if not found or not wanted:
         return 0.0

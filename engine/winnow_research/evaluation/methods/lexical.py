@@ -29,7 +29,7 @@ class Bm25:
 
 
 class Symbols:
-    """The definitions of the names in the question and at the cursor."""
+    """Names that lead to definitions: those in the question and in the code at the cursor."""
 
     name = "symbols"
     most_tokens: int | None = None

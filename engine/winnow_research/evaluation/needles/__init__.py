@@ -1,7 +1,7 @@
-"""Needles hidden in long texts: are they kept, and does the target find them? And RULER's tasks.
+"""Needles hidden in long texts, and RULER's tasks: are the needles kept, and does the target find them?
 
-`niah` and `ruler` make the tests out of `materials`; `run` asks Winnow.
-docs/results/2026-11-22-needles.md explains the method.
+`niah` and `ruler` make tests from `materials`; `run` asks Winnow.
+docs/results/2026-11-22-needles.md explains what is measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a test with needles is."""
+"""The nouns of tests with needles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winnow_research.evaluation.needles.materials import Material
 class Trial:
     """A workspace that hides what its question asks for.
 
-    `golds` are the lines an answer needs; none where it needs them all. A right answer has all strings `wanted`.
+    `golds` are the lines that an answer needs, empty if it needs all of them. A right answer contains all of `wanted`.
     """
 
     files: tuple[SourceFile, ...]
@@ -26,7 +26,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Which trial of a test is wanted: in a workspace of at most `tokens` tokens, the `number`th of `count`."""
+    """Which trial of a test to make: number `number` of `count`, in a workspace of at most `tokens` tokens."""
 
     tokens: int
     number: int
@@ -34,19 +34,19 @@ class Spot:
 
     @property
     def depth(self) -> float:
-        """Where the first needle belongs, 0 (start) to 1 (end): `count` trials cover the workspace evenly."""
+        """Where the first needle belongs, 0 (start) to 1 (end). The trials cover the workspace evenly."""
         return (self.number + 0.5) / self.count
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """`trial(material, spot)` makes one trial; equal arguments give equal trials."""
+    """A test by name. `trial(material, spot)` makes one trial; equal arguments give equal trials."""
 
     name: str
     trial: Callable[[Material, Spot], Trial]
 
 
 def share_of(wanted: tuple[str, ...], answer: str) -> float:
-    """The share of the wanted strings that an answer has, whatever their case (RULER's `string_match_all`)."""
+    """The share of the wanted strings that an answer contains, regardless of case (RULER's `string_match_all`)."""
     text = answer.lower()
     return sum(one.lower() in text for one in wanted) / len(wanted)

@@ -1,4 +1,4 @@
-"""Where in a workspace needles are put: between functions in code, between sentences in prose."""
+"""Puts needles into a workspace: between functions in code, between sentences in prose."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BORDERS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A line of a file in front of which a needle can stand; `offset` is where that is in the whole workspace."""
+    """A line of a file before which a needle can stand. `offset` is its place in the whole workspace, in bytes."""
 
     path: str
     line: int
@@ -30,9 +30,9 @@ class Gap:
 def hide(
     files: Sequence[SourceFile], needles: Sequence[Needle], depths: Sequence[float]
 ) -> tuple[tuple[SourceFile, ...], tuple[Gold, ...]]:
-    """The files with each needle at its depth, and the lines where each needle is now.
+    """The files with each needle at its depth, and the lines that each needle takes.
 
-    A depth is a share of the workspace's bytes, 0 to 1; of the gaps that are left the nearest is taken.
+    A depth is a share of the workspace's bytes, 0 to 1. A needle goes to the nearest gap that is still free.
     """
     left, chosen = gaps(files), {}
     total = sum(len(file.data) for file in files)
@@ -46,10 +46,10 @@ def hide(
 
 
 def gaps(files: Sequence[SourceFile]) -> list[Gap]:
-    """Every place a needle of either style can be put, in order.
+    """Every gap where a needle of either style can stand, in order.
 
-    In code that is in front of a definition at the outermost level, in prose behind a sentence that ends
-    its line. Prose counts only where there is no code.
+    In code a gap is before a definition at the outermost level, in prose after a sentence that ends its line. Prose has
+    gaps only if there is no code.
     """
     code = [file for file in indexed(files) if _language(file.path) in CODE_LANGUAGES]
     hosts = {file.path: _borders(file) if code else _sentence_ends(file) for file in code or indexed(files)}
@@ -70,7 +70,7 @@ def _sentence_ends(file: IndexedFile) -> list[int]:
 
 
 def _with_needles(file: SourceFile, chosen: dict[Gap, Needle], golds: dict[Needle, Gold]) -> SourceFile:
-    """The file with what was chosen for it; notes in `golds` where each needle begins and ends."""
+    """The file with the needles chosen for it. Adds to `golds` the lines that each of them takes."""
     wanted = {gap.line: needle for gap, needle in chosen.items() if gap.path == file.path}
     lines: list[bytes] = []
     for number, line in enumerate(file.data.splitlines(keepends=True), 1):

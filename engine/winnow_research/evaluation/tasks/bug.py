@@ -1,4 +1,4 @@
-"""What a release's change log says → the code of the release before that the release changed."""
+"""An entry of a change log → the code of the previous release that the new release changed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ENTRY = re.compile(r"\n\s*\n|\n\s*[-*]\s+")
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene, with one question, for each release with one or two entries that changed few units.
+    """A scene with one question for each release that has one or two entries and changed few units.
 
-    The workspace is the release before. Small releases make it certain which entry caused which change.
+    The workspace is the previous release. With small releases it is certain which entry caused which change.
     """
     for repository in corpus.subjects:
         for before, after in repository.history.pairs if repository.history else ():
@@ -40,7 +40,7 @@ def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
 
 
 def entries(changelog: str, version: str) -> str:
-    """What a change log says of a version, on one line without references; empty if it says nothing, or too much."""
+    """A change log's entries about a version, on one line without references; empty if there are none or too many."""
     heading = re.compile(rf"^(?:#+|Version)?[ \[v]*{re.escape(version)}(?![\d.]).*\n", re.MULTILINE)
     start = heading.search(changelog)
     if start is None:
@@ -56,7 +56,7 @@ def entries(changelog: str, version: str) -> str:
 
 
 def changed_units(before: Iterable[IndexedFile], after: Iterable[IndexedFile], versions: Iterable[str]) -> list[Place]:
-    """The code units of `before` that `after` lacks; a mere change of a version number is none."""
+    """The code units of `before` that `after` lacks. A change of a version number alone does not count."""
     number = re.compile("|".join(map(re.escape, versions)))
     known = {file.path: {number.sub("", file.text_of(unit)) for unit in file.units} for file in after}
     places = (Place(file, index) for file in before for index in range(len(file.units)))
@@ -87,7 +87,7 @@ def _fits(place: Place) -> bool:
 def _scene(
     corpus: Corpus, repository: Repository, before: Archive, text: str, golds: list[Place], tokens: int
 ) -> Iterator[Scene]:
-    """The scene, unless a file that changed is too large for the workspace."""
+    """The scene; nothing if a file that changed is too large for the workspace."""
     wanted = {place.file.path for place in golds}
     haystack = corpus.haystack(repository, repository.files(before, corpus.directory), tokens, wanted)
     if wanted <= {file.path for file in haystack.files}:

@@ -1,4 +1,4 @@
-"""Explain the code at the cursor → the definitions it uses, which stand in other files."""
+"""Explain the code at the cursor → the definitions in other files that it uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFINED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository."""
+    """A scene for each repository."""
     for haystack in corpus.haystacks(tokens):
         cases = list(_cases(haystack))
         corpus.rng(haystack.repository, "cursor").shuffle(cases)
@@ -40,7 +40,7 @@ def _cases(haystack: Haystack) -> Iterator[Case]:
 
 
 def elsewhere(haystack: Haystack, place: Place, name: str) -> Place | None:
-    """The one unit that defines `name`, in another file of the same repository and language; None if not certain."""
+    """The only unit that defines `name`, if it is in another file of the same repository and language, else None."""
     found = haystack.definitions.get(name, [])
     if len(found) != 1 or not is_distinctive(name):
         return None
@@ -51,7 +51,7 @@ def elsewhere(haystack: Haystack, place: Place, name: str) -> Place | None:
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name can hardly mean anything but its one definition: `read_header`, not `read`."""
+    """Whether a name can hardly mean anything but its definition: `read_header` is distinctive, `read` is not."""
     return len(name) >= 6 and re.search(r"[A-Za-z]_[A-Za-z]|[a-z][A-Z]|^[A-Z]\w*[a-z]", name) is not None
 
 

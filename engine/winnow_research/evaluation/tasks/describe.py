@@ -1,4 +1,4 @@
-"""The first sentence of a function's documentation → the function, whose documentation is not in the workspace."""
+"""The first sentence of a function's documentation → the function. The workspace lacks the documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from winnow_research.evaluation.tasks.base import Task
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository."""
+    """A scene for each repository."""
     for haystack in corpus.haystacks(tokens):
         chosen = choose(corpus, haystack, corpus.questions)
         scene = haystack.scene(case("describe", one.sentence, [one]) for one in chosen)

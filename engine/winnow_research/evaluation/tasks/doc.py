@@ -28,7 +28,7 @@ class _Excerpt:
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository that has documentation."""
+    """A scene for each repository that has documentation."""
     for haystack in corpus.haystacks(tokens):
         asked = list(_asked(haystack))
         corpus.rng(haystack.repository, "doc").shuffle(asked)
@@ -47,7 +47,7 @@ def _case(asked: _Excerpt) -> Case:
 
 
 def _asked(haystack: Haystack) -> Iterator[_Excerpt]:
-    """At most one sentence of each section: the first of its first paragraph that is prose."""
+    """At most one sentence of each section: the first sentence of its first paragraph of prose."""
     for place in haystack.places:
         path = place.file.path
         named = path.endswith(_SUFFIXES) and not _CHANGES.search(path)

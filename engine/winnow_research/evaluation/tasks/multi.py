@@ -1,4 +1,4 @@
-"""Three to five functions described in one question: all must be kept."""
+"""Three to five descriptions in one question → all of the functions described."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from winnow_research.evaluation.tasks.base import Task
 from winnow_research.evaluation.tasks.describe import case, choose, documentation_of
 
 _FEWEST, _MOST = 3, 5
-_ROUNDS = 4  # how often a function may be asked for, each time among others
+_ROUNDS = 4  # how often a function may be asked for, each time with different others
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository; no two questions of it ask for the same functions."""
+    """A scene for each repository. No two of its questions ask for the same functions."""
     for haystack in corpus.haystacks(tokens):
         rng = corpus.rng(haystack.repository, "multi")
         chosen = choose(corpus, haystack, corpus.questions * _FEWEST)
@@ -28,7 +28,7 @@ def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
 
 
 def _groups(functions: list[Described], rng: Random) -> Iterator[list[Described]]:
-    """The functions in groups of three to five; one or two may be left over."""
+    """Groups of three to five of the functions; one or two may be left over."""
     left = functions
     while len(left) >= _FEWEST:
         size = rng.randint(_FEWEST, _MOST)

@@ -1,4 +1,4 @@
-"""Questions that nothing in the workspace answers, among as many that something does: can the scores tell?"""
+"""Questions that nothing in the workspace answers, and as many that something does. Can the scores tell them apart?"""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from winnow_research.evaluation.tasks.describe import case, choose, documentatio
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository, half its questions about itself, half about a repository that is not there.
+    """A scene for each repository: half its questions are about itself, half about a repository that is not there.
 
-    No scene where every repository of the corpus has a file in the workspace.
+    There is no scene if every repository of the corpus has a file in the workspace.
     """
     for haystack in corpus.haystacks(tokens):
         answered = choose(corpus, haystack, corpus.questions // 2)

@@ -1,4 +1,4 @@
-"""Questions as people ask them, written by hand against whole repositories, each with the lines an answer needs."""
+"""Questions as people ask them, written by hand about whole repositories → the lines that an answer needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WrittenQuestion:
 
 
 def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
-    """One scene a repository that has questions: the repository as it is. EvaluationError if a gold is not in it."""
+    """A scene for each repository with questions: the whole repository. EvaluationError if it lacks a gold."""
     for repository in corpus.subjects:
         written = load(repository)
         if not written:
@@ -45,9 +45,9 @@ def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
 
 
 def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQuestion, ...]:
-    """The questions about a repository, from `NAME.json` in `directory`; none where there is no such file.
+    """The questions about a repository, from `NAME.json` in `directory`; empty if there is no such file.
 
-    EvaluationError if the file is malformed or about another version than the pinned one.
+    EvaluationError if the file is malformed, or about another version than the pinned one.
     """
     path = directory / f"{repository.name}.json"
     if not path.is_file():
@@ -67,7 +67,7 @@ def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQu
 
 
 def problems(repository: Repository, files: Sequence[SourceFile], written: Sequence[WrittenQuestion]) -> list[str]:
-    """What is wrong with some questions: golds that are not in the files, or hold nothing; questions asked twice."""
+    """What is wrong with some questions: missing golds, golds that are not in the files or blank, and duplicates."""
     lines = {file.path: Lines(file.data) for file in files}
     data = {file.path: file.data for file in files}
     found = [f"{one.text!r} has no gold" for one in written if not one.golds]

@@ -1,4 +1,4 @@
-"""Which code uses this function → the units that call it."""
+"""Which code uses this function? → The units that do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_USE = (UnitKind.IMPORTS, UnitKind.SECTION, UnitKind.BLOCK)
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """One scene a repository."""
+    """A scene for each repository."""
     for haystack in corpus.haystacks(tokens):
         rng = corpus.rng(haystack.repository, "usage")
         asked = list(_defined(haystack))
@@ -37,7 +37,7 @@ def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
 
 
 def _defined(haystack: Haystack) -> Iterator[tuple[str, Place]]:
-    """The haystack's own functions with a distinctive name that nothing else has."""
+    """The haystack's own functions whose name is distinctive and defined only once."""
     for file in haystack.own_files:
         for name, number in file.analysis.symbols.definitions:
             place = Place(file, number)
@@ -46,7 +46,7 @@ def _defined(haystack: Haystack) -> Iterator[tuple[str, Place]]:
 
 
 def _users(haystack: Haystack, name: str, place: Place) -> list[Place]:
-    """The units that use the name; none where they are too many, too large to keep, or mean another thing by it."""
+    """The units that use the name; empty if they are too many or too large to keep, or may mean another thing."""
     users = [user for user in haystack.users.get(name, []) if user.unit.kind not in _NO_USE and user != place]
     fair = len(users) <= _MOST_GOLDS and all(
         user.fair_size and user.language == place.language and haystack.owns(user.file) for user in users
