@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, DraftTree, chain, grow
+from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.targets.drafts.base import NamedMethod
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones are as good as these
@@ -81,8 +81,6 @@ class LookupDraft:
         """How the text went on at the places like this one."""
         if self._match is None:
             return NOTHING
-        if len(self._match.places) == 1:
-            return self._copy(self._match, limit, least)
         return grow(self._match, self._continuations, limit, least)
 
     def accept(self, tokens: Sequence[int]) -> None:
@@ -106,18 +104,6 @@ class LookupDraft:
         self._exact, self._gapped = _one_longer(self._exact, self._gapped, same)
         self._match = _longest(self._exact, self._gapped)
         self._text.append(token)
-
-    def _copy(self, match: Match, limit: int, least: float) -> DraftTree:
-        """What `grow` makes of a match at one place, sooner."""
-        worth, worths = 1.0, list[float]()
-        place = match.places[0]
-        copied = self._text[place : place + limit]
-        for ahead in range(len(copied)):
-            worth *= self._rates.of(match.length + ahead, match.gapped)
-            if worth < least:
-                break
-            worths.append(worth)
-        return chain(copied[: len(worths)], worths)
 
     def _continuations(self, match: Match) -> Iterator[tuple[int, float, Match]]:
         following: dict[int, list[int]] = {}
