@@ -55,7 +55,6 @@ def once(model: Path, tokens: int) -> dict[str, float]:
     with closing(LlamaTarget.open(model, _ON)) as target:
         restored = first_token(target, second)
         assert restored.restored_tokens > 0.9 * tokens, restored
-        target.park()
     number, size = used_bytes(default_folder())
     for path in default_folder().iterdir():
         path.unlink()

@@ -62,13 +62,6 @@ class ChatTemplate:
         self._opening = next(openings, None)
         self._model = model
 
-    def render(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> str:
-        """The conversation as one string that ends where the answer starts.
-
-        Raises UnsupportedModelError if the template refuses the messages, or knows no tools and there are some.
-        """
-        return self._rendered(messages, tools, lambda text: text, lambda value: value)
-
     def forced_prefix(self, tools: Tools) -> str:
         """How an answer that must be a call begins; "" if it need not be one."""
         if not tools.required or self._opening is None:
@@ -79,7 +72,7 @@ class ChatTemplate:
     def tokenize(self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS) -> Prompt:
         """Token ids of the rendered conversation, with the model's BOS if it wants one.
 
-        Raises UnsupportedModelError if the template refuses or drops a message.
+        Raises UnsupportedModelError if the template refuses or drops a message, or knows no tools and there are some.
         """
         marks, contents = Marks(), list[str]()
 
@@ -87,16 +80,24 @@ class ChatTemplate:
             contents.append(marks.put(text))
             return contents[-1]
 
-        rendered = self._rendered(messages, tools, put, marks.guard)
+        rendered = self.render(messages, tools, put, marks.guard)
         _check_complete(messages, contents, shown(rendered))
         ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
         begun = vocabulary.tokenize(self.forced_prefix(tools), special=True)
         return _with_bos(np.concatenate([*ids, begun]), vocabulary.bos)
 
-    def _rendered(
-        self, messages: Sequence[Message], tools: Tools, content: Callable[[str], str], inner: Callable[[Any], Any]
+    def render(
+        self,
+        messages: Sequence[Message],
+        tools: Tools = NO_TOOLS,
+        content: Callable[[str], str] = str,
+        inner: Callable[[Any], Any] = lambda value: value,
     ) -> str:
-        """What the template makes of the messages, with `content` of their texts and `inner` of tools and calls."""
+        """The conversation as one string that ends where the answer starts.
+
+        The template is given what `content` makes of the messages' texts, and `inner` of tools and calls. Raises
+        UnsupportedModelError if it refuses the messages, or knows no tools and there are some.
+        """
         self._check_tools(messages, tools)
         names = {call.id: call.name for message in messages for call in message.calls}
         try:

@@ -18,13 +18,8 @@ class Parking:
         self._path, self._options = path, options
         self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
         self._session: Session | None = Session(path, options, self._writer, self.throughput)
-        self.context_limit, self.load_s = self._session.context_limit, self._session.load_s
+        self.context_limit = self._session.context_limit
         self.settle()
-
-    @property
-    def parked(self) -> bool:
-        """Whether the model is not in memory."""
-        return self._session is None
 
     def session(self) -> Session:
         """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""

@@ -42,7 +42,6 @@ class Session:
 
         Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
         """
-        started = time.perf_counter()
         self._options, self._name, self._throughput = options, path.stem, throughput
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
         self._cache: KvCache | None = None
@@ -50,7 +49,6 @@ class Session:
         self._vocabulary = Vocabulary(self._model)
         self._snapshots = open_policy(path, options, self._model, writer, throughput)
         self.context_limit = self._model.context_limit
-        self.load_s = time.perf_counter() - started
 
     @cached_property
     def _template(self) -> ChatTemplate:

@@ -37,12 +37,11 @@ class LlamaTarget:
         self._parking = parking
         self.place, self._on_gpu = place, on_gpu
         self.context_limit = parking.context_limit
-        self.load_s = parking.load_s
         self._release = weakref.finalize(self, _release, owner, parking)
 
     @classmethod
     def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
-        """Load a GGUF file; `load_s` tells how long it took, `place` where it lives.
+        """Load a GGUF file.
 
         Raises ModelNotFoundError, ModelDamagedError, or UnsupportedModelError if llama.cpp cannot run it.
         """
@@ -98,15 +97,6 @@ class LlamaTarget:
             wait((answer,))
             raise
         return answer.result()
-
-    def park(self) -> None:
-        """Give the model's memory back, after a running request; the next one loads it again from the page cache."""
-        self._submit(self._parking.park).result()
-
-    @property
-    def parked(self) -> bool:
-        """Whether the model is not in memory just now."""
-        return self._parking.parked
 
     def close(self) -> None:
         """Free the model, after a running request. Also happens when the target is collected and at exit."""

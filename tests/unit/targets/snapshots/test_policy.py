@@ -126,7 +126,7 @@ def test_on_demand_a_target_keeps_what_it_has_read(tiny_llama: Path) -> None:
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, place="on-demand"))) as target:
         first = ask(target, FIRST)
         again = ask(target, FIRST)
-        assert target.parked
+        assert target._parking._session is None
         assert (again.restored_tokens, again.text) == (len(FIRST) - 1, first.text)
 
 
@@ -214,7 +214,7 @@ def test_a_disk_that_refuses_costs_only_the_time(
     assert "no snapshot can be kept" in caplog.text
 
 
-@pytest.mark.parametrize("ending", ["", "raise SystemExit", "target.close()", "target.park()"])
+@pytest.mark.parametrize("ending", ["", "raise SystemExit", "target.close()", "target._submit(target._parking.park)"])
 def test_a_process_that_ends_in_order_leaves_what_it_has_read(tiny_llama: Path, ending: str) -> None:
     script = f"""
 import pathlib, numpy as np
