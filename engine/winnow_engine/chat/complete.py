@@ -113,9 +113,9 @@ def _compressed(
             return prompt
         if not tokens:
             raise BudgetError(
-                f"what may not be cut (the system's messages, tools, the user's last message, new results) has "
-                f"{len(prompt):,} tokens, which do not fit the target's context of {target.context_limit:,} beside "
-                "the answer: shorten that or the answer"
+                f"what must not be cut (system messages, tools, the user's last message, new results) has "
+                f"{len(prompt):,} tokens: with the answer, too many for the target's context of "
+                f"{target.context_limit:,}; shorten it, or ask for a shorter answer"
             )
         tokens = int(tokens * _MARGIN * room / len(prompt)) if room > 0 else 0
         tokens = tokens if tokens >= _LEAST_BUDGET else 0

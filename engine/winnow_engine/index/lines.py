@@ -12,7 +12,7 @@ _TEXT_LINE_END = re.compile("\r\n|\n|\r")
 class Lines:
     """The line table of some bytes. Lines are 1-based; LF, CRLF and a lone CR end a line, as in the LSP.
 
-    Only lines that hold bytes count: `b"a\\n"` is one line, and the empty file has none.
+    Only lines with bytes count: `b"a\\n"` is one line, and an empty file has none.
     `starts[i]` is the byte at which line `i + 1` begins.
     """
 

@@ -28,7 +28,7 @@ class ParsedFile:
 
     @property
     def piece_bytes(self) -> int:
-        """The most bytes of a piece of what stands outside definitions."""
+        """The most bytes of a piece of code outside definitions."""
         return self.syntax.language.piece_bytes if self.syntax else PIECE_BYTES
 
 

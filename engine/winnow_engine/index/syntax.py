@@ -38,7 +38,7 @@ class Syntax:
         self.language = language
         self._root = _parse(language, text).root_node
         if self._root.has_error and _shattered(self._root):
-            raise GrammarError(f"the {language.name} grammar makes nothing of the text")
+            raise GrammarError(f"the {language.name} grammar makes next to nothing of this text")
 
     def text_of(self, node: Node) -> str:
         """The text of a node, with U+FFFD for what is not UTF-8."""

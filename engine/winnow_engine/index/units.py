@@ -132,7 +132,7 @@ def _join_closing(parsed: ParsedFile, runs: list[_LineRun], first: int, last: in
 
 
 def _loose_runs(parsed: ParsedFile, first: int, last: int) -> Iterator[_LineRun]:
-    """Lines outside of all definitions: imports, and what stands between them."""
+    """The runs of lines outside all definitions: imports, and everything else."""
     if parsed.syntax is None:
         yield _LineRun(UnitKind.BLOCK, first, last, None)
         return

@@ -217,7 +217,7 @@ def read_workspace(
         files.append(file or _read(*found, stored, store))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
-        raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why one does not")
+        raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
     unchanged = before is not None and len(files) == len(before.files) and all(map(operator.is_, files, before.files))
     return before if before is not None and unchanged else Workspace(tuple(files))
 

@@ -107,9 +107,9 @@ MODELS = (
 
 
 def find(name: str) -> RegisteredModel:
-    """The model of that name; ModelNotFoundError lists the names there are."""
+    """The model of that name. Raises ModelNotFoundError, which lists all names."""
     for model in MODELS:
         if model.name == name:
             return model
     known = ", ".join(model.name for model in MODELS)
-    raise ModelNotFoundError(f"no model is called {name!r}; there are: {known}")
+    raise ModelNotFoundError(f"there is no model called {name!r}, only {known}")

@@ -43,4 +43,6 @@ def read_fusion_weights(document: Mapping[str, Any]) -> FusionWeights:
         units = {name: {of: float(weight) for of, weight in row.items()} for name, row in document["kinds"].items()}
         return FusionWeights(units, {name: float(weight) for name, weight in document["clues"].items()})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ProfileError(f"not the weights of a fusion: {error!r}; run `winnow calibrate` again") from error
+        raise ProfileError(
+            f"the fusion weights of the profile are malformed: {error!r}; run `winnow calibrate` again"
+        ) from error
