@@ -21,7 +21,7 @@ from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heads import MaxSim, Segments, loss_of
-from winnow_research.training.recall import evidence, recall_of
+from winnow_research.training.recall import recall_of, scores_of
 from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, new_model, train
 
 CPU = torch.device("cpu")
@@ -68,7 +68,7 @@ def test_each_answer_competes_with_what_answers_not_and_with_no_other_answer() -
     assert loss_of(scores, positives, ignored).item() == pytest.approx((first + second) / 2, rel=1e-5)
 
 
-def test_the_product_gives_the_evidence_that_training_saw(
+def test_the_product_gives_the_scores_that_training_saw(
     drafter: Path, data: Dataset, tree: ProjectTree, tmp_path: Path
 ) -> None:
     model = new_model(drafter, data, recipe(1), CPU)
@@ -87,7 +87,7 @@ def test_the_product_gives_the_evidence_that_training_saw(
     offsets = np.cumsum([0, *np.concatenate([file.unit_tokens for file in files])])
     arrays = concatenate([file.arrays for file in files])
     names = [place.unit.name for place in tree.haystack.places if place.unit.name]
-    for (_, seen), name in zip(evidence(model, data), names, strict=True):
+    for (_, seen), name in zip(scores_of(model, data), names, strict=True):
         scored = product.score(arrays, offsets, name)
         np.testing.assert_allclose(scored["pooled"], seen["pool"], atol=0.01)
         np.testing.assert_allclose(scored["maxsim"], seen["maxsim"], atol=0.02)

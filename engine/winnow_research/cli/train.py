@@ -41,7 +41,7 @@ def train() -> None:
 @click.option("--development", is_flag=True, help="Instead, the development split's questions: for `recall`.")
 @drafter_option
 def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str) -> None:
-    """Fetch the pinned projects and write the data set OUT (about 45 MB; ten minutes on two cores)."""
+    """Fetch the pinned projects and write the data set OUT (about 45 MB, ten minutes on two cores)."""
     from winnow_research.training import development as judged
     from winnow_research.training import prepare as building
     from winnow_research.training.projects import load
@@ -75,7 +75,7 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
 @click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
-    """Let a language model write questions about DATA's code, and write DATA with them to OUT (minutes, on a GPU)."""
+    """Let a language model write questions about the code of DATA. Write DATA with them to OUT (minutes on a GPU)."""
     _require("torch", "transformers")
     from winnow_research.training import ask as writing
 
@@ -138,7 +138,7 @@ def run(
 @_profile_option
 @drafter_option
 def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: str) -> None:
-    """Write the mean of several ADAPTERS to OUT: of what they add to the drafter's weights, and of their heads."""
+    """Write the mean of several ADAPTERS to OUT: of their updates to the drafter's weights, and of their heads."""
     from winnow_research.training.mean import mean as write_mean
 
     held = write_mean(adapters, out)
@@ -152,7 +152,7 @@ def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: s
 @click.argument("adapter", type=_DATA)
 @drafter_option
 def recall(data: Path, adapter: Path, drafter: str) -> None:
-    """What an adapter keeps of the questions of DATA (from `prepare --development`), as JSON."""
+    """Print as JSON how often ADAPTER keeps what the questions of DATA (from `prepare --development`) need."""
     _require("torch")
     from winnow_research.training.recall import recall_of
 
@@ -168,7 +168,7 @@ def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
 
 
 def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:
-    """A mixture of which some kinds have other turns. BadParameter for what is no kind of the data."""
+    """The mixture with other turns for some kinds. BadParameter for something that is not a kind of the data."""
     given = {}
     for one in turns:
         kind, _, number = one.partition("=")

@@ -1,10 +1,10 @@
-"""Plain decoding against each draft, in turns on one context, with the check that nothing is lost.
+"""Plain decoding against each draft, in turns on one context, with a check that answers stay the same.
 
-To go back to past states, recurrent memory has to keep some in every pass. Plain decoding does not pay for that in the
-product (`--speculate off`), so here it has a context of its own, without them: their cost is in the drafts' figures.
+To roll back, recurrent memory has to keep past states in every pass. Plain decoding does not pay for that in the
+product (`--speculate off`), so here it has a context of its own that keeps none. The drafts' figures include the cost.
 
-Where a drafted answer first differs from the plain one, the gap between the two tokens' logits, evaluated plainly, says
-whether that is a near tie which the size of a batch turned, or a mistake.
+If a drafted answer differs from the plain one, the gap between the logits of the first two tokens that differ says
+whether that was a near tie, which the size of a batch decided, or a mistake. The logits are those of plain decoding.
 """
 
 from __future__ import annotations

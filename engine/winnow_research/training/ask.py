@@ -1,10 +1,10 @@
 """`winnow train ask`: a larger language model reads units, and writes questions that they answer.
 
-Rules turn comments into questions (`examples`), so those say what a comment says. What people ask is about behaviour,
-in words of their own, and often answered in several places. So a model is shown units, alone or with what they use, and
-asked for the question; Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers from such. There are several
-kinds, each with instructions and examples in `asking.toml`: questions (*asked*), what a user reports (*reported*), and
-entries of a change log (*changed*).
+The questions that rules make (`examples`) say what a comment says. People ask about behaviour, in words of their own,
+and the answer is often in several places. So a model is shown units, alone or with the definitions they use, and asked
+for the question. Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers with such questions. There are
+several kinds, each with instructions and examples in `ask.toml`: questions (*asked*), what a user reports (*reported*),
+and entries of a change log (*changed*).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from winnow_research.training.text_writer import TextWriter
 
 _TELLS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 KINDS: tuple[str, ...] = tuple(kind for kind, value in _TELLS.items() if isinstance(value, dict))
-_OF_CODE = ("describe", "name", "comment", "usage")  # kinds whose golds are code
+_OF_CODE = ("describe", "name", "comment", "usage")  # kinds of questions whose golds are code
 _MOST_TOGETHER = 1_000  # tokens
 _MOST_UNITS = 3
 _LEAST_WORDS = 5
-_BATCH_TOKENS = 400_000  # of prompts and what all begin with: 11 GB of keys and values for a model of 1.5B
+_BATCH_TOKENS = 400_000  # of prompts and their common beginning: 11 GB of keys and values for a model of 1.5B
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecipe:
-    """How many units or groups are asked about, a third of them groups; and how questions of a kind are drawn."""
+    """How many units or groups to ask about (a third are groups), and how the questions of a kind are sampled."""
 
     kind: str = KINDS[0]
     questions: int = 48_000
     least_tokens: int = 50
-    """Of a unit asked about alone; what is smaller says too little."""
+    """The least tokens of a unit that is asked about alone. Smaller units say too little."""
     most_tokens: int = 600
     question_tokens: int = 48
     temperature: float = 0.7
@@ -60,7 +60,7 @@ class QuestionRecipe:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSubject:
-    """Units that one question is to be about, how it begins, and what is put around it."""
+    """Units that one question will be about, how the question begins, and the words put around it."""
 
     units: tuple[int, ...]
     language: int
@@ -69,10 +69,10 @@ class QuestionSubject:
 
 
 def ask(data: Dataset, model: Path, recipe: QuestionRecipe, progress: ProgressSink) -> Dataset:
-    """The data set with questions that `model` wrote, the GGUF of a Qwen2.
+    """The data set with questions added that `model`, the GGUF of a Qwen2, has written.
 
-    Every GPU takes batches in turn; without one it takes days. Raises TrainingError where the model has other tokens
-    than `data`, or `data` has questions of the recipe's kind already, and the model's errors.
+    All GPUs share the batches; without a GPU it takes days. Raises TrainingError if the model's tokens differ from
+    those of `data`, or if `data` has questions of the recipe's kind already; and the model's errors.
     """
     vocabulary = Vocabulary(LlamaModel(model, vocabulary_only=True))
     _check(data, vocabulary, model, recipe.kind)
@@ -109,7 +109,7 @@ def _check(data: Dataset, vocabulary: Vocabulary, model: Path, kind: str) -> Non
 
 
 def chosen(data: Dataset, paths: Sequence[str], recipe: QuestionRecipe) -> list[QuestionSubject]:
-    """What to ask about: functions, none a test's and none twice; and functions with what they use."""
+    """What to ask about: functions outside tests, none twice, and functions with the definitions they use."""
     rng = random.Random(f"{recipe.seed}/{recipe.kind}")
     tells = _TELLS[recipe.kind]
     sizes = np.diff(data.units.offsets)
@@ -133,9 +133,9 @@ def chosen(data: Dataset, paths: Sequence[str], recipe: QuestionRecipe) -> list[
 
 
 def text_of(kind: str, subject: QuestionSubject, written: str) -> str | None:
-    """What to ask where the model went on from the subject's opening: its first line, in the subject's wording.
+    """The question: the subject's opening and the first line that the model added, in the subject's wording.
 
-    None where that is no such question, or no sentence, or speaks of code its reader does not see.
+    None if it is not a sentence of this kind, or refers to code that its reader does not see.
     """
     text = (subject.opening + written).strip().split("\n")[0].strip()
     plain = text.lower()
@@ -149,7 +149,7 @@ def _file(data: Dataset, unit: int) -> int:
 
 
 def paths_of(data: Dataset, vocabulary: Vocabulary) -> list[str]:
-    """Each file's path as its header shows it, behind the marker."""
+    """Each file's path, as its header shows it."""
     return [vocabulary.text(data.headers[file].tolist()).strip() for file in range(len(data.headers))]
 
 
@@ -159,7 +159,7 @@ def _turn(vocabulary: Vocabulary, role: str, *text: Int32) -> Int32:
 
 
 def _opening(vocabulary: Vocabulary, kind: str) -> Int32:
-    """What all prompts begin with: the task, and examples of it."""
+    """The common beginning of all prompts: the instructions, and examples."""
     turns = [_turn(vocabulary, "system", vocabulary.tokenize(_TELLS[kind]["system"]))]
     for example in _TELLS["examples"]:
         turns.append(_turn(vocabulary, "user", vocabulary.tokenize(example["code"].strip())))
@@ -168,7 +168,7 @@ def _opening(vocabulary: Vocabulary, kind: str) -> Int32:
 
 
 def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject: QuestionSubject) -> Int32:
-    """The rest of one: the units, without what other questions quote of them, and how the answer begins."""
+    """The rest of a prompt: the units, without lines that other questions quote, and how the answer begins."""
     parts = []
     for unit in subject.units:
         path = paths[_file(data, unit)]
@@ -178,7 +178,7 @@ def _prompt(data: Dataset, vocabulary: Vocabulary, paths: Sequence[str], subject
 
 
 def batches(order: Sequence[int], sizes: Sequence[int], most_tokens: int) -> Iterator[list[int]]:
-    """Prompts of about one length together: by number, in an order from short to long, `sizes` their tokens."""
+    """Batches of prompts, by number, of about the same length. `order` goes from short to long; `sizes` are tokens."""
     batch: list[int] = []
     for number in order:
         if batch and (len(batch) + 1) * sizes[number] > most_tokens:
@@ -199,14 +199,14 @@ class _Work:
 
 
 def _devices() -> list[str]:
-    """The GPUs this process may use, as CUDA_VISIBLE_DEVICES names them; an empty name where there is none."""
+    """The GPUs this process may use, as CUDA_VISIBLE_DEVICES names them; one empty name if there is none."""
     count = torch.cuda.device_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(count)))
     return visible.split(",")[:count] or [""]
 
 
 def _take(devices: Queue[str]) -> None:
-    """Give this process a device of its own; it sees no other, for llama.cpp makes the last one it sees the current."""
+    """Let this process see one device only: llama.cpp would make the last device it sees the current one."""
     os.environ["CUDA_VISIBLE_DEVICES"] = devices.get()
 
 
@@ -226,7 +226,7 @@ def _loaded(model: Path) -> tuple[TextWriter, Vocabulary]:
 
 
 def added(data: Dataset, template: Template, kind: str, asked: Sequence[tuple[QuestionSubject, str]]) -> Dataset:
-    """The data set with these questions, a new kind, behind its own."""
+    """The data set with these questions of a new kind after its own."""
     count = len(asked)
     golds: list[Sequence[int] | NDArray[Any]] = [
         *(data.golds[n] for n in range(len(data.golds))),

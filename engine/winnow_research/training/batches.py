@@ -1,4 +1,4 @@
-"""What one training step sees: segments of several projects, and questions that some of their units answer."""
+"""What one training step sees: segments of several projects, and questions that units in them answer."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _TURNS = {"asked": 6, "describe": 2, "cursor": 2, "multi": 2}
 
 @dataclass(frozen=True)
 class Mixture:
-    """How much of what is in a batch. `tokens` are those of its segments; a chunk's files are all of one project."""
+    """What a batch is made of. `tokens` counts its segments' tokens; the files of a chunk belong to one project."""
 
     tokens: int = 65_536
     chunk_tokens: int = 32_768
     questions: int = 192
     code_questions: int = 56
-    """Those with code at the cursor; they are five times as long as the others."""
+    """The most questions with code at the cursor, which are five times as long as the others."""
     turns: Mapping[str, int] = field(default_factory=lambda: dict(_TURNS))
-    """How many questions of a kind are drawn in each round, until a batch is full; one where a kind is not named."""
+    """How many questions of a kind each round takes until a batch is full; one if the kind is not named."""
     bare_share: float = 0.6
-    """Of the units with lines that questions quote: the share shown without them, so that those can be asked."""
+    """The share of quoted units that are shown without the quoted lines, so that those questions can be asked."""
 
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """Columns are units, or parts of units that a segment's end cuts; rows are questions."""
+    """Columns are units, or parts of units that are cut by a segment's end. Rows are questions."""
 
     segments: tuple[Segment, ...]
     column_tokens: Int64  # [columns]: tokens, in the order of the segments' rows
@@ -44,7 +44,7 @@ class TrainingBatch:
 
 
 class Epoch:
-    """All files once, in random chunks: `len` batches, each of which can be had on its own.
+    """All files once, in random chunks: `len(epoch)` batches, which can be built in any order.
 
     Equal data, mixtures, seeds and numbers give equal batches.
     """
@@ -60,7 +60,7 @@ class Epoch:
         return len(self._groups)
 
     def batch(self, index: int) -> TrainingBatch:
-        """One batch; it has at least one question."""
+        """Build a batch, which has at least one question."""
         data, rng = self._data, np.random.default_rng([*self._seed, index])
         segments, columns, unit_of = _shown(data, self._groups[index], self._bare)
         found = (question for unit in np.unique(unit_of).tolist() for question in self._asked.get(unit, ()))
@@ -75,7 +75,7 @@ class Epoch:
 
 
 def _groups(data: Dataset, mixture: Mixture, rng: Generator) -> Iterator[list[int]]:
-    """Files of the chunks that make a batch; what is left at the end is less than one, and dropped."""
+    """The files of each batch. What is left at the end is less than a batch, and dropped."""
     group: list[int] = []
     tokens = 0
     for chunk, size in _chunks(data, mixture, rng):
@@ -87,7 +87,7 @@ def _groups(data: Dataset, mixture: Mixture, rng: Generator) -> Iterator[list[in
 
 
 def _chunks(data: Dataset, mixture: Mixture, rng: Generator) -> list[tuple[list[int], int]]:
-    """Files of one project, about `chunk_tokens` together, with their tokens; in random order."""
+    """Chunks in random order: files of one project, of about `chunk_tokens` tokens together, with their tokens."""
     sizes = np.diff(data.units.offsets[data.file_units])
     by_project: dict[int, list[int]] = defaultdict(list)
     for file in rng.permutation(len(data.headers)).tolist():
@@ -107,7 +107,7 @@ def _chunks(data: Dataset, mixture: Mixture, rng: Generator) -> list[tuple[list[
 
 
 def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list[int]]:
-    """By unit, the questions it answers that can be asked now: of those that quote, all golds are shown bare."""
+    """By unit, the questions it answers that can be asked. If a question quotes, all its golds must be shown bare."""
     asked: dict[int, list[int]] = defaultdict(list)
     for question in range(len(data.questions)):
         golds = data.golds[question]
@@ -118,7 +118,7 @@ def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list
 
 
 def _shown(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tuple[list[Segment], Int64, Int64]:
-    """The files' segments; tokens and unit of each column."""
+    """The segments of the files, and the tokens and the unit of each column."""
     segments: list[Segment] = []
     lengths: list[int] = []
     units: list[int] = []
@@ -136,7 +136,7 @@ def _shown(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tupl
 
 
 def _chosen(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generator) -> list[int]:
-    """At most the mixture's questions, the kinds taking turns."""
+    """At most as many questions as the mixture allows. Kinds take turns."""
     queues: dict[int, list[int]] = defaultdict(list)
     code_left = mixture.code_questions
     for index in rng.permutation(len(candidates)).tolist():
@@ -155,7 +155,7 @@ def _chosen(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generat
 
 
 def _pairs(data: Dataset, questions: list[int], unit_of: Int64) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which columns answer; and which are ignored: copies of what answers, and where the question is asked from."""
+    """The (row, column) pairs that answer, and those to ignore: copies of answers, and the unit asked from."""
     twins = data.twins[unit_of]
     positives, ignored = [], []
     for row, question in enumerate(questions):

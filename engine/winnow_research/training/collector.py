@@ -1,4 +1,4 @@
-"""From indexed files and examples to a data set: everything in tokens, everything numbered."""
+"""Turns indexed files and examples into a data set of tokens and numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from winnow_research.training.examples.base import Example
 
 @dataclass
 class TokenisedProject:
-    """The files and examples of one project in tokens; units are numbered within the part."""
+    """The files and examples of one project in tokens. Units are numbered within the project."""
 
     project: str
     headers: list[Int32] = field(default_factory=list)
@@ -37,7 +37,7 @@ class TokenisedProject:
 
 
 class Collector:
-    """Turns projects into parts, with the product's own template and vocabulary."""
+    """Turns projects into tokens, with the product's own template and vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._tokens: Callable[[str], Int32] = vocabulary.tokenize
@@ -47,7 +47,7 @@ class Collector:
     def part(
         self, project: str, files: Sequence[IndexedFile], examples: Iterable[Example], shown_path: Callable[[str], str]
     ) -> TokenisedProject:
-        """`shown_path` gives the path that a file's header shows."""
+        """A project in tokens. `shown_path(path)` is the path that a file's header shows."""
         examples = list(examples)
         part, numbers = TokenisedProject(project), {}
         hidden = _quoted_lines(examples)
@@ -84,12 +84,12 @@ class Collector:
 
 
 def key(place: Place) -> tuple[str, int]:
-    """Names a unit of a project; cheaper than the place itself, which compares all of the file."""
+    """Identifies a unit within a project; cheaper than the place itself, whose comparison reads the whole file."""
     return place.file.path, place.number
 
 
 def joined(parts: Sequence[TokenisedProject], prefix: Int32) -> Dataset:
-    """The parts as one data set, units numbered through."""
+    """The projects as one data set, in which units are numbered consecutively."""
     kinds = sorted({kind for part in parts for kind in part.kinds})
     languages = sorted({language for part in parts for language in part.languages})
     starts = np.cumsum([0, *(len(part.units) for part in parts)])

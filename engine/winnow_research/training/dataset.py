@@ -1,4 +1,4 @@
-"""Training's data as arrays: files cut into units, questions, and which units answer which question."""
+"""The training data as arrays: files cut into units, questions, and which units answer which question."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rows:
 
 
 def rows(parts: Iterable[Sequence[int] | NDArray[Any]], dtype: type[np.generic]) -> Rows:
-    """Parts one after the other."""
+    """`parts` as the rows of one array."""
     arrays = [np.asarray(part, dtype) for part in parts]
     values = np.concatenate(arrays) if arrays else np.empty(0, dtype)
     return Rows(values, np.cumsum([0, *map(len, arrays)], dtype=np.int64))
@@ -40,7 +40,7 @@ def rows(parts: Iterable[Sequence[int] | NDArray[Any]], dtype: type[np.generic])
 
 @dataclass(frozen=True)
 class Dataset:
-    """Numbers count files, units and questions from 0; token ids are int32, those of the drafter's vocabulary."""
+    """Files, units and questions are numbered from 0. Token ids are int32, from the drafter's vocabulary."""
 
     kinds: tuple[str, ...]
     languages: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The development split's questions as a data set, one workspace a project: what training is judged by."""
+"""The questions of the development split as a data set with a workspace for each project: training is judged by it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def development(
     tasks: Sequence[str] = JUDGED,
     directory: Path | None = None,
 ) -> Dataset:
-    """Workspaces of `tokens` tokens (whole repositories where the task has no size) with their questions.
+    """Workspaces of `tokens` tokens (whole repositories if a task is not sized) with their questions.
 
-    Raises EvaluationError where an archive cannot be had, and the drafter's errors.
+    Raises EvaluationError if an archive cannot be fetched, and the drafter's errors.
     """
     vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     collector = Collector(vocabulary)

@@ -1,4 +1,4 @@
-"""Network and heads together, to and from the adapter's file."""
+"""The drafter in training: network and heads, saved to and loaded from an adapter's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCALE = 2.0
 
 
 class TrainableDrafter(nn.Module):
-    """A drafter's first `layers` layers with low-rank updates of rank `rank`, and the two heads."""
+    """The first `layers` layers of a drafter with low-rank updates of rank `rank`, and the two heads."""
 
     def __init__(self, drafter: Path, prefix: Int32, layers: int, rank: int) -> None:
         """Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError."""
@@ -35,11 +35,11 @@ class TrainableDrafter(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """The device that the model computes on."""
         return self.heads.pool.k.device
 
     def units(self, segments: Sequence[Segment], unit_tokens: Int64) -> HiddenStates:
-        """Hidden states of the segments' units, each of at least one token; `unit_tokens` in the segments' order."""
+        """Hidden states of the units in some segments. `unit_tokens`, each at least 1, are in the segments' order."""
         texts = [np.concatenate([segment.header, segment.ids]) for segment in segments]
         hidden = self._hidden(texts, len(self._prefix))
         lengths = [part for segment in segments for part in (len(segment.header), len(segment.ids))]
@@ -48,7 +48,7 @@ class TrainableDrafter(nn.Module):
         return HiddenStates(hidden.index_select(0, rows), Segments(unit_tokens, self.device))
 
     def questions(self, texts: Sequence[Int32]) -> HiddenStates:
-        """Hidden states of questions, which stand as far from the prefix as the end of a full segment."""
+        """Hidden states of questions. They stand as far from the prefix as the end of a full segment."""
         hidden = self._hidden(texts, len(self._prefix) + SEGMENT_TOKENS)
         return HiddenStates(hidden, Segments(np.array([len(text) for text in texts], np.int64), self.device))
 
@@ -58,12 +58,12 @@ class TrainableDrafter(nn.Module):
         return hidden.index_select(0, rows)
 
     def save(self, path: Path) -> None:
-        """Write the adapter as the product reads it, float16."""
+        """Write the adapter in float16, as the product reads it."""
         write_adapter(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
 
     @torch.no_grad()
     def load(self, path: Path) -> None:
-        """Take all that is trained from an adapter's file of the same layers and rank."""
+        """Load everything that is trained from an adapter's file with the same layers and rank."""
         stored = load_file(path)
         for name, value in self._named():
             value.copy_(stored[name])

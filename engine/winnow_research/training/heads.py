@@ -1,4 +1,4 @@
-"""The adapter's two heads in PyTorch, the same formulas as `drafter/adapter.py`, and the loss they are trained on."""
+"""The adapter's two heads in PyTorch, with the formulas of `drafter/adapter.py`, and the loss that trains them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from winnow_cuda.shapes import Int64
 
 _EPS = 1e-6
 _BLOCK = 16  # tokens; a unit's maximum is taken over whole blocks
-_QUERY_ROWS = 2048  # at a time, so that no [question tokens, workspace tokens] matrix is ever whole
+_QUERY_ROWS = 2048  # at a time, so that there is never a whole [question tokens, workspace tokens] matrix
 _FAR = -1e4
 
 HEADS = {"maxsim": 64, "pool": 256}
-"""Columns of each head."""
+"""The number of columns of each head."""
 
 
 class Segments:
-    """Contiguous runs of rows, one a segment: lengths int64 [N], each at least 1."""
+    """Consecutive runs of rows, one for each segment: lengths int64 [N], each at least 1."""
 
     def __init__(self, lengths: Int64, device: torch.device) -> None:
         self.count = len(lengths)
@@ -43,7 +43,7 @@ class Segments:
         return values.new_zeros(self.count, *values.shape[1:]).index_add(0, self.of_row, values)
 
     def max(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Along the last axis, [Q, rows] → the maximum by segment and the row it stands in, each [Q, N]."""
+        """Of values [Q, rows], the maximum in each segment and its row, each [Q, N]."""
         blocks = values.index_select(1, self._rows).view(len(values), -1, _BLOCK)
         best, where = blocks.max(-1)
         owner = self._owner.expand(len(values), -1)
@@ -55,9 +55,9 @@ class Segments:
 
 
 class MaxSim(torch.autograd.Function):
-    """[Q, C] queries and [T, C] keys → by query and segment the largest dot product, [Q, N].
+    """From queries [Q, C] and keys [T, C], the largest dot product by query and segment, [Q, N].
 
-    No [Q, T] matrix is kept for the backward pass, which scatters to distinct places and so is deterministic.
+    No [Q, T] matrix is kept for the backward pass. That pass scatters to distinct places, so it is deterministic.
     """
 
     @staticmethod
@@ -70,7 +70,7 @@ class MaxSim(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        """The gradient reaches the rows of the maxima only."""
+        """The gradient, which reaches only the rows of the maxima."""
         queries, keys, rows = ctx.saved_tensors
         for_queries, for_keys = torch.empty_like(queries), torch.zeros_like(keys)
         for start in range(0, len(queries), _QUERY_ROWS):
@@ -82,7 +82,7 @@ class MaxSim(torch.autograd.Function):
 
 
 class TrainableHead(nn.Module):
-    """One head; tensors as in the adapter's file. `mu` and `sd` are measured once, on hidden states of code."""
+    """One head, with the tensors of the adapter's file. `mu` and `sd` are measured once, on hidden states of code."""
 
     def __init__(self, width: int, columns: int) -> None:
         super().__init__()
@@ -114,14 +114,14 @@ class TrainableHead(nn.Module):
         x = self.normalised(hidden)
         return functional.normalize(x @ self.q.T, dim=-1), torch.sigmoid(x @ self.qw[0])
 
-    def evidence(self, similarity: Tensor, units: Segments) -> Tensor:
+    def scores(self, similarity: Tensor, units: Segments) -> Tensor:
         """e^sc0 · similarity + sc1 · ln(tokens / 100), [questions, units]."""
         return self.sc[0].exp() * similarity + self.sc[1] * units.log_length
 
 
 @dataclass(frozen=True)
 class HiddenStates:
-    """Hidden states [rows, width] of the units, or of the questions, of one batch."""
+    """Hidden states [rows, width] of the units or of the questions in a batch. `parts` says which rows are whose."""
 
     hidden: Tensor
     parts: Segments
@@ -140,7 +140,7 @@ class TrainableHeads(nn.Module):
         self.pool.measure(hidden)
 
     def forward(self, units: HiddenStates, questions: HiddenStates) -> tuple[Tensor, Tensor]:
-        """Evidence of maxsim and of pool, float32 [questions, units] each."""
+        """The scores of maxsim and of pool, each float32 [questions, units]."""
         return self._maxsim(units, questions), self._pool(units, questions)
 
     def _maxsim(self, units: HiddenStates, questions: HiddenStates) -> Tensor:
@@ -148,21 +148,21 @@ class TrainableHeads(nn.Module):
         queries, weights = self.maxsim.queries(questions.hidden)
         best: Tensor = MaxSim.apply(queries, keys, units.parts)  # type: ignore[no-untyped-call]
         total = questions.parts.sum(weights[:, None])
-        return self.maxsim.evidence(questions.parts.sum(best * weights[:, None]) / total, units.parts)
+        return self.maxsim.scores(questions.parts.sum(best * weights[:, None]) / total, units.parts)
 
     def _pool(self, units: HiddenStates, questions: HiddenStates) -> Tensor:
         keys, key_weights = self.pool.keys(units.hidden)
         queries, weights = self.pool.queries(questions.hidden)
         unit_vectors = functional.normalize(units.parts.sum(keys * key_weights[:, None]), dim=-1)
         question_vectors = functional.normalize(questions.parts.sum(queries * weights[:, None]), dim=-1)
-        return self.pool.evidence(question_vectors @ unit_vectors.T, units.parts)
+        return self.pool.scores(question_vectors @ unit_vectors.T, units.parts)
 
 
 def loss_of(scores: Tensor, positives: Tensor, ignored: Tensor) -> Tensor:
-    """The mean over questions, and over each one's answers g, of −log(e^s_g / (e^s_g + Σ e^s of what answers not)).
+    """The mean over questions, and over the answers g of each, of −log(e^s_g / (e^s_g + Σ e^s of the non-answers)).
 
-    `scores` [questions, units]; `positives` and `ignored` int64 [2, pairs] of (question, unit). Every question has an
-    answer.
+    `scores` are [questions, units]; `positives` and `ignored` are int64 [2, pairs] of (question, unit). Every question
+    has an answer.
     """
     rows, columns = positives
     aside = torch.zeros_like(scores, dtype=torch.bool)

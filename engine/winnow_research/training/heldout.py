@@ -1,4 +1,4 @@
-"""What training must not see: the sources of the development and test repositories, wherever a copy of them lies."""
+"""Keeps the evaluation's repositories out of the training data, wherever copies of their files are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-_LEAST_CHARACTERS = 20  # of a line without its white space; shorter lines (`return None;`) say nothing
+_LEAST_CHARACTERS = 20  # of a line without its white space; shorter lines, such as `return None;`, are too common
 _LEAST_LINES = 3
 _MOST_SHARED = 0.5
 _SPACE = re.compile(rb"\s+")
@@ -15,16 +15,16 @@ _SPACE = re.compile(rb"\s+")
 
 @dataclass
 class SeenLines:
-    """Fingerprints of lines; tells how much of a text consists of lines seen before."""
+    """Fingerprints of lines, which tell how much of a text has been seen before."""
 
     _seen: set[bytes] = field(default_factory=set)
 
     def add(self, data: bytes) -> None:
-        """Remember the telling lines of a text."""
+        """Remember the long lines of a text."""
         self._seen.update(_fingerprints(data))
 
     def copied(self, data: bytes) -> bool:
-        """Whether at least half of the telling lines of a text, and three of them, have been seen."""
+        """Whether at least half of the long lines of a text, and at least three, have been seen."""
         lines = list(_fingerprints(data))
         shared = sum(line in self._seen for line in lines)
         return shared >= max(_LEAST_LINES, _MOST_SHARED * len(lines))

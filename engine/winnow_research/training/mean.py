@@ -1,8 +1,8 @@
-"""One adapter from several: the mean of what each adds to the drafter's weights, and of the heads.
+"""One adapter from several: the mean of what each adds to the drafter's weights, and of their heads.
 
-Adapters that start alike and see other questions err in other ways, and their mean errs less ("model soups", Wortsman
-et al. 2022). The mean of the factors a and b is not the factors of the mean; so the updates b·a are averaged, and of
-their mean the best approximation of the adapters' rank is kept, by its singular values (Eckart and Young 1936).
+Adapters that start alike and see different questions make different errors, and their mean makes fewer ("model soups",
+Wortsman et al. 2022). The mean of the factors a and b does not give the mean of the updates b·a. So the updates are
+averaged, and the best approximation of the adapters' rank is kept, by singular values (Eckart and Young 1936).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from winnow_engine.errors import TrainingError
 
 
 def mean(adapters: Sequence[Path], out: Path) -> float:
-    """Write the mean of `adapters` to `out`, float16; the share of the mean update that their rank holds, 0 to 1.
+    """Write the mean of `adapters` to `out` in float16. Returns the share of the mean update that their rank holds.
 
-    The share is of the squared singular values of all matrices. Raises ProfileError for a file that is no adapter and
-    TrainingError for adapters of different layers, ranks or scales; `out` is written last.
+    The share, 0 to 1, is of the squared singular values of all matrices. Raises ProfileError for a file that is not an
+    adapter, and TrainingError for adapters of different layers, ranks or scales; then nothing is written.
     """
     stored = [AdapterProfile(path) for path in adapters]
     first = stored[0]
@@ -44,7 +44,7 @@ def mean(adapters: Sequence[Path], out: Path) -> float:
 
 
 def _mean_update(b: Sequence[Float32], a: Sequence[Float32]) -> tuple[Float32, Float32, Float32]:
-    """Σ b·a / n of b [out, rank] and a [rank, in] as one b and a of that rank, and all its singular values."""
+    """Σ b·a / n as one b [out, rank] and one a [rank, in], and all its singular values."""
     rank = len(a[0])
     left, left_core = np.linalg.qr(np.concatenate(b, axis=1) / len(b))
     right, right_core = np.linalg.qr(np.concatenate(a, axis=0).T)

@@ -19,7 +19,7 @@ MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "
 
 @dataclass(frozen=True)
 class Packed:
-    """Sequences one after the other: ids and positions int64 [T], and each sequence's length."""
+    """Sequences in one row of tokens: ids and positions, int64 [T], and the length of each sequence."""
 
     ids: Tensor
     positions: Tensor
@@ -29,7 +29,7 @@ class Packed:
 def packed(
     sequences: Sequence[Int32], prefix: Int32, first_position: int, device: torch.device
 ) -> tuple[Packed, Tensor]:
-    """Each sequence behind the prefix, its positions from `first_position` on; also the rows that are no prefix."""
+    """Each sequence after the prefix, with positions from `first_position` on; and the rows that are not prefix."""
     lengths = tuple(len(prefix) + len(sequence) for sequence in sequences)
     ids = np.concatenate([part for sequence in sequences for part in (prefix, sequence)])
     own = [np.arange(first_position, first_position + len(sequence)) for sequence in sequences]
@@ -41,7 +41,7 @@ def packed(
 
 
 class LowRank(nn.Module):
-    """W x + bias + scale · b a x, of which only a [rank, in] and b [out, rank] are trained; b begins at 0."""
+    """W x + bias + scale · b a x. Only a [rank, in] and b [out, rank] are trained; b starts at 0."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, rank: int, scale: float) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Layer(nn.Module):
 
 
 class Layout:
-    """Where each row of packed sequences lies among padded ones."""
+    """Maps the rows of packed sequences to those of padded sequences."""
 
     def __init__(self, lengths: Sequence[int], device: torch.device) -> None:
         self._sequences, self._longest = len(lengths), max(lengths)
@@ -107,12 +107,12 @@ class Layout:
         self._places = torch.from_numpy(np.arange(int(counts.sum())) + shift).to(device)
 
     def padded(self, rows: Tensor) -> Tensor:
-        """[T, heads, D] → [sequences, heads, longest, D], zeros behind the shorter ones."""
+        """[T, heads, D] → [sequences, heads, longest, D], with zeros after the shorter sequences."""
         out = rows.new_zeros(self._sequences * self._longest, *rows.shape[1:]).index_copy(0, self._places, rows)
         return out.view(self._sequences, self._longest, *rows.shape[1:]).transpose(1, 2)
 
     def rows_of(self, padded: Tensor) -> Tensor:
-        """The inverse, heads side by side: [T, heads · D]."""
+        """The inverse of `padded`, with heads side by side: [T, heads · D]."""
         return padded.transpose(1, 2).reshape(self._sequences * self._longest, -1).index_select(0, self._places)
 
 
@@ -127,7 +127,7 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(Layer(tensors, index, shape, rank, scale) for index in range(shape.layers))
 
     def forward(self, batch: Packed) -> Tensor:
-        """[T, width], in the type of the embedding."""
+        """Hidden states [T, width] in the dtype of the embedding."""
         x = functional.embedding(batch.ids, self.get_buffer("embedding"))
         rotation = _rotation(batch.positions, self._shape)
         layout = Layout(batch.lengths, x.device)
@@ -136,7 +136,7 @@ class Network(nn.Module):
         return x
 
     def compute_in(self, dtype: torch.dtype) -> None:
-        """Hold the frozen weights in `dtype`, which the layers then compute in; what is trained stays float32."""
+        """Hold the frozen weights in `dtype` and compute in it. Trained weights stay float32."""
         for module in self.modules():
             for name, buffer in module.named_buffers(recurse=False):
                 setattr(module, name, buffer.to(dtype))

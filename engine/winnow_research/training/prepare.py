@@ -1,4 +1,4 @@
-"""`winnow train prepare`: pinned projects in, one data set out, the same for the same seed."""
+"""`winnow train prepare`: makes a data set from pinned projects, the same for equal seeds."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.projects import Project
 
-_LARGEST_FILE = 80_000  # bytes; what is larger is data as a rule
-_CODE_WORTH = 20  # a file in no known language counts for one in so many: a little prose and data
+_LARGEST_FILE = 80_000  # bytes; larger files are usually data
+_CODE_WORTH = 20  # one file in so many is taken if it is in no known language: a little prose and data
 
 
 @dataclass(frozen=True, slots=True)
 class DataRecipe:
-    """What a data set depends on beside the projects: bytes taken of each project, and the seed of all chance."""
+    """What a data set depends on besides the projects: the bytes taken from each, and the seed."""
 
     project_bytes: int = 450_000
     seed: int = 0
@@ -46,7 +46,7 @@ def prepare(
 ) -> Dataset:
     """The data set of some projects, in tokens of the drafter's vocabulary.
 
-    Raises EvaluationError where an archive cannot be had, and the drafter's errors.
+    Raises EvaluationError if an archive cannot be fetched, and the drafter's errors.
     """
     trees = list(_distinct(projects, recipe, progress, directory))
     work = partial(_part, drafter=drafter, seed=recipe.seed)
@@ -60,14 +60,14 @@ def prepare(
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """The files taken of a project."""
+    """The files taken from a project."""
 
     project: Project
     files: tuple[SourceFile, ...]
 
 
 def choose(files: Sequence[SourceFile], most_bytes: int, rng: random.Random) -> list[SourceFile]:
-    """Some of the files, at random, in path order: code and documentation, none of it huge."""
+    """A random choice of the files, in path order: code and documentation, no huge files."""
     shuffled = [file for file in files if len(file.data) <= _LARGEST_FILE]
     rng.shuffle(shuffled)
     chosen, room = [], most_bytes
@@ -79,7 +79,7 @@ def choose(files: Sequence[SourceFile], most_bytes: int, rng: random.Random) -> 
 
 
 def without_copies(files: Sequence[SourceFile], heldout: SeenLines, before: SeenLines) -> Iterator[SourceFile]:
-    """Files that copy neither what is held out nor a file taken before; adds those it gives to `before`."""
+    """The files that copy neither held-out files nor files taken before. They are added to `before`."""
     for file in files:
         if not heldout.copied(file.data) and not before.copied(file.data):
             before.add(file.data)
@@ -99,7 +99,7 @@ def _distinct(
 
 
 def _held_out(directory: Path | None) -> SeenLines:
-    """All repositories of the evaluation: what calibrates the fusion must be as new to the adapter as what judges."""
+    """The files of all repositories of the evaluation, calibration included: it must be new to the adapter too."""
     return seen_in(
         file.data for split in Split for one in repositories(split) for file in one.files(directory=directory)
     )
@@ -121,7 +121,7 @@ def _part(chosen: ChosenFiles, drafter: Path, seed: int) -> TokenisedProject:
 
 
 def _shown(name: str, prefix: str) -> Callable[[str], str]:
-    """Half of the projects stand in a folder of their name, as one of several does in a workspace."""
+    """The path to show: half of the projects are in a folder of their name, as in a workspace with several folders."""
     return lambda path: prefix + path.removeprefix(f"{name}/")
 
 

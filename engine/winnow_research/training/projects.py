@@ -31,7 +31,7 @@ LICENCES = frozenset(
         *("MPL-2.0", "EPL-1.0", "EPL-2.0", "LGPL-2.1", "LGPL-3.0"),
     ]
 )
-"""Permissive licences and those with a weak copyleft, by SPDX identifier."""
+"""Permissive licences, and those with a weak copyleft, by SPDX identifier."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Project:
 
     @cached_property
     def repository(self) -> Repository:
-        """The project as the evaluation reads one; its files are those a workspace would count."""
+        """The project as a repository of the evaluation; its files are those of a workspace."""
         return Repository(self.name, self.language, Split.CALIBRATION, self.archive)
 
 
 def load(pins: Path = _PINS) -> tuple[Project, ...]:
-    """The projects of a data file, in its order. TrainingError on a licence or project that may not be used."""
+    """The projects of a data file, in its order. TrainingError for a licence or a project that may not be used."""
     found = tuple(
         Project(
             entry["name"],

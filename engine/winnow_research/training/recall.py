@@ -1,4 +1,4 @@
-"""What a model keeps of the questions of workspaces, by the product's own selection."""
+"""How much of what questions need a model in training keeps, by the product's own selection."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _BATCH_TOKENS = 32 * SEGMENT_TOKENS
 _QUESTIONS = 16  # at a time
 
 Keep = Mapping[str, list[float]]
-"""By group, the share of its questions of which every gold is kept whole within each of BUDGETS; then their number."""
+"""By group, the share of questions whose golds are all kept whole within each of BUDGETS, then their number."""
 
 
 Scored = tuple[int, Mapping[str, Float32]]
-"""A question, and by head its evidence for each unit of its workspace, float32 [units]."""
+"""A question, and by head its scores of the units of its workspace, float32 [units]."""
 
 
 def recall_of(drafter: Path, data: Dataset, adapter: Path) -> dict[str, Keep]:
-    """As `recall`, of an adapter's file. Raises ProfileError if it is none, and the drafter's errors."""
+    """`recall` for an adapter's file. Raises ProfileError if it is not one, and the drafter's errors."""
     shipped = AdapterProfile(adapter)
     recipe = TrainingRecipe(layers=shipped.layers, rank=shipped.rank)
     model = new_model(drafter, data, recipe, device_of_process())
@@ -44,7 +44,7 @@ def recall_of(drafter: Path, data: Dataset, adapter: Path) -> dict[str, Keep]:
 
 @torch.no_grad()
 def recall(model: TrainableDrafter, data: Dataset) -> dict[str, Keep]:
-    """By head, and for both together: what is kept, by `kind`, `kind/language` and over all."""
+    """What is kept, by head and for both heads together, for each `kind` and `kind/language`."""
     kept: dict[str, dict[str, list[list[bool]]]] = defaultdict(lambda: defaultdict(list))
     for project in range(len(data.projects)):
         space = _Space(data, project)
@@ -60,13 +60,13 @@ def recall(model: TrainableDrafter, data: Dataset) -> dict[str, Keep]:
 
 
 @torch.no_grad()
-def evidence(model: TrainableDrafter, data: Dataset) -> list[Scored]:
-    """The evidence of every question."""
+def scores_of(model: TrainableDrafter, data: Dataset) -> list[Scored]:
+    """The scores of every question."""
     return [scored for project in range(len(data.projects)) for scored in _Space(data, project).scored(model)]
 
 
 class _Space:
-    """One workspace of a data set; its units are numbered from 0."""
+    """One workspace of a data set. Its units are numbered from 0."""
 
     def __init__(self, data: Dataset, project: int) -> None:
         self._data = data
@@ -77,7 +77,7 @@ class _Space:
         self.tokens = np.diff(data.units.offsets[self._first : self._last + 1])
 
     def scored(self, model: TrainableDrafter) -> Iterator[Scored]:
-        """Every question about this workspace."""
+        """The scores of every question about this workspace."""
         seen = self._seen(model)
         shown = np.flatnonzero(self.tokens)
         questions = self._questions()
@@ -91,7 +91,7 @@ class _Space:
                 yield question, {head: scores[row] for head, scores in by_head.items()}
 
     def kept(self, question: int, scores: Float32) -> list[bool]:
-        """Whether all golds are kept whole, by budget."""
+        """For each budget, whether all golds are kept whole."""
         golds = set((self._data.golds[question] - self._first).tolist())
         at = int(self._data.asked_at[question]) - self._first
         focus = Focus((at,), (1, 1), ()) if at >= 0 else None
@@ -117,7 +117,7 @@ class _Space:
 
 @dataclass
 class _Whole:
-    """Units that may be cut anywhere: what selection needs, without their text."""
+    """Units without text, which may be cut anywhere: all that selection needs."""
 
     tokens: Int32
 
@@ -136,7 +136,7 @@ def _lengths(group: Sequence[Segment]) -> Int64:
 
 
 def _spread(scores: Tensor, shown: NDArray[np.int64], units: int) -> Float32:
-    """Scores of the units shown → of all units; those without tokens score least."""
+    """Scores of all units from those of the units shown. Units without tokens get the lowest score."""
     found = scores.float().cpu().numpy()
     everywhere = np.repeat(found.min(1, keepdims=True), units, 1)
     everywhere[:, shown] = found

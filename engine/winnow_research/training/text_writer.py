@@ -1,4 +1,4 @@
-"""A Qwen2 from a GGUF that writes many short texts at a time, in PyTorch through transformers."""
+"""Writes many short texts at a time with a Qwen2 from a GGUF, in PyTorch through transformers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WHOLE = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight"
 
 
 class TextWriter:
-    """Continues prompts that all begin alike. `is_end` tells the tokens that end a text."""
+    """Continues prompts that have a common beginning. `is_end(token)` says whether a token ends a text."""
 
     def __init__(self, path: Path, is_end: Callable[[int], bool], device: torch.device) -> None:
         """Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError."""
@@ -49,9 +49,9 @@ class TextWriter:
     def write(
         self, opening: Int32, prompts: Sequence[Int32], most_tokens: int, temperature: float, seed: int
     ) -> list[list[int]]:
-        """What follows `opening` and each prompt, up to an end: at most `most_tokens` token ids each.
+        """What follows `opening` and each prompt up to an end token: at most `most_tokens` token ids each.
 
-        Equal arguments give equal texts, on one machine. At temperature 0 each token is the likeliest.
+        On one machine equal arguments give equal texts. At temperature 0 each token is the likeliest.
         """
         chance = torch.Generator(self._device).manual_seed(seed)
         inputs = self._inputs(opening, prompts)
@@ -73,7 +73,7 @@ class TextWriter:
         return texts
 
     def _inputs(self, opening: Int32, prompts: Sequence[Int32]) -> dict[str, Any]:
-        """What the model is called with to read prompts, padded in front, behind the opening."""
+        """The model's inputs to read prompts, padded in front, after the opening."""
         longest = max(map(len, prompts))
         pads = np.array([longest - len(prompt) for prompt in prompts])
         padded = np.stack([np.concatenate([np.zeros(pad, np.int32), p]) for pad, p in zip(pads, prompts, strict=True)])
@@ -87,7 +87,7 @@ class TextWriter:
         }
 
     def _opened(self, opening: Int32, count: int) -> DynamicCache:
-        """Keys and values of the opening, for so many prompts."""
+        """Keys and values of the opening, repeated for `count` prompts."""
         ids = torch.from_numpy(opening.astype(np.int64)).to(self._device)[None]
         cache: DynamicCache = self._model(input_ids=ids, logits_to_keep=1).past_key_values
         cache.batch_repeat_interleave(count)
@@ -95,14 +95,14 @@ class TextWriter:
 
 
 def _drawn(logits: Tensor, temperature: float, chance: torch.Generator) -> Tensor:
-    """A token of each row, [rows]."""
+    """A token sampled from each row, [rows]."""
     if temperature == 0:
         return logits.argmax(1)
     return torch.multinomial((logits / temperature).softmax(1), 1, generator=chance)[:, 0]
 
 
 def _theirs(name: str) -> str:
-    """The name that transformers has for a tensor of a GGUF."""
+    """The name in transformers of a GGUF's tensor."""
     if not name.startswith("blk."):
         return _WHOLE.get(name, "lm_head.weight")
     _, layer, part, kind = name.split(".")

@@ -1,4 +1,4 @@
-"""`winnow train run`: from a data set to an adapter, the same for the same seed."""
+"""`winnow train run`: trains an adapter on a data set, the same for equal seeds."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from winnow_research.training.heads import HEADS, loss_of
 _WARM_UP = 60  # steps
 _HEADS_FASTER = 2.0
 _SCALE_FASTER = 10.0
-_FINAL = 0.02  # of the learning rate, which falls on half a cosine
+_FINAL = 0.02  # of the learning rate, at the end of half a cosine
 _CLIP = 1.0
-_START = 0  # seeds what is trained before the first step
+_START = 0  # the seed of the weights before the first step
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRecipe:
-    """Everything that decides what comes out, beside the data and the drafter.
+    """Everything that decides the result, besides the data and the drafter.
 
-    A step adds up the gradients of `accumulate` batches, which several processes may share. The seed draws the batches;
-    the start is the same for all, without which heads could not be averaged (`mean.py`).
+    A step adds up the gradients of `accumulate` batches, which several processes may share. The seed decides the
+    batches. The initial weights are always the same, without which heads could not be averaged (`mean.py`).
     """
 
     steps: int = 960
@@ -48,7 +48,7 @@ class TrainingRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step reports: the losses of the heads, and how often each ranks an answer first."""
+    """What one step reports: the loss of each head, and how often it ranks an answer first."""
 
     step: int
     loss: dict[str, float]
@@ -65,7 +65,7 @@ def train(
     checkpoint: Path | None = None,
     every: int = 200,
 ) -> None:
-    """Train on this process's device and write the adapter `out`; equal recipes on equal machines give equal files.
+    """Train on this process's device and write the adapter `out`. Equal recipes on equal machines give equal files.
 
     Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
     """
@@ -78,8 +78,8 @@ def train(
 
 
 def new_model(drafter: Path, data: Dataset, recipe: TrainingRecipe, device: torch.device) -> TrainableDrafter:
-    """An untrained model on `device`; on a GPU the frozen layers compute in bfloat16."""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with this only
+    """An untrained model on `device`. On a GPU the frozen layers compute in bfloat16."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without this cuBLAS is not deterministic
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("high")
     torch.manual_seed(_START)
@@ -90,10 +90,10 @@ def new_model(drafter: Path, data: Dataset, recipe: TrainingRecipe, device: torc
 
 
 class Trainer:
-    """Trains a model step by step. In `torchrun`'s processes, each takes its share of a step's batches."""
+    """Trains a model step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
     def __init__(self, model: TrainableDrafter, data: Dataset, recipe: TrainingRecipe) -> None:
-        """Raises TrainingError where there are more processes than a step has batches."""
+        """Raises TrainingError if there are more processes than a step has batches."""
         self._model, self._data, self._recipe = model, data, recipe
         self._rank, self._world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
         if self._world > recipe.accumulate:
@@ -109,7 +109,7 @@ class Trainer:
         return self._rank == 0
 
     def run(self, report: Callable[[Step], None], checkpoint: Path | None, every: int) -> None:
-        """Train to the recipe's last step, from `checkpoint` on where that file is; write it `every` so many steps."""
+        """Train to the recipe's last step, from `checkpoint` on if that file exists; write it every `every` steps."""
         if checkpoint is not None and checkpoint.is_file():
             self._resume(checkpoint)
         batches = self._batches()
@@ -120,7 +120,7 @@ class Trainer:
         while self._done < self._recipe.steps:
             results = self._step(upcoming)
             self._done += 1
-            upcoming = self._next(batches)  # built while the device works; reading the results waits for it
+            upcoming = self._next(batches)  # built while the device works; only reading the results waits
             if self.reports:
                 report(_reported(self._done, results, time.perf_counter() - started))
                 if checkpoint is not None and self._done % every == 0:
@@ -133,7 +133,7 @@ class Trainer:
         return len(range(self._rank, self._recipe.accumulate, self._world))
 
     def _batches(self) -> Iterator[TrainingBatch]:
-        """This process's batches from the next step on."""
+        """The batches of this process, from the next step on."""
         first = self._done * self._recipe.accumulate
         for number, build in enumerate(_batches(self._data, self._recipe)):
             if number >= first and number % self._recipe.accumulate % self._world == self._rank:
@@ -141,12 +141,12 @@ class Trainer:
 
     @torch.no_grad()
     def _measure(self) -> None:
-        """The heads' statistics, from the first batch as the untrained layers see it."""
+        """Measure the heads' statistics on the first batch, with the untrained layers."""
         batch = next(_batches(self._data, self._recipe))()
         self._model.heads.measure(self._model.units(batch.segments, batch.column_tokens).hidden)
 
     def _step(self, batches: list[TrainingBatch]) -> Tensor:
-        """One update; what `_backward` gives of each batch, [batches, 4]."""
+        """Make one update. Returns what `_backward` returns for each batch, [batches, 4]."""
         rate = _rate(self._done, self._recipe.steps)
         for group in self._optimiser.param_groups:
             group["lr"] = group["peak"] * rate
@@ -160,7 +160,7 @@ class Trainer:
         return results
 
     def _backward(self, batch: TrainingBatch) -> Tensor:
-        """Losses of both heads, and how often each has an answer first: [4]."""
+        """Add a batch's gradients. Returns the loss of both heads, and how often each ranks an answer first: [4]."""
         device = self._model.device
         positives, ignored = (torch.from_numpy(pairs).to(device) for pairs in (batch.positives, batch.ignored))
         units = self._model.units(batch.segments, batch.column_tokens)
@@ -188,7 +188,7 @@ class Trainer:
 
 
 def device_of_process() -> torch.device:
-    """This process's GPU, or the CPU where there is none; joins the other processes where `torchrun` started it."""
+    """This process's GPU, or the CPU if there is none. Joins the other processes if `torchrun` started it."""
     index = int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device("cuda", index) if torch.cuda.is_available() else torch.device("cpu")
     if device.type == "cuda":
@@ -207,7 +207,7 @@ def _reported(step: int, results: Tensor, seconds: float) -> Step:
 
 
 def _batches(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], TrainingBatch]]:
-    """What builds each batch, epoch after epoch."""
+    """A function for each batch that builds it, epoch after epoch."""
     for number in count():
         epoch = Epoch(data, recipe.mixture, recipe.seed, number)
         if not len(epoch):

@@ -1,4 +1,4 @@
-"""Descriptions turned into questions as people put them, by rule."""
+"""Rules that turn descriptions into questions as people ask them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FOR_NOUNS = (
 
 
 def asked(sentence: str, project: str, rng: random.Random) -> str:
-    """A question that a description answers; it opens with a verb as a rule, and need not."""
+    """A question about what a sentence describes. The sentence usually begins with a verb, but need not."""
     sentence = sentence.strip().rstrip(".!:;").strip()
     first, _, rest = sentence.partition(" ")
     stem = infinitive(first)
@@ -42,12 +42,12 @@ def asked(sentence: str, project: str, rng: random.Random) -> str:
 
 
 def infinitive(word: str) -> str | None:
-    """`return` for `Returns` or `Return`; None if the word is none of the verbs that descriptions open with."""
+    """`return` for `Returns` or `Return`; None for a word that is not a verb with which descriptions begin."""
     return _INFINITIVES.get(word.lower())
 
 
 def keywords(sentence: str, rng: random.Random, most: int = 6) -> str:
-    """What one would type into a search box: up to `most` of its words that mean something, in order."""
+    """What one would type into a search box: up to `most` words of the sentence that carry meaning, in order."""
     words = [word for word in re.findall(r"[\w'-]+", sentence) if word.lower() not in WORDS["stop"] and len(word) > 2]
     chosen = sorted(rng.sample(range(len(words)), min(most, len(words))))
     return " ".join(words[index] for index in chosen).lower()
@@ -59,7 +59,7 @@ def split_name(name: str) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """Without the capital of its first word, unless that is a name or an acronym."""
+    """The sentence with a small first letter, unless its first word is a name or an acronym."""
     plain = re.match(r"[A-Z][a-z]*\b", sentence)
     return sentence[0].lower() + sentence[1:] if plain else sentence
 

@@ -1,4 +1,4 @@
-"""Where training's questions come from, one source a module."""
+"""The sources of training questions, a module each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every source of examples gives, and what it is given."""
+"""What a source of examples gets, and what it returns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SIZES = range(80, 8000)  # bytes of a unit worth asking for
 class Example:
     """A question and the units that answer it.
 
-    `quoted` are the units whose own words the question uses, by the lines that hold them: those lines are not shown
-    when the question is asked. `at` is the unit the question is asked from, which answers nothing; `code` what the
-    cursor covers.
+    `quoted` has the units whose words the question uses, with the lines that hold those words; these lines are not
+    shown when the question is asked. `at` is the unit from which the question is asked, which is no answer; `code` is
+    the code at the cursor.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ProjectTree:
-    """One project's files. Chance is the same for the same project, seed and purpose."""
+    """One project's files, and random generators that depend on project, seed and purpose."""
 
     haystack: Haystack
     seed: int = 0
@@ -48,7 +48,7 @@ class ProjectTree:
         return self.haystack.repository.name
 
     def rng(self, purpose: str) -> random.Random:
-        """A source of chance for one purpose."""
+        """A random generator for a purpose."""
         return random.Random(f"{self.seed}/{self.project}/{purpose}")
 
     @cached_property
@@ -58,7 +58,7 @@ class ProjectTree:
 
     @cached_property
     def described(self) -> list[Described]:
-        """Documented functions, `sentence` being all the documentation says, without its markup."""
+        """Documented functions. `sentence` is the whole documentation, without its markup."""
         return [one for file in self.haystack.own_files for one in _described(file)]
 
     def _places(self, files: Iterable[IndexedFile]) -> Iterator[Place]:

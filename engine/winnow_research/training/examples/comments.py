@@ -14,7 +14,7 @@ _WORDS = range(6, 41)
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """At most one a function: its longest comment that stands on lines of its own."""
+    """At most one for each function: its longest comment on lines of its own."""
     rng = tree.rng("comments")
     found = []
     for place in tree.functions:
@@ -27,7 +27,7 @@ def examples(tree: ProjectTree) -> list[Example]:
 
 
 def _comments(place: Place) -> list[tuple[str, frozenset[int]]]:
-    """Runs of comment lines behind the first line of code, as (text, lines)."""
+    """Runs of comment lines after the first line of code, as (text, lines)."""
     runs: list[tuple[list[str], list[int]]] = []
     code_seen = False
     for number, line in enumerate(place.text.splitlines(), place.unit.start_line):

@@ -32,7 +32,7 @@ _AROUND = range(1, 6)  # lines before and after a call
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """At most one question a function; half of them about a few of its lines only."""
+    """At most one question for each function. Half of the questions are about a few of its lines only."""
     rng = tree.rng("cursor")
     found = []
     for place, names in _used(tree).items():
@@ -63,7 +63,7 @@ def _lines_around(place: Place, name: str, around: int) -> str:
 
 
 def _used(tree: ProjectTree) -> dict[Place, list[str]]:
-    """By function, tests too: the names it uses that one other unit of its language in the project defines."""
+    """For each function, tests included, the names it uses that exactly one other unit of its language defines."""
     found: dict[Place, list[str]] = {}
     for file in tree.haystack.files:
         for name, number in file.analysis.symbols.references:

@@ -1,4 +1,4 @@
-"""Doc comment → the function: its sentences as they are, as questions, and as bare search words."""
+"""A doc comment → its function. Sentences are asked as they are, as questions, and as search words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = range(4, 41)
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """Up to four questions a documented function."""
+    """Up to four questions for each documented function."""
     rng = tree.rng("describe")
     found = []
     for one in tree.described:
@@ -35,7 +35,7 @@ def examples(tree: ProjectTree) -> list[Example]:
 
 
 def sentences(documentation: str) -> Iterator[str]:
-    """The sentences of a documentation that say something, each on one line."""
+    """The sentences of a documentation that describe something, each on one line."""
     for part in _SENTENCE.split(documentation.strip()):
         sentence = " ".join(part.split())
         if len(sentence.split()) in _WORDS and not _BOILERPLATE.search(sentence):
@@ -43,5 +43,5 @@ def sentences(documentation: str) -> Iterator[str]:
 
 
 def first_question(tree: ProjectTree, one: Described) -> str | None:
-    """The first sentence of a function's documentation, without the function's name; None if there is none to ask."""
+    """The first sentence of a function's documentation, without the function's name; None if there is no fair one."""
     return first_sentence(one.sentence, one.place.simple_name) or next(sentences(one.sentence), None)

@@ -1,4 +1,4 @@
-"""Documentation: a sentence or a heading → its section; a section that names code → that code."""
+"""Documentation: a sentence or heading → its section, and a sentence that names code → that code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADINGS = ("{it}", "How does {it} work?", "Where is {it} documented?", "{proje
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """Up to three questions a section."""
+    """Up to three questions for each section."""
     rng = tree.rng("documentation")
     found = []
     for place in tree.haystack.places:
@@ -48,7 +48,7 @@ def examples(tree: ProjectTree) -> list[Example]:
 
 
 def _about_code(tree: ProjectTree, place: Place, paragraphs: list[str]) -> list[Example]:
-    """At most one: a sentence that names code of the project, the names left out of half of them."""
+    """At most one example: a sentence that names code of the project. Half of them leave out the names."""
     rng = tree.rng(f"about/{place.file.path}/{place.number}")
     for sentence in paragraphs:
         golds = dict.fromkeys(gold for name in _NAME.findall(sentence) for gold in _definition(tree, name))
@@ -64,7 +64,7 @@ def _definition(tree: ProjectTree, name: str) -> list[Place]:
 
 
 def _paragraphs(place: Place) -> Iterator[tuple[str, frozenset[int]]]:
-    """The first sentences of a section's paragraphs of prose, with all lines of the paragraph."""
+    """The first sentence of each paragraph of prose in a section, with the lines of the paragraph."""
     lines = place.text.splitlines()
     for first, line in enumerate(lines):
         if _PROSE.match(line) and (not first or not lines[first - 1].strip()):

@@ -21,7 +21,7 @@ _TEXTS = (
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """For every second message that stands in one function only: one question, holes filled with words."""
+    """A question for half of the messages that occur in one function only. Placeholders are filled with words."""
     rng = tree.rng("messages")
     by_place = [(place, _messages(place.text)) for place in tree.functions]
     counts = Counter(message for _, messages in by_place for message in messages)

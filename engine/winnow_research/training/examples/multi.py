@@ -1,4 +1,4 @@
-"""Two to five descriptions in one question → all of the functions."""
+"""Two to five descriptions in one question → all of the functions described."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FEWEST, _MOST = 2, 5
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """Documented functions of one file together, so that a batch holds them all; each function once."""
+    """Questions about documented functions of one file, so that a batch holds them all. Each function occurs once."""
     rng = tree.rng("multi")
     found = []
     for _, group in groupby(tree.described, key=lambda one: one.place.file.path):

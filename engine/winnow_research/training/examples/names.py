@@ -1,4 +1,4 @@
-"""A name, written as it is or as words → its definition."""
+"""A name, as it is or in words → its definition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEFINED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """For each name that one unit of the project defines: one question at most, for two names in three."""
+    """At most one question for two thirds of the names that exactly one unit of the project defines."""
     rng = tree.rng("names")
     found = []
     for name, places in sorted(tree.haystack.definitions.items()):

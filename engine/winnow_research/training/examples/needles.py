@@ -1,4 +1,4 @@
-"""A fact hidden in a file that has nothing to do with it → the unit it was hidden in."""
+"""A fact hidden in an unrelated file → the unit in which it is hidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AS_LINES = ("{fact}", "# {fact}", "// {fact}", 'note = "{fact}"', "/* {fact} */
 
 
 def hide(files: Iterable[SourceFile], rng: random.Random) -> tuple[list[SourceFile], tuple[tuple[str, str, int], ...]]:
-    """Every twelfth file gets a fact on a line of its own; also (question, path, 1-based line) for each of them."""
+    """The files, one in twelve with a fact on a line of its own; and (question, path, 1-based line) of each fact."""
     shown, needles = [], []
     for file in files:
         if rng.randrange(_ONE_IN) == 0:
@@ -39,7 +39,7 @@ def hide(files: Iterable[SourceFile], rng: random.Random) -> tuple[list[SourceFi
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """One question a hidden fact."""
+    """A question for each hidden fact."""
     files = {file.path: file for file in tree.haystack.files}
     found = []
     for question, path, line in tree.needles:

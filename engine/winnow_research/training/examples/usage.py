@@ -28,7 +28,7 @@ _NO_USE = (UnitKind.IMPORTS, UnitKind.SECTION, UnitKind.BLOCK)
 
 
 def examples(tree: ProjectTree) -> list[Example]:
-    """One question a function that a few units use; every third is asked from the function itself."""
+    """A question for each function that a few units use. A third of them are asked from the function itself."""
     rng = tree.rng("usage")
     found = []
     for name, place in _defined(tree):
