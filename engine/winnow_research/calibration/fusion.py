@@ -22,16 +22,23 @@ _PENALTY = 3.0
 _DIGITS = 4
 
 
-def fit_fusion(observations: Sequence[Observation]) -> FusionWeights:
-    """The weights that make the golds of all questions likeliest, and those that tell whether there is any gold."""
+def fit_fusion(
+    observations: Sequence[Observation],
+    weighing: Sequence[str] = QUESTION_FEATURES,
+    answering: Sequence[str] = QUESTION_FEATURES,
+) -> FusionWeights:
+    """The weights that make the golds of all questions likeliest, and those that tell whether there is any gold.
+
+    The former depend on the question features `weighing` alone, the latter on `answering`.
+    """
     names = list(observations[0].units)
-    examples = [_example(one, names) for one in observations if len(one.golds)]
+    examples = [_example(one, names, weighing) for one in observations if len(one.golds)]
     fitted = fit_weights(examples, _PENALTY)
     units = {
-        name: {of: round(float(w), _DIGITS) for of, w in zip(QUESTION_FEATURES, row, strict=True)}
+        name: {of: round(float(w), _DIGITS) for of, w in zip(weighing, row, strict=True)}
         for name, row in zip(names, fitted, strict=True)
     }
-    return FusionWeights(units, _answerability(observations, FusionWeights(units, {})))
+    return FusionWeights(units, _answerability(observations, FusionWeights(units, {}), answering))
 
 
 def mean_reciprocal_rank(observations: Sequence[Observation], weights: FusionWeights) -> float:
@@ -46,19 +53,22 @@ def refused(one: Observation, weights: FusionWeights) -> bool:
     return not tokens_needed(scores, np.ones(len(total), np.int32), 0)
 
 
-def _example(one: Observation, names: Sequence[str]) -> ListwiseExample:
+def _example(one: Observation, names: Sequence[str], weighing: Sequence[str]) -> ListwiseExample:
     columns = np.stack([one.units[name] for name in names], axis=1)
     others = np.delete(columns, np.concatenate([one.golds, one.at_cursor]), axis=0)
-    question = np.array([one.question[name] for name in QUESTION_FEATURES])
+    question = np.array([one.question[name] for name in weighing])
     return ListwiseExample(question, columns[one.golds], others, _COUNTS.get(one.task, 1.0))
 
 
-def _answerability(observations: Sequence[Observation], weights: FusionWeights) -> dict[str, float]:
-    """The weights of the answerability features."""
+def _answerability(
+    observations: Sequence[Observation], weights: FusionWeights, answering: Sequence[str]
+) -> dict[str, float]:
+    """The weights of the answerability features, of the question features among them only those in `answering`."""
     found = [one.match | total_features(_total(one, weights)) for one in observations]
-    rows = np.array([list(features.values()) for features in found])
+    names = [name for name in found[0] if name in answering or name not in QUESTION_FEATURES]
+    rows = np.array([[features[name] for name in names] for features in found])
     fitted = fit_log_odds(rows, np.array([len(one.golds) > 0 for one in observations]))
-    return {name: round(float(w), _DIGITS) for name, w in zip(found[0], fitted, strict=True)}
+    return {name: round(float(w), _DIGITS) for name, w in zip(names, fitted, strict=True)}
 
 
 def _reciprocal_rank(one: Observation, weights: FusionWeights) -> float:

@@ -1,8 +1,11 @@
 import numpy as np
 
+from winnow_engine.selection.question_features import QUESTION_FEATURES
+from winnow_research.calibration.fusion import fit_fusion
 from winnow_research.calibration.lbfgs import minimise
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.calibration.log_odds import fit_log_odds
+from winnow_research.calibration.observations import Observation
 
 
 def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
@@ -64,3 +67,23 @@ def test_log_odds_tell_answered_from_unanswered() -> None:
 
 def test_with_only_answered_questions_nothing_is_learned() -> None:
     assert fit_log_odds(np.ones((5, 2)), np.ones(5, bool)).tolist() == [0, 0]
+
+
+def test_a_fusion_depends_only_on_the_question_features_it_may_use() -> None:
+    chance = np.random.default_rng(4)
+    seen = [observation(chance, answered=n % 3 > 0) for n in range(30)]
+    whole, constant = fit_fusion(seen), fit_fusion(seen, ("one",), ("one",))
+    assert set(whole.units["heads"]) == set(QUESTION_FEATURES)
+    assert set(constant.units["heads"]) == {"one"}
+    assert set(whole.answerability) - set(constant.answerability) == set(QUESTION_FEATURES) - {"one"}
+    assert constant.units["heads"]["one"] > 0
+
+
+def observation(chance: np.random.Generator, answered: bool) -> Observation:
+    """A question of random features; the first of ten units is its gold, if it has one, and stands out."""
+    question = {name: float(chance.normal()) for name in QUESTION_FEATURES} | {"one": 1.0}
+    heads = chance.normal(size=10).astype(np.float32)
+    heads[0] += 3 * answered
+    golds = np.array([0] if answered else [], np.int64)
+    match = question | {"best_heads": float(heads.max())}
+    return Observation("describe", question, match, {"heads": heads}, golds, np.empty(0, np.int64))
