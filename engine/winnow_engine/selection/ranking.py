@@ -1,4 +1,4 @@
-"""A question about a workspace with a score for each unit, and the spans that a budget keeps of them."""
+"""A ranked workspace: a question with a score for each unit, and the spans that fit a budget."""
 
 from __future__ import annotations
 
@@ -59,22 +59,23 @@ class Ranked:
         return int(self.keys.unit_tokens.sum())
 
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
-        """A budget in tokens: what the user set, or what the scores say the answer needs beside the cursor's code.
+        """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
 
-        `most` bounds only the latter, as `tokens_needed` says.
+        `most` bounds only what the answer needs (`tokens_needed`).
         """
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
             return wanted
         focus, tokens = self._focus, self.keys.unit_tokens.copy()
-        given = [*focus.units, *focus.companions] if focus else []
-        at_cursor, tokens[given] = int(tokens[given].sum()), 0
-        return at_cursor + tokens_needed(self.scores.total, tokens, len(subquestions_of(self.question.text)), most)
+        at_cursor = [*focus.units, *focus.companions] if focus else []
+        tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
+        subquestions = len(subquestions_of(self.question.text))
+        return tokens_at_cursor + tokens_needed(self.scores.total, tokens, subquestions, most)
 
     def select(self, budget_tokens: int) -> Selection:
-        """The spans that fit a budget."""
-        pieces = choose(self._source, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
-        spans = self._source.spans(pieces, self.scores)
+        """The spans that fit a budget: the code at the cursor, then units by their chance per token."""
+        pieces = choose(self._units, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
+        spans = self._units.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
         stats = SelectionStats(self.workspace_tokens, kept, budget_tokens, round(probability, 3))
@@ -86,9 +87,9 @@ class Ranked:
         return Selection(self.workspace, spans, stats, tuple(notices))
 
     @property
-    def _source(self) -> WorkspaceUnits:
+    def _units(self) -> WorkspaceUnits:
         return WorkspaceUnits(self.workspace, self.keys.unit_tokens, self.drafter.count)
 
     @property
     def _focus(self) -> Focus | None:
-        return self._source.focus(self.question.cursor) if self.question.cursor else None
+        return self._units.focus(self.question.cursor) if self.question.cursor else None
