@@ -21,17 +21,22 @@ RESULTS = Path("results")
 
 def describe() -> dict[str, Any]:
     """The processor, cores, BLAS, and the versions of packages that matter."""
-    cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
-    model = {line.split(":", 1)[1].strip() for line in cpuinfo if line.startswith("model name")}
     blas = [pool.get("architecture") for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {
-        "processor": ", ".join(model),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "blas": blas,
         "python": platform.python_version(),
         "versions": dict(_versions()),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def processor() -> str:
+    """The processor's name; empty where Linux does not tell it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    return ", ".join(sorted({line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}))
 
 
 def _versions() -> Iterator[tuple[str, str]]:

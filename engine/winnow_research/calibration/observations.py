@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.question_features import question_features
 from winnow_engine.selection.unit_features import unit_features
-from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.cases import Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.parallel import WorkItem
@@ -60,20 +60,12 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
     keys = cache.of(workspace, progress, cancellation)
     for case in scene.cases:
         asked = ask_drafter(workspace, keys, cache.drafter, case.question, cancellation)
-        at_cursor = _units(workspace, case.question.cursor)
-        golds = np.setdiff1d(_golds(workspace, case), at_cursor)
+        at_cursor = _units(workspace, [case.question.cursor] if case.question.cursor else [])
+        golds = np.setdiff1d(_units(workspace, case.golds), at_cursor)
         question, units = question_features(asked), unit_features(asked)
         yield Observation(case.task, question, match_features(asked, question, units), units, golds, at_cursor)
 
 
-def _golds(workspace: Workspace, case: Case) -> NDArray[np.int64]:
-    found = [_units(workspace, gold) for gold in case.golds]
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-
-
-def _units(workspace: Workspace, lines: Gold | Cursor | None) -> NDArray[np.int64]:
-    """The units that hold some lines."""
-    if lines is None:
-        return np.empty(0, np.int64)
-    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
-    return np.arange(first, last + 1)
+def _units(workspace: Workspace, places: Sequence[Gold | Cursor]) -> NDArray[np.int64]:
+    """The numbers of the units that hold the lines of some places, each once and in order."""
+    return np.array(sorted({unit for lines in places for unit in units_at(workspace, lines)}), np.int64)

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from winnow_engine.models.cache import locate
-from winnow_engine.store import default_path
 from winnow_lsp.cli.options import drafter_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import cancel_on_interrupt
 from winnow_research.calibration.calibrate import Calibration
+from winnow_research.evaluation.cache import cache_path
 
 
 @click.command()
@@ -31,7 +31,7 @@ def calibrate(drafter: str, thorough: bool, jobs: int, out: Path | None) -> None
     """
     if out is not None and out.suffix == ".json":
         raise click.UsageError(f"a profile is a folder now: --out {out.with_suffix('')}")
-    store = default_path().with_name("evaluation.sqlite")
+    store = cache_path()
     with cancel_on_interrupt() as cancellation, ProgressView() as view:
         folder = Calibration(store, thorough, jobs, _say, view, cancellation).run(locate(drafter), out)
     click.echo(f"wrote {folder}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from winnow_engine.core import Cursor, Question
 from winnow_engine.index.files import SourceFile
+from winnow_engine.index.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,12 @@ class Scene:
             place = root / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.data)
+
+
+def units_at(workspace: Workspace, lines: Gold | Cursor) -> range:
+    """The numbers of the units that hold some lines."""
+    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
+    return range(first, last + 1)
 
 
 def without_lines(scene: Scene, dropped: Mapping[str, Set[int]]) -> Scene:

@@ -110,20 +110,12 @@ class Haystack:
     @cached_property
     def definitions(self) -> dict[str, list[Place]]:
         """The units that define a name, by name."""
-        found = defaultdict(list)
-        for file in self.files:
-            for name, number in file.analysis.symbols.definitions:
-                found[name].append(Place(file, number))
-        return found
+        return _by_name((file, file.analysis.symbols.definitions) for file in self.files)
 
     @cached_property
     def users(self) -> dict[str, list[Place]]:
         """The units that use a name they do not define, by name."""
-        found = defaultdict(list)
-        for file in self.files:
-            for name, number in file.analysis.symbols.references:
-                found[name].append(Place(file, number))
-        return found
+        return _by_name((file, file.analysis.symbols.references) for file in self.files)
 
     def occurrences(self, text: str) -> int:
         """How often a text occurs in the workspace, regardless of white space, case and punctuation."""
@@ -143,6 +135,15 @@ class Haystack:
     @cached_property
     def _words(self) -> tuple[frozenset[str], ...]:
         return tuple(frozenset(words(place.text)) for place in self.places)
+
+
+def _by_name(symbols: Iterable[tuple[IndexedFile, Iterable[tuple[str, int]]]]) -> dict[str, list[Place]]:
+    """Units by name, from each file's (name, number of the unit); no units for other names."""
+    found = defaultdict(list)
+    for file, pairs in symbols:
+        for name, number in pairs:
+            found[name].append(Place(file, number))
+    return found
 
 
 def squeezed(text: str) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError, CancelledError, WinnowError
 from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
 from winnow_engine.selection.budget import Piece
 from winnow_engine.store import Store
-from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome
 from winnow_research.evaluation.methods.base import Method, Ranking, Subject
@@ -112,16 +112,10 @@ def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspac
 
     Units at the cursor are not ranked: they are given, not found.
     """
-    golds = {unit for gold in case.golds for unit in _units(workspace, gold)}
-    given = _units(workspace, case.question.cursor) if case.question.cursor else range(0)
+    golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
+    given = units_at(workspace, case.question.cursor) if case.question.cursor else range(0)
     order = [unit for unit in np.argsort(-scores, kind="stable").tolist() if unit not in given]
     return 1.0 / (1 + next(rank for rank, unit in enumerate(order) if unit in golds))
-
-
-def _units(workspace: Workspace, lines: Gold | Cursor) -> range:
-    """The units that hold some lines."""
-    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
-    return range(first, last + 1)
 
 
 def _kept(ranking: Ranking, budget: int) -> list[Piece]:

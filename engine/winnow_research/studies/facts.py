@@ -23,8 +23,9 @@ from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.ranking import Selection
-from winnow_engine.store import Store, default_path
+from winnow_engine.store import Store
 from winnow_research.evaluation.archives import unpacked
+from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
@@ -70,7 +71,7 @@ def main() -> None:
     arguments = parser.parse_args()
     questions = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
     file = locate(DEFAULT_DRAFTER)
-    with closing(Store(default_path().with_name("evaluation.sqlite"))) as store:
+    with closing(Store(cache_path())) as store:
         assistant = Assistant(store, lambda: Drafter(file))
         found = {name: asked_of(name, asked, assistant, arguments) for name, asked in questions.items()}
         assistant.close()

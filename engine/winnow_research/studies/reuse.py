@@ -24,9 +24,10 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.selection.ranking import Selection
-from winnow_engine.store import Store, default_path
+from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.archives import unpacked
+from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks.real import load
 from winnow_research.machine import report
@@ -130,7 +131,7 @@ def main() -> None:
     repository = next(one for split in Split for one in repositories(split) if one.name == options.repository)
     written = load(repository)[: options.questions]
     with (
-        closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
+        closing(Store(cache_path())) as store,
         closing(Assistant(store, lambda: Drafter(locate(DEFAULT_DRAFTER)))) as assistant,
         closing(LlamaTarget.open(locate(options.target))) as target,
     ):

@@ -28,7 +28,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.selection.budget import density
 from winnow_engine.store import Store
-from winnow_research.evaluation.cases import Case
+from winnow_research.evaluation.cases import Case, units_at
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.evaluation.methods.base import Subject, by_units
@@ -74,8 +74,7 @@ class TeacherQuestion:
     @cached_property
     def golds(self) -> list[int]:
         """The units that hold a line of a gold."""
-        at = self.subject.workspace.unit_at
-        return [u for g in self.case.golds for u in range(at(g.path, g.start_line), at(g.path, g.end_line) + 1)]
+        return [unit for gold in self.case.golds for unit in units_at(self.subject.workspace, gold)]
 
     def with_said(self, said: Scores, weight: float) -> Scores:
         """The scores plus `weight` times the teacher's, standardised. Units it did not see get its lowest score."""

@@ -29,6 +29,7 @@ from winnow_research.cli.bench.shared import say, writing
 from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedAnswer, figures
 from winnow_research.decode.loads import LOADS
 from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.machine import processor
 
 _REPOSITORIES = {one.name: one for one in repositories(Split.TEST)}
 _BYTES = 4  # of code a token, about
@@ -150,11 +151,8 @@ def _answers(
 
 
 def _machine() -> dict[str, Any]:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    processors = {line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}
     return {
-        "processor": ", ".join(sorted(processors)),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
         "llama-cpp-python": llama_cpp.__version__,

@@ -10,18 +10,17 @@ import click
 
 from winnow_engine.errors import EvaluationError
 from winnow_engine.models.cache import locate
-from winnow_engine.store import Store, default_path
+from winnow_engine.store import Store
 from winnow_lsp.cli.options import drafter_option
 from winnow_lsp.cli.session import cancel_on_interrupt
 from winnow_research.cli.bench.shared import RenamedOptions, corpus_options, parse_sizes, say
 from winnow_research.cli.bench.tables import tables
+from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.figures import as_json, figures
 from winnow_research.evaluation.methods import all_methods
 from winnow_research.evaluation.parallel import Plan, run
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.tasks import all_tasks
-
-_CACHE_BYTES = 16 << 30
 
 
 @click.command(cls=RenamedOptions, renamed={"--family": "--task", "--row": "--method"})
@@ -48,12 +47,12 @@ def relevance(
     Fetches pinned sources of some forty projects on first use. docs/relevance.md explains every figure.
     """
     file = locate(drafter)
-    cache = default_path().with_name("evaluation.sqlite")
+    cache = cache_path()
     plan = Plan(file, _methods(file, chosen), Split(split), questions, seed, cache)
     with cancel_on_interrupt() as cancellation:
         results = run(plan, plan.items(names or sorted(all_tasks()), sizes), jobs, say, cancellation)
     with closing(Store(cache)) as store:
-        store.trim(_CACHE_BYTES)
+        store.trim(MOST_BYTES)
     found = figures(results.outcomes)
     say("")
     if as_document:

@@ -19,16 +19,16 @@ from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import locate
-from winnow_engine.store import Store, default_path
+from winnow_engine.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target
 from winnow_lsp.cli.options import shared
 from winnow_lsp.cli.session import cancel_on_interrupt
+from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.corpus import Corpus, corpus_of
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.scores import Score
 
-_CACHE_BYTES = 16 << 30
 _BATCH = 2048  # tokens evaluated at once: a benchmark need not stop within 200 ms
 
 _seed_option = click.option("--seed", default=0, show_default=True)
@@ -93,12 +93,12 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
 
     corpus = corpus_of(Split(split), file, questions, seed)
     with (
-        closing(Store(default_path().with_name("evaluation.sqlite"))) as store,
+        closing(Store(cache_path())) as store,
         closing(Assistant(store, lambda: Drafter(file), answering if target else None)) as assistant,
         cancel_on_interrupt() as cancellation,
     ):
         yield BenchSetup(file, corpus, store, assistant, cancellation)
-        store.trim(_CACHE_BYTES)
+        store.trim(MOST_BYTES)
 
 
 @contextmanager
