@@ -114,7 +114,6 @@ class Device:
             return int(self._call("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
 
         self.capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
-        self.multiprocessors = ask("MULTIPROCESSOR_COUNT")
         self.shared_limit = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         self.name = self._call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
         self.memory = int(self._call("cuDeviceTotalMem", handle))
@@ -133,10 +132,6 @@ class Device:
     def free_memory(self) -> int:
         """Bytes free now."""
         return int(self._call("cuMemGetInfo")[0])
-
-    def synchronize(self) -> None:
-        """Wait for all work; an error of a kernel surfaces here."""
-        self._call("cuCtxSynchronize")
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> DeviceArray:
         """An uninitialised array. OutOfDeviceMemoryError."""

@@ -24,7 +24,6 @@ class Cublas:
 
     def __init__(self, module: Any, gemm: str, create: str, device: Device) -> None:
         device.activate()  # the handle is one of the current device, and llama.cpp leaves its last one current
-        self.source = module.__name__.split(".")[0].removesuffix("_backends")
         self._gemm, self._handle = getattr(module, gemm), getattr(module, create)()
         self._one, self._zero = np.ones(1, np.float32), np.zeros(1, np.float32)
 

@@ -46,11 +46,6 @@ class SparseAttention:
             self._chosen, self._counts, blocks, row, shape.q_width, shape.group, scale,
         )  # fmt: skip
 
-    def density(self) -> float:
-        """The share of the causal blocks that the last layer kept."""
-        kept = float(self._device.download(self._counts).sum())
-        return kept / (self._shape.heads * self._blocks * (self._blocks + 1) / 2)
-
 
 def block_kernel(capability: tuple[int, int], head_dim: int) -> Kernel:
     """The block-sparse attention for a device."""

@@ -6,8 +6,6 @@ own kernel on Hopper, where leaving out the pass over the unactivated columns is
 
 from __future__ import annotations
 
-import numpy as np
-
 from winnow_cuda.device import Device, DeviceArray
 from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.ops.gpu.gemm import Epilogue, Tile, gemm, tile_for
@@ -23,7 +21,6 @@ class Products:
     def __init__(self, device: Device, library: Cublas | None) -> None:
         self._device, self._library = device, library
         self._hopper = device.capability == _HOPPER
-        self._bias = device.empty((4,), np.float32)
 
     @property
     def needs_scratch(self) -> bool:
@@ -36,10 +33,6 @@ class Products:
             self._library.gemm(a, w, c, add=False)
         else:
             self._own("half", a, w, c)
-
-    def project_biased(self, a: DeviceArray, w: DeviceArray, bias: DeviceArray, c: DeviceArray) -> None:
-        """C float16 [M, N] = A · Wᵀ + bias float32 [N]."""
-        self._own("bias", a, w, c, bias)
 
     def add(self, a: DeviceArray, w: DeviceArray, c: DeviceArray) -> None:
         """C float32 [M, N] += A · Wᵀ."""
@@ -66,9 +59,7 @@ class Products:
         count = c.shape[0] * c.shape[1] // 8
         self._device.launch(swiglu(), (-(-count // THREADS), 1), scratch, c, count)
 
-    def _own(
-        self, kind: Epilogue, a: DeviceArray, w: DeviceArray, c: DeviceArray, bias: DeviceArray | None = None
-    ) -> None:
+    def _own(self, kind: Epilogue, a: DeviceArray, w: DeviceArray, c: DeviceArray) -> None:
         (m, k), n = a.shape, w.shape[0]
         tile: HopperTile | Tile
         if self._hopper:
@@ -78,4 +69,4 @@ class Products:
             tile = tile_for(self._device.shared_limit)
             kernel = gemm(kind, tile)
         grid = -(-n // tile.columns), -(-m // tile.rows)
-        self._device.launch(kernel, grid, a, w, c, bias or self._bias, m, n, k)
+        self._device.launch(kernel, grid, a, w, c, m, n, k)

@@ -6,7 +6,6 @@ copies and `ldmatrix` touch every bank once.
 
 Epilogues:
 - "half": C float16 [M, N];
-- "bias": the same after adding bias float32 [N];
 - "add": C float32 [M, N] += A · Wᵀ, the residual connection;
 - "swiglu": C float16 [M, N/2] = silu(gate) · up, where W's rows alternate: 8 of gate, 8 of up.
 """
@@ -40,9 +39,9 @@ from winnow_cuda.ops.gpu.swiglu import silu_times
 from winnow_cuda.ops.swiglu import swiglu_numpy
 from winnow_cuda.shapes import Float32
 
-Epilogue = Literal["half", "bias", "add", "swiglu"]
-EPILOGUES: tuple[Epilogue, ...] = ("half", "bias", "add", "swiglu")
-PARAMETERS = ("u16*", "u16*", "u32*", "f32*", "i32", "i32", "i32")
+Epilogue = Literal["half", "add", "swiglu"]
+EPILOGUES: tuple[Epilogue, ...] = ("half", "add", "swiglu")
+PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
 _ROW = 128
 
@@ -77,11 +76,11 @@ def tile_for(shared_limit: int) -> Tile:
 
 
 def epilogue_of(kind: Epilogue) -> Any:
-    """A device function (c, bias, row, column, M, N, acc, i) that stores two 8-column tiles acc[i:i + 8] of one row
+    """A device function (c, row, column, M, N, acc, i) that stores two 8-column tiles acc[i:i + 8] of one row
     pair; row and column are those of acc[i]."""
 
     @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def plain(c: Any, bias: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
+    def plain(c: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
         for tile in range(2):
             for half in range(2):
                 r, col, j = row + int32(8 * half), column + int32(8 * tile), i + 4 * tile + 2 * half
@@ -89,17 +88,7 @@ def epilogue_of(kind: Epilogue) -> Any:
                 store_if((r < m) & (col < n), c, at, pack_half(acc[j], acc[j + 1]))
 
     @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def biased(c: Any, bias: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
-        for tile in range(2):
-            col = min(column + int32(8 * tile), n - int32(2))
-            for half in range(2):
-                j = i + 4 * tile + 2 * half
-                acc[j] += bias[col]
-                acc[j + 1] += bias[col + int32(1)]
-        plain(c, bias, row, column, m, n, acc, i)
-
-    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def add(c: Any, bias: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
+    def add(c: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
         pair = cuda.local.array(8, uint32)
         for j in range(4):
             r, col = min(row + int32(8 * (j % 2)), m - int32(1)), min(column + int32(j // 2 * 8), n - int32(2))
@@ -112,7 +101,7 @@ def epilogue_of(kind: Epilogue) -> Any:
             store_2_if((r < m) & (col < n), to, pair, 2 * j)
 
     @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def swiglu(c: Any, bias: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
+    def swiglu(c: Any, row: Any, column: Any, m: Any, n: Any, acc: Any, i: Any) -> None:
         for half in range(2):
             r, j = row + int32(8 * half), i + 2 * half
             # column = 16 b + 2 t of the interleaved product is column 8 b + 2 t of its half.
@@ -121,7 +110,7 @@ def epilogue_of(kind: Epilogue) -> Any:
             low, high = silu_times(acc[j], acc[j + 4]), silu_times(acc[j + 1], acc[j + 5])
             store_if((r < m) & (column < n), c, at, pack_half(low, high))
 
-    return {"half": plain, "bias": biased, "add": add, "swiglu": swiglu}[kind]
+    return {"half": plain, "add": add, "swiglu": swiglu}[kind]
 
 
 def copy_rows(rows: int, threads: int) -> Any:
@@ -158,7 +147,7 @@ def stepper(stage_bytes: int) -> Any:
 
 @cache
 def gemm(kind: Epilogue, tile: Tile) -> Kernel:
-    """Parameters: A float16 [M, K], W float16 [N, K], C, bias, M, N, K.
+    """Parameters: A float16 [M, K], W float16 [N, K], C, M, N, K.
 
     K must be a multiple of 64, N of 16. Grid: (ceil(N / columns), ceil(M / rows)).
     """
@@ -171,7 +160,7 @@ def gemm(kind: Epilogue, tile: Tile) -> Kernel:
     copy_a, copy_w, store = copy_rows(bm, tile.threads), copy_rows(bn, tile.threads), epilogue_of(kind)
     wait, next_stage = CP_ASYNC_WAIT[stages - 2], stepper(stage_bytes)
 
-    def body(A: Any, W: Any, C: Any, bias: Any, M: Any, N: Any, K: Any) -> None:
+    def body(A: Any, W: Any, C: Any, M: Any, N: Any, K: Any) -> None:
         smem = shared_address(cuda.shared.array(0, uint16))
         lane, warp = int32(cuda.threadIdx.x) & int32(31), int32(cuda.threadIdx.x) >> int32(5)
         first_n, first_m = int32(cuda.blockIdx.x) * int32(bn), int32(cuda.blockIdx.y) * int32(bm)
@@ -220,7 +209,7 @@ def gemm(kind: Epilogue, tile: Tile) -> Kernel:
             row = first_m + at_m + int32(m * 16) + (lane >> int32(2))
             for n in range(n_tiles // 2):
                 column = first_n + at_n + int32(n * 16) + ((lane & int32(3)) << int32(1))
-                store(C, bias, row, column, M, N, acc, (m * n_tiles + 2 * n) * 4)
+                store(C, row, column, M, N, acc, (m * n_tiles + 2 * n) * 4)
 
     shared = stages * stage_bytes
     return Kernel(f"gemm_{kind}", body, PARAMETERS, tile.threads, 1, shared, constants=(tile,))
@@ -233,12 +222,9 @@ def interleave_gate_up(gate_up: Float32) -> Float32:
     return np.ascontiguousarray(pairs.reshape(gate_up.shape))
 
 
-def gemm_numpy(kind: Epilogue, a: Float32, w: Float32, c: Float32 | None, bias: Float32 | None) -> Float32:
+def gemm_numpy(kind: Epilogue, a: Float32, w: Float32, c: Float32 | None) -> Float32:
     """The twin of `gemm`: float32 in and out, sums in float64. "swiglu" takes W as `interleave_gate_up` gives it."""
     product = a.astype(np.float64) @ w.T.astype(np.float64)
-    if kind == "bias":
-        assert bias is not None
-        product += bias
     if kind == "add":
         assert c is not None
         product += c

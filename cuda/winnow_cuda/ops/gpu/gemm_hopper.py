@@ -77,7 +77,7 @@ def descriptor(address: Any, fixed: Any) -> Any:
 
 @cache
 def gemm_hopper(kind: Epilogue, tile: HopperTile) -> Kernel:
-    """As `gemm`: A float16 [M, K], W float16 [N, K], C, bias, M, N, K; K a multiple of 64, N of 16."""
+    """As `gemm`: A float16 [M, K], W float16 [N, K], C, M, N, K; K a multiple of 64, N of 16."""
     bm, bn, stages, stage_bytes = tile.rows, tile.columns, tile.stages, tile.stage_bytes
     a_bytes, sums, in_flight = bm * _ROW, bn // 2, int(tile.overlap)
     ahead = stages - 1 - in_flight
@@ -86,7 +86,7 @@ def gemm_hopper(kind: Epilogue, tile: HopperTile) -> Kernel:
     next_stage = stepper(stage_bytes)
     products_wait, all_wait = warpgroup_wait(in_flight, sums), warpgroup_wait(0, sums)
 
-    def body(A: Any, W: Any, C: Any, bias: Any, M: Any, N: Any, K: Any) -> None:
+    def body(A: Any, W: Any, C: Any, M: Any, N: Any, K: Any) -> None:
         smem = aligned(shared_address(cuda.shared.array(0, uint16)))
         tid = int32(cuda.threadIdx.x)
         lane, warp, group = tid & int32(31), (tid >> int32(5)) & int32(3), tid >> int32(7)
@@ -128,7 +128,7 @@ def gemm_hopper(kind: Epilogue, tile: HopperTile) -> Kernel:
         row = first_m + group * int32(64) + warp * int32(16) + (lane >> int32(2))
         for n in range(bn // 16):
             column = first_n + int32(n * 16) + ((lane & int32(3)) << int32(1))
-            store(C, bias, row, column, M, N, acc, 8 * n)
+            store(C, row, column, M, N, acc, 8 * n)
 
     shared = stages * stage_bytes + _ATOM
     name = f"gemm_hopper_{kind}"
