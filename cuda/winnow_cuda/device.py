@@ -106,19 +106,20 @@ class Device:
         self._spare: dict[int, list[int]] = defaultdict(list)  # freed small allocations by size
         self.binaries: MutableMapping[str, bytes] = {}
         self.on_compile: Callable[[str], None] = lambda name: None
-        handle = self._call("cuDeviceGet", ordinal)
-        self._context = self._call("cuDevicePrimaryCtxRetain", handle)
+        handle = self.call("cuDeviceGet", ordinal)
+        self._context = self.call("cuDevicePrimaryCtxRetain", handle)
         attribute = driver.CUdevice_attribute
 
         def ask(name: str) -> int:
-            return int(self._call("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
+            return int(self.call("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
 
         self.capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
         self.shared_limit = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
-        self.name = self._call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
-        self.memory = int(self._call("cuDeviceTotalMem", handle))
+        self.name = self.call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
+        self.memory = int(self.call("cuDeviceTotalMem", handle))
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call a function of the driver and return its results. DeviceError if it refuses."""
         code, *results = getattr(self._driver, name)(*arguments)
         if int(code):
             kind = OutOfDeviceMemoryError if int(code) == 2 else DeviceError
@@ -127,18 +128,18 @@ class Device:
 
     def activate(self) -> None:
         """Make this device current in the calling thread; before anything else there."""
-        self._call("cuCtxSetCurrent", self._context)
+        self.call("cuCtxSetCurrent", self._context)
 
     def free_memory(self) -> int:
         """Bytes free now."""
-        return int(self._call("cuMemGetInfo")[0])
+        return int(self.call("cuMemGetInfo")[0])
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> DeviceArray:
         """An uninitialised array. OutOfDeviceMemoryError."""
         kind, size = np.dtype(dtype), tuple(map(int, shape))
         held = _held_bytes(int(np.prod(size)) * kind.itemsize)
         spare = self._spare[held]
-        pointer = spare.pop() if spare else int(self._call("cuMemAlloc", held))
+        pointer = spare.pop() if spare else int(self.call("cuMemAlloc", held))
         owner = _Allocation()
         weakref.finalize(owner, self._free, pointer, held).atexit = False
         return DeviceArray(pointer, size, kind, owner)
@@ -162,37 +163,23 @@ class Device:
         source = np.ascontiguousarray(array)
         assert source.nbytes <= target.bytes
         if source.nbytes:
-            self._call("cuMemcpyHtoD", target.pointer, source.ctypes.data, source.nbytes)
+            self.call("cuMemcpyHtoD", target.pointer, source.ctypes.data, source.nbytes)
 
     def download(self, array: DeviceArray) -> NDArray[Any]:
         """A copy of a device array on the host; waits for the work before it."""
         found = np.empty(array.shape, array.dtype)
         if found.nbytes:
-            self._call("cuMemcpyDtoH", found.ctypes.data, array.pointer, found.nbytes)
+            self.call("cuMemcpyDtoH", found.ctypes.data, array.pointer, found.nbytes)
         return found
 
     def copy(self, target: DeviceArray, source: DeviceArray) -> None:
         """Copy a device array over the first bytes of another."""
         assert source.bytes <= target.bytes
-        self._call("cuMemcpyDtoD", target.pointer, source.pointer, source.bytes)
+        self.call("cuMemcpyDtoD", target.pointer, source.pointer, source.bytes)
 
     def fill(self, array: DeviceArray, byte: int) -> None:
         """Set every byte."""
-        self._call("cuMemsetD8", array.pointer, byte, array.bytes)
-
-    def seconds(self, work: Callable[[], object], repeats: int = 10) -> float:
-        """The median time the device takes for what `work` launches, after two warm-ups."""
-        start, stop = (self._call("cuEventCreate", 0) for _ in range(2))
-        taken = []
-        for _ in range(repeats + 2):
-            self._call("cuEventRecord", start, 0)
-            work()
-            self._call("cuEventRecord", stop, 0)
-            self._call("cuEventSynchronize", stop)
-            taken.append(float(self._call("cuEventElapsedTime", start, stop)) / 1e3)
-        for event in (start, stop):
-            self._call("cuEventDestroy", event)
-        return float(np.median(taken[2:]))
+        self.call("cuMemsetD8", array.pointer, byte, array.bytes)
 
     def launch(self, kernel: Kernel, grid: tuple[int, int], *arguments: Any) -> None:
         """Start a kernel over a grid; arrays stand for pointers. Returns before it has run."""
@@ -201,18 +188,18 @@ class Device:
         values = tuple(a.pointer if isinstance(a, DeviceArray) else a for a in arguments)
         kinds = tuple(_CTYPES.get(p, ctypes.c_void_p) for p in kernel.parameters)
         function = self._function(kernel)
-        self._call(
+        self.call(
             "cuLaunchKernel", function, *grid, 1, kernel.threads, 1, 1, kernel.shared_bytes, 0, (values, kinds), 0
         )
 
     def _function(self, kernel: Kernel) -> Any:
         key = kernel.name, kernel.constants
         if key not in self._functions:
-            module = self._call("cuModuleLoadData", self._cubin(kernel))
-            function = self._call("cuModuleGetFunction", module, kernel.name.encode())
+            module = self.call("cuModuleLoadData", self._cubin(kernel))
+            function = self.call("cuModuleGetFunction", module, kernel.name.encode())
             if kernel.shared_bytes > 48 << 10:
                 attribute = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                self._call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)
+                self.call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)
             self._functions[key] = function
         return self._functions[key]
 

@@ -14,7 +14,7 @@ from winnow_cuda.ops.gpu import maxsim as maxsim_op
 from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
 from winnow_cuda.ops.gpu import unit_products as unit_products_op
 from winnow_cuda.ops.maxsim import maxsim_numpy
-from winnow_cuda.ops.quantise_keys import pack_nibbles, quantise_keys, unpack_nibbles
+from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
 from winnow_cuda.shapes import Scorer
@@ -64,22 +64,6 @@ def test_maxsim(lengths: list[int], count: int) -> None:
     expected = maxsim_numpy(codes, scales, offsets, queries, weights)
     np.testing.assert_allclose(out.sum(1)[filled], expected[filled], rtol=1e-4, atol=1e-4)
     assert (out.sum(1)[~filled] < -1e20).all()
-
-
-@pytest.mark.parametrize("lengths", UNIT_LENGTHS)
-def test_maxsim_of_int4_keys(lengths: list[int]) -> None:
-    packed, wide = pack_nibbles(normal(1, sum(lengths), 64))
-    scales, offsets = wide.astype(np.float16), np.cumsum([0, *lengths]).astype(np.int32)
-    queries, weights = normal(2, 11, 64), np.abs(normal(3, 11))
-    halves, shares = maxsim_op.split_queries(queries, weights)
-    out, grid = np.full((len(lengths), 1), np.nan, np.float32), (len(lengths), 1)
-    launch(
-        maxsim_op.maxsim(4), grid, packed, scales.view(np.uint16), offsets, halves, shares, out.reshape(-1),
-        len(lengths), len(shares),
-    )  # fmt: skip
-    filled = np.diff(offsets) > 0
-    expected = maxsim_numpy(unpack_nibbles(packed), scales, offsets, queries, weights)
-    np.testing.assert_allclose(out[filled, 0], expected[filled], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)

@@ -5,7 +5,7 @@ import pytest
 
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
 from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
-from winnow_cuda.ops.quantise_keys import pack_nibbles, quantise_keys, quantise_keys_numpy, unpack_nibbles
+from winnow_cuda.ops.quantise_keys import quantise_keys, quantise_keys_numpy
 from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
 from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
 from winnow_cuda.ops.segment_attention import segment_attention, segment_attention_numpy
@@ -99,15 +99,6 @@ def test_quantise_keys(shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(scales, expected_scales, rtol=1e-5)
     unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
     assert np.abs(codes * scales[:, None] - unit).max() <= scales.max() / 2 * 1.001
-
-
-def test_nibbles_hold_unit_vectors() -> None:
-    x = normal(27, 9, 64)
-    x[3] = 0
-    packed, scales = pack_nibbles(x)
-    assert packed.shape == (9, 32)
-    unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
-    assert np.abs(unpack_nibbles(packed) * scales[:, None] - unit).max() <= scales.max() / 2 * 1.001
 
 
 @pytest.mark.parametrize("shape", [(1, 64), (7, 896), (33, 100)])

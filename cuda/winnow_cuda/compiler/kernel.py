@@ -14,7 +14,6 @@ from functools import cache
 from cuda.bindings import nvjitlink
 from numba import cuda, types
 
-REGISTERS_PER_SM = 65536
 Capability = tuple[int, int]
 
 # PTX is forward compatible: one PTX serves every architecture, assembled for each. Nor may it be newer than sm_90:
@@ -22,7 +21,6 @@ Capability = tuple[int, int]
 _BASELINE = (8, 0)
 
 POINTERS = {
-    "u8*": types.CPointer(types.uint8),
     "i8*": types.CPointer(types.int8),
     "u16*": types.CPointer(types.uint16),
     "u32*": types.CPointer(types.uint32),
@@ -51,11 +49,6 @@ class Kernel:
     shared_bytes: int = 0
     suffix: str = ""
     constants: tuple[object, ...] = ()
-
-    @property
-    def register_cap(self) -> int:
-        """The most registers a thread may use; more would spill."""
-        return min(255, REGISTERS_PER_SM // (self.threads * self.blocks_per_sm) // 8 * 8)
 
 
 @dataclass(frozen=True, slots=True)

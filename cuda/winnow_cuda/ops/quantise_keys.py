@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Float32, Int8
 
@@ -29,26 +28,6 @@ def quantise_keys(x: Float32) -> tuple[Int8, Float32]:
     codes, scales = np.empty(x.shape, np.int8), np.empty(len(x), np.float32)
     _quantise_keys(np.ascontiguousarray(x), codes, scales)
     return codes, scales
-
-
-def pack_nibbles(x: Float32) -> tuple[NDArray[np.uint8], Float32]:
-    """As `quantise_keys` with codes from -7 to 7, two a byte: x float32 [S, D] → uint8 [S, D / 2], scales float32 [S].
-
-    Of every 8 columns, byte i holds column i in its lower half and column i + 4 in its upper.
-    """
-    _, fine = quantise_keys(x)
-    scales = fine * np.float32(127 / 7)
-    norm = np.maximum(np.linalg.norm(x, axis=1), np.float32(1e-30))
-    inverse = np.divide(1, scales * norm, out=np.zeros_like(scales), where=scales > 0)
-    codes = np.rint(x * inverse[:, None]).astype(np.int8).reshape(len(x), -1, 2, 4)
-    packed = (codes[:, :, 0] & 15) | (codes[:, :, 1] << 4)
-    return packed.astype(np.uint8).reshape(len(x), -1), scales
-
-
-def unpack_nibbles(packed: NDArray[np.uint8]) -> Int8:
-    """The codes of `pack_nibbles`, int8 [S, D]."""
-    quads = packed.view(np.int8).reshape(len(packed), -1, 4)
-    return np.stack([(quads << 4) >> 4, quads >> 4], axis=2).reshape(len(packed), -1)
 
 
 def quantise_keys_numpy(x: Float32) -> tuple[Int8, Float32]:

@@ -25,6 +25,7 @@ from winnow_cuda.shapes import (
     Weights,
 )
 from winnow_research.kernels.figure import Figure, figure_of
+from winnow_research.kernels.timing import seconds_of
 
 TOKENS = 131072
 _QWEN3 = TransformerShape(28, 1024, 16, 8, 128, 3072, 1e6, 1e-6, False)
@@ -45,7 +46,7 @@ def encoder_figures(device: Device, weights: Weights, prefix: Int32) -> Iterator
             units = np.arange(0, count, 128, dtype=np.int32)
             runs = np.stack([units, units + 128], 1)
             work = partial(encoder.run_keys, batch, runs) if keyed else partial(encoder.run, batch)
-            seconds = device.seconds(work, 5)
+            seconds = seconds_of(device, work, 5)
             name = f"encoder to {'keys' if keyed else 'hidden states'}, {'cuBLAS' if library else 'own products'}"
             flops = float(layer * shape.layers * count)
             yield figure_of(name, f"{count} tokens, {shape.layers} layers", seconds, flops, 0, None)
@@ -71,7 +72,7 @@ def joint_figures(device: Device) -> Iterator[Figure]:
     batch = Batch(ids, np.arange(TOKENS, dtype=np.int32), np.array([0, TOKENS]), rule)
     for library in _libraries(device):
         encoder = GpuEncoder(device, weights, np.empty(0, np.int32), library)
-        seconds = device.seconds(partial(encoder.run, batch), 5)
+        seconds = seconds_of(device, partial(encoder.run, batch), 5)
         name = f"joint pass, {'cuBLAS' if library else 'own products'}"
         share = (window + rule.sink) / (blocks / 2)
         yield figure_of(name, f"{TOKENS} tokens, {_QWEN3.layers} layers, {share:.0%} of blocks", seconds, 0, 0, None)

@@ -29,6 +29,7 @@ from winnow_cuda.ops.segment_attention import segment_attention_numpy
 from winnow_cuda.shapes import Float32, Selection
 from winnow_research.kernels.figure import Figure, figure_of
 from winnow_research.kernels.rivals import flex_attention, sdpa
+from winnow_research.kernels.timing import seconds_of
 
 TOKENS = 131072
 NAN = 0xFF
@@ -86,7 +87,7 @@ class Bench:
             sample = self.device.download(DeviceArray(c.pointer, (64, width), np.dtype(dtype), c))
             found = sample
             expected = gemm_numpy(kind, few[:64], w, np.zeros((64, n), np.float32))
-            return figure_of(name, size, self.device.seconds(run), flops, moved, error_of(found, expected))
+            return figure_of(name, size, seconds_of(self.device, run), flops, moved, error_of(found, expected))
 
         def own(kernel: Kernel, rows: int, columns: int) -> Callable[[], None]:
             grid = -(-n // columns), -(-m // rows)
@@ -114,7 +115,7 @@ class Bench:
         def run() -> None:
             self.device.launch(rms_norm(width), (-(-rows // ROWS), 1), x, scale, out, rows, 1e-6)
 
-        seconds = self.device.seconds(run)
+        seconds = seconds_of(self.device, run)
         found = self.device.download(out.rows(0, 64))
         return figure_of(
             "rms_norm", f"{rows} x {width}", seconds, 0, 6.0 * rows * width,
@@ -139,7 +140,7 @@ class Bench:
                 held.offset(v), prefix, tiles, tiles, tiles, 0, row, heads * dim, heads // kv, scale_log2(dim),
             )  # fmt: skip
 
-        seconds = self.device.seconds(run)
+        seconds = seconds_of(self.device, run)
         found = self.device.download(out.rows(length, length + 256)).reshape(256, heads, dim)
         q, keys, mixed = np.split(values[length : length + 256].reshape(256, -1, dim), [heads, heads + kv], axis=1)
         pk, pv = np.split(shared.reshape(prefix, -1, dim)[:, heads:], 2, axis=1)
@@ -173,8 +174,8 @@ class Bench:
             )  # fmt: skip
 
         flops = 2.0 * heads * dim * tokens * blocks / 2
-        yield figure_of("mean_keys, block_scores", size, device.seconds(score), flops, 2.0 * tokens * row, None)
-        yield figure_of("choose_blocks", size, device.seconds(choose), 0, 8.0 * heads * blocks * blocks / 2, None)
+        yield figure_of("mean_keys, block_scores", size, seconds_of(device, score), flops, 2.0 * tokens * row, None)
+        yield figure_of("choose_blocks", size, seconds_of(device, choose), 0, 8.0 * heads * blocks * blocks / 2, None)
         mask = np.tril(self.random.random((heads, blocks, blocks)) < density) | np.eye(blocks, dtype=bool)
         order = np.argsort(~mask, axis=-1, kind="stable").astype(np.int32)
         device.write(chosen, order)
@@ -191,5 +192,5 @@ class Bench:
             )  # fmt: skip
 
         executed = 4.0 * dim * BLOCK * BLOCK * float(mask.sum())
-        yield figure_of(kernel.name, f"{size}, {density:.0%} of blocks", device.seconds(attend), executed, 0, None)
+        yield figure_of(kernel.name, f"{size}, {density:.0%} of blocks", seconds_of(device, attend), executed, 0, None)
         yield from flex_attention(device, mask, kv, dim)

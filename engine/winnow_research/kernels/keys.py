@@ -15,16 +15,16 @@ from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
 from winnow_cuda.ops.gpu import unit_products as unit_products_op
 from winnow_cuda.ops.maxsim import maxsim_numpy
 from winnow_cuda.ops.pool_runs import pool_runs_numpy
-from winnow_cuda.ops.quantise_keys import quantise_keys_numpy, unpack_nibbles
+from winnow_cuda.ops.quantise_keys import quantise_keys_numpy
 from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
 from winnow_cuda.shapes import Int32
 from winnow_research.kernels.figure import Figure, figure_of
 from winnow_research.kernels.kernels import HALF, NAN, TOKENS, Bench, error_of
+from winnow_research.kernels.timing import seconds_of
 
 _UNIT = 128  # tokens, on average
-BITS: tuple[Literal[4, 8], ...] = (8, 4)
 HEAD_BITS: tuple[Literal[8, 16], ...] = (8, 16)
 
 
@@ -36,7 +36,7 @@ class KeyBench(Bench):
         yield self.standardise(TOKENS, 896)
         yield self.quantise_keys(TOKENS)
         yield self.pool_runs(TOKENS)
-        yield from (self.maxsim(keys, bits) for keys in (TOKENS, 10_000_000) for bits in BITS)
+        yield from (self.maxsim(keys) for keys in (TOKENS, 10_000_000))
         yield from (self.unit_mass(TOKENS, bits) for bits in HEAD_BITS)
         yield from (self.unit_products(units) for units in (TOKENS // _UNIT, 10_000_000 // _UNIT))
 
@@ -49,7 +49,8 @@ class KeyBench(Bench):
             device.write(x.rows(start, start + len(few)), few)
         device.fill(out, NAN)
         held, grid = [device.upload(v) for v in (mean, inverse)], (-(-rows // standardise_op.ROWS), 1)
-        seconds = device.seconds(lambda: device.launch(standardise_op.standardise(width), grid, x, *held, out, rows))
+        kernel = standardise_op.standardise(width)
+        seconds = seconds_of(device, lambda: device.launch(kernel, grid, x, *held, out, rows))
         error = error_of(
             device.download(out.rows(0, 64)), standardise_numpy(few[:64], mean, np.asarray(1 / inverse, np.float32))
         )
@@ -62,7 +63,7 @@ class KeyBench(Bench):
         device.fill(scales, NAN)
         held, grid = device.upload(x), (-(-rows // quantise_keys_op.ROWS), 1)
         kernel = quantise_keys_op.quantise_keys(64)
-        seconds = device.seconds(lambda: device.launch(kernel, grid, held, codes, scales, rows))
+        seconds = seconds_of(device, lambda: device.launch(kernel, grid, held, codes, scales, rows))
         expected, wide = quantise_keys_numpy(x[:4096])
         found = device.download(codes)[:4096] * device.download(scales)[:4096, None]
         return figure_of(
@@ -76,7 +77,7 @@ class KeyBench(Bench):
         out = device.empty((len(runs), 256), np.float32)
         device.fill(out, NAN)
         held, kernel = [device.upload(v) for v in (y, runs)], pool_runs_op.pool_runs(272)
-        seconds = device.seconds(lambda: device.launch(kernel, (len(runs), 1), *held, out))
+        seconds = seconds_of(device, lambda: device.launch(kernel, (len(runs), 1), *held, out))
         expected = pool_runs_numpy(y[:4096, :256], y[:4096, 256], runs[: 4096 // _UNIT])
         error = error_of(device.download(out)[: len(expected)], expected)
         return figure_of("pool_runs", f"{rows} x 257, runs of {_UNIT}", seconds, 0, 4.0 * rows * 257, error)
@@ -88,7 +89,8 @@ class KeyBench(Bench):
         out = device.empty((units,), np.float32)
         device.fill(out, NAN)
         held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // unit_products_op.UNITS), 1)
-        seconds = device.seconds(lambda: device.launch(unit_products_op.unit_products(256), grid, *held, out, units))
+        kernel = unit_products_op.unit_products(256)
+        seconds = seconds_of(device, lambda: device.launch(kernel, grid, *held, out, units))
         error = error_of(device.download(out)[:1000], unit_products_numpy(vectors[:1000], query))
         return figure_of("unit_products", f"{units} x 256", seconds, 512.0 * units, 512.0 * units, error)
 
@@ -97,10 +99,10 @@ class KeyBench(Bench):
         cuts = self.random.choice(keys, keys // 128 - 1, replace=False)
         return np.sort(np.concatenate([[0, keys], cuts])).astype(np.int32)
 
-    def maxsim(self, keys: int, bits: Literal[4, 8]) -> Figure:
-        """MaxSim of 60 queries over int8 or int4 keys of 64 columns."""
+    def maxsim(self, keys: int) -> Figure:
+        """MaxSim of 60 queries over int8 keys of 64 columns."""
         device, offsets = self.device, self._units(keys)
-        codes = self.random.integers(-127, 128, (keys, 8 * bits), np.int8)
+        codes = self.random.integers(-127, 128, (keys, 64), np.int8)
         scales, weights = self.random.random(keys, np.float32).astype(HALF), self.random.random(60, np.float32)
         queries = self.normal(60, 64)
         halves, shares = maxsim_op.split_queries(queries, weights)
@@ -108,15 +110,13 @@ class KeyBench(Bench):
         out = device.empty((units, blocks), np.float32)
         device.fill(out, NAN)
         arrays = [device.upload(x) for x in (codes, scales, offsets, halves, shares)]
-        run = lambda: device.launch(maxsim_op.maxsim(bits), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
-        seconds = device.seconds(run)
+        run = lambda: device.launch(maxsim_op.maxsim(), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
+        seconds = seconds_of(device, run)
         some = offsets[:501]
         found, stop = device.download(out).sum(1)[:500], int(some[-1])
-        plain = codes[:stop] if bits == 8 else unpack_nibbles(codes[:stop].view(np.uint8))
-        expected = maxsim_numpy(plain, scales[:stop], some.astype(np.int64), queries, weights)
+        expected = maxsim_numpy(codes[:stop], scales[:stop], some.astype(np.int64), queries, weights)
         size = f"{keys} keys, 60 queries"
-        moved = (8.0 * bits + 2) * keys
-        return figure_of(f"maxsim, int{bits}", size, seconds, 2.0 * keys * 64 * 60, moved, error_of(found, expected))
+        return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
 
     def unit_mass(self, count: int, bits: Literal[8, 16]) -> Figure:
         """Unit mass of 60 queries of one head over int8 or float16 keys of 64 columns."""
@@ -131,7 +131,7 @@ class KeyBench(Bench):
         device.fill(mass, NAN)
         arrays = [device.upload(x) for x in (keys, scales, offsets, halves, factors)]
         grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64, bits)
-        seconds = device.seconds(lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
+        seconds = seconds_of(device, lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
         some = offsets[:501].astype(np.int64)
         stop = int(some[-1])
         expected, _ = unit_mass_numpy(keys[:stop], None if wide else scales[:stop], some, queries)

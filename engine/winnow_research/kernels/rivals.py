@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from winnow_cuda.device import Device
 from winnow_cuda.ops.flash_prefill import BLOCK
 from winnow_research.kernels.figure import Figure, figure_of
+from winnow_research.kernels.timing import seconds_of
 
 
 def _torch() -> Any:
@@ -36,7 +37,7 @@ def sdpa(device: Device, tokens: int, length: int, shapes: tuple[tuple[int, int,
         )
         size = f"{tokens} tokens, {heads} / {kv} heads of {dim}"
         flops = 4.0 * heads * dim * tokens * (length + 1) / 2
-        yield figure_of("torch, SDPA", size, device.seconds(attend), flops, 0, None)
+        yield figure_of("torch, SDPA", size, seconds_of(device, attend), flops, 0, None)
 
 
 def flex_attention(device: Device, mask: NDArray[np.bool_], kv: int, dim: int) -> Iterator[Figure]:
@@ -55,7 +56,7 @@ def flex_attention(device: Device, mask: NDArray[np.bool_], kv: int, dim: int) -
     make = functools.partial(torch.randn, device="cuda", dtype=torch.float16)
     q, k, v = make(1, heads, tokens, dim), make(1, kv, tokens, dim), make(1, kv, tokens, dim)
     compiled = torch.compile(flex.flex_attention)
-    seconds = device.seconds(lambda: compiled(q, k, v, block_mask=block_mask, enable_gqa=True))
+    seconds = seconds_of(device, lambda: compiled(q, k, v, block_mask=block_mask, enable_gqa=True))
     share = mask.sum() / (heads * blocks * (blocks + 1) / 2)
     size = f"{tokens} tokens, {heads} / {kv} heads of {dim}, {share:.0%} of blocks"
     executed = 4.0 * dim * BLOCK * BLOCK * float(mask.sum())

@@ -1,17 +1,14 @@
-"""`maxsim` on the device: int8 or int4 keys of 64 columns against 16-bit queries, on int8 tensor cores. A warp a unit.
+"""`maxsim` on the device: int8 keys of 64 columns against 16-bit queries, on int8 tensor cores. A warp a unit.
 
 A query is split into two int8 halves, q = scale · (256 · high + low), so that two exact integer products keep it to 16
 bits. Which columns of a key meet in which step of the product is ours to choose, as long as the query's do too: each
 lane takes 16 neighbouring columns, so a warp reads 8 whole keys with one instruction.
-
-int4 keys are `quantise_keys.pack_nibbles`' bytes. Shifted to the upper end of a byte, a nibble is an int8 of 16 times
-its value, so unpacking is two instructions for four columns and a sixteenth in the key's scale.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
@@ -19,7 +16,6 @@ from numpy.typing import NDArray
 
 from winnow_cuda.compiler.intrinsics import (
     global_address,
-    load_2,
     load_4,
     load_if,
     low_half,
@@ -54,24 +50,14 @@ def split_queries(queries: Float32, weights: Float32) -> tuple[NDArray[np.int8],
 
 
 @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-def _load_int8(keys: Any, index: Any, codes: Any, key: Any, t: Any) -> None:
+def _load_key(keys: Any, index: Any, codes: Any, key: Any, t: Any) -> None:
     """Columns 16 t … 16 t + 15 of a key, 4 a register."""
     load_4(keys, index, uint64(global_address(codes) + uint64(int64(key) * int64(COLUMNS) + int64(t << int32(4)))))
 
 
-@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-def _load_int4(keys: Any, index: Any, codes: Any, key: Any, t: Any) -> None:
-    """As `_load_int8`, each column 16 times its value."""
-    packed = cuda.local.array(2, uint32)
-    load_2(packed, 0, uint64(global_address(codes) + uint64(int64(key) * int64(COLUMNS // 2) + int64(t << int32(3)))))
-    for word in range(2):
-        keys[index + 2 * word] = uint32(uint32(packed[word] << uint32(4)) & uint32(0xF0F0F0F0))
-        keys[index + 2 * word + 1] = uint32(packed[word] & uint32(0xF0F0F0F0))
-
-
 @cache
-def maxsim(bits: Literal[4, 8] = 8) -> Kernel:
-    """Parameters: codes int8 [S, 64], or packed int4 uint8 [S, 32]; scales float16 [S], offsets int32 [U + 1]; halves
+def maxsim() -> Kernel:
+    """Parameters: codes int8 [S, 64], scales float16 [S], offsets int32 [U + 1]; halves
     int8 [2, N, 64] and weights float32 [N] of `split_queries`; out float32 [U, N / QUERIES], to be summed over its
     columns; U, N.
 
@@ -79,7 +65,6 @@ def maxsim(bits: Literal[4, 8] = 8) -> Kernel:
     """
     tiles = QUERIES // 8
     held, both = tiles * 4, tiles * 8
-    load_keys, share = (_load_int8, 1.0) if bits == 8 else (_load_int4, 0.0625)
 
     def body(codes: Any, scales: Any, offsets: Any, halves: Any, weights: Any, out: Any, U: Any, N: Any) -> None:
         lane, unit, block = int32(cuda.threadIdx.x), int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
@@ -99,7 +84,7 @@ def maxsim(bits: Literal[4, 8] = 8) -> Kernel:
             row = first + int32(step) * int32(16) + g
             for half in range(2):
                 key = min(row + int32(8 * half), stop - int32(1))
-                load_keys(keys, 4 * half, codes, key, t)
+                _load_key(keys, 4 * half, codes, key, t)
             for i in range(both):
                 acc[i] = int32(0)
             for part in range(2):
@@ -113,7 +98,7 @@ def maxsim(bits: Literal[4, 8] = 8) -> Kernel:
                 for tile in range(tiles):
                     for i in range(2):
                         j = 4 * tile + 2 * half + i
-                        dot = float32(int32(acc[j] * int32(256) + acc[4 * tiles + j])) * (scale * float32(share))
+                        dot = float32(int32(acc[j] * int32(256) + acc[4 * tiles + j])) * scale
                         best[j] = max(best[j], cuda.selp(ok, dot, float32(_NOTHING)))
         total = float32(0.0)
         for tile in range(tiles):
@@ -125,4 +110,4 @@ def maxsim(bits: Literal[4, 8] = 8) -> Kernel:
         store_if(lane == int32(0), out, int64(unit) * int64(cuda.gridDim.y) + int64(block), warp_sum(total, 4))
 
     parameters = ("i8*", "u16*", "i32*", "i8*", "f32*", "f32*", "i32", "i32")
-    return Kernel("maxsim", body, parameters, 32, blocks_per_sm=16, constants=(bits,))
+    return Kernel("maxsim", body, parameters, 32, blocks_per_sm=16)
