@@ -112,11 +112,9 @@ class SteadfastScorer:
         """As `Scorer.maxsim`."""
         return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, offsets, queries, weights))
 
-    def unit_mass(
-        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
-    ) -> tuple[Float32, Float32]:
+    def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """As `Scorer.unit_mass`."""
-        return self._fallback.run(lambda scorer: scorer.unit_mass(keys, scales, offsets, queries))
+        return self._fallback.run(lambda scorer: scorer.unit_mass(codes, scales, offsets, queries))
 
     def unit_products(self, vectors: Float16, query: Float32) -> Float32:
         """As `Scorer.unit_products`."""

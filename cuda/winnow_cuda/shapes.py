@@ -186,9 +186,7 @@ class Scorer(Protocol):
     def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
         """See `ops/maxsim.py`."""
 
-    def unit_mass(
-        self, keys: Int8 | Float16, scales: Float16 | None, offsets: Int64, queries: Float32
-    ) -> tuple[Float32, Float32]:
+    def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
 
     def unit_products(self, vectors: Float16, query: Float32) -> Float32:

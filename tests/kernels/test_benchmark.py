@@ -4,7 +4,7 @@ import pytest
 from simulated_device import SimulatedDevice
 
 from winnow_research.kernels.kernels import Bench
-from winnow_research.kernels.keys import HEAD_BITS, KeyBench
+from winnow_research.kernels.keys import KeyBench
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def test_figures_of_keys_and_scores_are_right(device: SimulatedDevice) -> None:
         bench.quantise_keys(100),
         bench.pool_runs(256),
         bench.maxsim(512),
-        *(bench.unit_mass(512, bits) for bits in HEAD_BITS),
+        bench.unit_mass(512),
         bench.unit_products(9),
     ]
     assert [figure.kernel for figure in figures if not figure.error < 1e-3] == []

@@ -32,7 +32,7 @@ KERNELS = [
     rope(128, False, False, True),
     rope(64, True, False, False),
     maxsim(),
-    *(unit_mass(dim, bits) for dim in (64, 128) for bits in (8, 16)),
+    *(unit_mass(dim) for dim in (64, 128)),
     *(kernel(dim) for kernel in (mean_keys, block_scores) for dim in (64, 128)),
     choose_blocks(),
     standardise(896),

@@ -1,7 +1,6 @@
 """The scoring kernels, on the lane simulator, against their NumPy twins."""
 
 import gc
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -31,10 +30,8 @@ def keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes, scales.astype(np.float16)
 
 
-def head_keys_of(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """int8 codes and scales, or float16 keys."""
-    if bits == 16:
-        return x.astype(np.float16), None
+def head_keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As a profile on heads keeps keys: their scales hold the norms too."""
     codes, scales = quantise_keys(x)
     return codes, (scales * np.linalg.norm(x, axis=1)).astype(np.float16)
 
@@ -67,19 +64,17 @@ def test_maxsim(lengths: list[int], count: int) -> None:
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
-@pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize(("count", "dim"), [(1, 64), (17, 64), (5, 128)])
-def test_unit_mass(lengths: list[int], count: int, dim: int, bits: Literal[8, 16]) -> None:
-    keys, queries = head_keys_of(normal(4, sum(lengths), dim) * 3, bits), normal(5, count, dim) * 3
-    offsets, (halves, factors) = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries, bits)
+def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
+    (codes, scales), queries = head_keys_of(normal(4, sum(lengths), dim) * 3), normal(5, count, dim) * 3
+    offsets, (halves, factors) = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries)
     units, padded = len(lengths), len(factors)
     mass, peak = np.full((units, padded), np.nan, np.float32), np.full((units, padded), np.nan, np.float32)
-    grid, scales = (units, padded // unit_mass_op.QUERIES), keys[0] if keys[1] is None else keys[1].view(np.uint16)
     launch(
-        unit_mass_op.unit_mass(dim, bits), grid, keys[0], scales, offsets, halves, factors, mass.reshape(-1),
-        peak.reshape(-1), padded,
+        unit_mass_op.unit_mass(dim), (units, padded // unit_mass_op.QUERIES), codes, scales.view(np.uint16), offsets,
+        halves, factors, mass.reshape(-1), peak.reshape(-1), padded,
     )  # fmt: skip
-    for actual, expected in zip((mass, peak), unit_mass_numpy(*keys, offsets, queries), strict=True):
+    for actual, expected in zip((mass, peak), unit_mass_numpy(codes, scales, offsets, queries), strict=True):
         np.testing.assert_allclose(actual[:, :count], expected, rtol=1e-4, atol=1e-3)
 
 
@@ -92,7 +87,7 @@ def test_unit_products(units: int) -> None:
     np.testing.assert_allclose(out, unit_products_numpy(vectors, query), rtol=1e-5, atol=1e-4)
 
 
-LENGTHS = [3, 1, 0, 40, 2, 9]
+LENGTHS = [3, 1, 0, 40, 2, 9, 30]
 OFFSETS = np.cumsum([0, *LENGTHS])
 
 
@@ -102,13 +97,12 @@ def scores_of(scorer: Scorer) -> list[np.ndarray]:
     return [
         scorer.maxsim(*KEYS, OFFSETS, queries, weights),
         *scorer.unit_mass(*HEAD_KEYS, OFFSETS, queries),
-        *scorer.unit_mass(WIDE_KEYS, None, OFFSETS, queries),
         scorer.unit_products(VECTORS, normal(11, 256)),
     ]
 
 
 KEYS = keys_of(normal(8, sum(LENGTHS), 64))
-HEAD_KEYS, (WIDE_KEYS, _) = (head_keys_of(normal(12, sum(LENGTHS), 64), bits) for bits in (8, 16))
+HEAD_KEYS = head_keys_of(normal(12, sum(LENGTHS), 64))
 VECTORS = normal(13, 6, 256).astype(np.float16)
 
 
@@ -123,12 +117,12 @@ def test_the_gpu_scores_as_the_cpu_does_and_uploads_keys_once() -> None:
     agree(scorer)
     uploads, device.uploaded = device.uploaded, 0
     agree(scorer)
-    assert device.uploaded == uploads - sum(array.nbytes for array in (*KEYS, *HEAD_KEYS, WIDE_KEYS, VECTORS))
+    assert device.uploaded == uploads - sum(array.nbytes for array in (*KEYS, *HEAD_KEYS, VECTORS))
 
 
 def test_keys_the_device_cannot_hold_pass_through_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("winnow_cuda.gpu.scorer.PIECE_BYTES", 1200)
-    device = SimulatedDevice((8, 6), limit=7000)
+    device = SimulatedDevice((8, 6), limit=5000)
     agree(GpuScorer(device))
     assert device.launched.count("unit_mass") > 1
 

@@ -128,15 +128,11 @@ def test_maxsim(lengths: list[int]) -> None:
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
-@pytest.mark.parametrize("coded", [False, True])
-def test_unit_mass(lengths: list[int], coded: bool) -> None:
-    keys, queries = normal(18, sum(lengths), 64) * 5, normal(19, 6, 64) * 5
-    offsets, held = np.cumsum([0, *lengths]), (keys.astype(np.float16), None)
-    if coded:
-        codes, scales = quantise_keys(keys)
-        held = codes, (scales * 40).astype(np.float16)
+def test_unit_mass(lengths: list[int]) -> None:
+    (codes, wide), queries = quantise_keys(normal(18, sum(lengths), 64) * 5), normal(19, 6, 64) * 5
+    scales, offsets = (wide * 40).astype(np.float16), np.cumsum([0, *lengths])
     for actual, expected in zip(
-        unit_mass(*held, offsets, queries), unit_mass_numpy(*held, offsets, queries), strict=True
+        unit_mass(codes, scales, offsets, queries), unit_mass_numpy(codes, scales, offsets, queries), strict=True
     ):
         assert relative_error(actual, expected) < RTOL
 
@@ -146,7 +142,7 @@ def test_scoring_nothing_gives_no_scores() -> None:
     assert maxsim(np.empty((0, 64), np.int8), np.empty(0, np.float32), nothing, normal(1, 2, 64), np.ones(2)).shape == (
         0,
     )
-    assert unit_mass(np.empty((0, 64), np.float16), None, nothing, normal(1, 2, 64))[0].shape == (0, 2)
+    assert unit_mass(np.empty((0, 64), np.int8), np.empty(0, np.float16), nothing, normal(1, 2, 64))[0].shape == (0, 2)
 
 
 def test_unit_products() -> None:

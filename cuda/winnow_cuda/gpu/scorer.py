@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from winnow_cuda.ops.gpu import maxsim as maxsim_op
 from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
 from winnow_cuda.ops.gpu import unit_products as unit_products_op
 from winnow_cuda.ops.maxsim import NOTHING
-from winnow_cuda.shapes import Float32, Int8, Int64
+from winnow_cuda.shapes import Float16, Float32, Int8, Int64
 
 PIECE_BYTES = 64 << 20  # some milliseconds over PCIe; the kernel over it takes a hundredth of that
 Launch = Callable[[list[DeviceArray], DeviceArray, int], list[DeviceArray]]
@@ -28,9 +28,7 @@ class GpuScorer:
         self._device = device
         self._held: dict[int, DeviceArray] = {}
 
-    def maxsim(
-        self, codes: Int8, scales: NDArray[np.float16], offsets: Int64, queries: Float32, weights: Float32
-    ) -> Float32:
+    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
         """See `ops/maxsim.py`."""
         halves, shares = maxsim_op.split_queries(queries, weights)
         count, blocks = len(shares), len(shares) // maxsim_op.QUERIES
@@ -47,28 +45,24 @@ class GpuScorer:
             (found,) = self._over_units([codes, scales], offsets, launch)
         return np.where(np.diff(offsets) > 0, found.sum(1), NOTHING)
 
-    def unit_mass(
-        self, keys: Int8 | NDArray[np.float16], scales: NDArray[np.float16] | None, offsets: Int64, queries: Float32
-    ) -> tuple[Float32, Float32]:
+    def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
-        bits: Literal[8, 16] = 16 if scales is None else 8
-        halves, factors = unit_mass_op.split_queries(queries, bits)
-        count, kernel = len(factors), unit_mass_op.unit_mass(queries.shape[1], bits)
+        halves, factors = unit_mass_op.split_queries(queries)
+        count, kernel = len(factors), unit_mass_op.unit_mass(queries.shape[1])
 
         def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
             out = [self._device.empty((units, count), np.float32) for _ in range(2)]
             grid = units, count // unit_mass_op.QUERIES
-            self._device.launch(kernel, grid, held[0], held[-1], borders, *question, *out, count)
+            self._device.launch(kernel, grid, *held, borders, *question, *out, count)
             return out
 
         with self._device.lock:
             self._device.activate()
             question = self._device.upload(halves), self._device.upload(factors)
-            arrays = [keys] if scales is None else [keys, scales]
-            mass, peak = self._over_units(arrays, offsets, launch)
+            mass, peak = self._over_units([codes, scales], offsets, launch)
         return mass[:, : len(queries)], peak[:, : len(queries)]
 
-    def unit_products(self, vectors: NDArray[np.float16], query: Float32) -> Float32:
+    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
         """See `ops/unit_products.py`."""
 
         def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:

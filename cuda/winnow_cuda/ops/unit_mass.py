@@ -1,8 +1,8 @@
 """How much attention one head gives each unit: per query token, the log of the unit's summed exp scores.
 
 With q and k before RoPE and scale 1/√D, log_mass(i, u) = log Σ_{s ∈ u} exp(q_i·k_s·scale). Subtracting the log-sum
-over all units turns it into the log of the unit's softmax mass. Keys are float16, or int8 with a scale each; a block of
-them is decoded at a time.
+over all units turns it into the log of the unit's softmax mass. Keys are int8 with a scale each; a block of them is
+decoded at a time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from winnow_cuda.ops._exp import exp_nonpositive
-from winnow_cuda.shapes import Float32, Int8, Int64
+from winnow_cuda.shapes import Float16, Float32, Int8, Int64
 
 _BLOCK = 8192
 _NOTHING = np.float32(-1e30)
@@ -34,30 +33,25 @@ def _accumulate(scores: Float32, first: int, offsets: Int64, unit: int, high: Fl
     return unit
 
 
-def unit_mass(
-    keys: Int8 | NDArray[np.float16], scales: NDArray[np.float16] | None, offsets: Int64, queries: Float32
-) -> tuple[Float32, Float32]:
-    """keys float16 [S, D] of one KV head, or int8 with scales float16 [S]; unit u = rows offsets[u]:offsets[u+1];
-    queries float32 [N, D] of one head → (log_mass, peak), float32 [U, N] each; peak is the highest score. An empty
-    unit gets -1e30 in both."""
+def unit_mass(codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
+    """codes int8 [S, D] of one KV head's keys with scales float16 [S]; unit u = rows offsets[u]:offsets[u+1]; queries
+    float32 [N, D] of one head → (log_mass, peak), float32 [U, N] each; peak is the highest score. An empty unit gets
+    -1e30 in both."""
     shape = (len(offsets) - 1, len(queries))
     high, total = np.full(shape, _NOTHING, np.float32), np.zeros(shape, np.float32)
     scaled = np.ascontiguousarray(queries.T * np.float32(queries.shape[1] ** -0.5))
     unit = 0
-    for first in range(0, len(keys), _BLOCK):
-        scores = keys[first : first + _BLOCK].astype(np.float32) @ scaled
-        if scales is not None:
-            scores *= scales[first : first + _BLOCK, None]
+    for first in range(0, len(codes), _BLOCK):
+        scores = codes[first : first + _BLOCK].astype(np.float32) @ scaled
+        scores *= scales[first : first + _BLOCK, None]
         unit = _accumulate(scores, first, offsets, unit, high, total)
     mass = np.where(total > 0, high + np.log(np.maximum(total, np.float32(1e-37))), _NOTHING)
     return mass.astype(np.float32), high
 
 
-def unit_mass_numpy(
-    keys: Int8 | NDArray[np.float16], scales: NDArray[np.float16] | None, offsets: Int64, queries: Float32
-) -> tuple[Float32, Float32]:
+def unit_mass_numpy(codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
     """The twin of `unit_mass`."""
-    wide = keys.astype(np.float64) * (1 if scales is None else scales[:, None])
+    wide = codes.astype(np.float64) * scales[:, None]
     scores = wide @ queries.T.astype(np.float64) * queries.shape[1] ** -0.5
     mass = np.full((len(offsets) - 1, len(queries)), _NOTHING, np.float64)
     peak = mass.copy()

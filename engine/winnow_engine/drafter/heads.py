@@ -30,7 +30,6 @@ from winnow_engine.errors import ProfileError
 
 Feature = Literal["all", "body", "peak"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
-KeyType = Literal["int8", "float16"]
 
 # Any will do. On SmolLM2 and Qwen2.5-Coder-0.5B, what is left of a key then reaches 4.1 and 4.4 on average, with other
 # tokens 4.0 to 5.0, with the mean of all keys 3.6 and 3.8, less the bias alone 9.2 and 7.0.
@@ -57,22 +56,20 @@ def _unchanged(name: str, value: Float32) -> Float32:
 
 
 class HeadsProfile:
-    """Scores with the drafter's own heads. `group` is its query heads per KV head; `keys` is what keys are kept as."""
+    """Scores with the drafter's own heads. `group` is its query heads per KV head."""
 
     readout: Readout | None = None
 
-    def __init__(self, heads: Sequence[ScoringHead], group: int, keys: KeyType = "int8") -> None:
+    def __init__(self, heads: Sequence[ScoringHead], group: int) -> None:
         if not heads:
             raise ProfileError("a heads profile needs at least one scoring head")
-        if keys not in get_args(KeyType):
-            raise ProfileError(f"keys are {' or '.join(get_args(KeyType))}, not {keys!r}")
-        self._heads, self._group, self._keys = tuple(heads), group, keys
+        self._heads, self._group = tuple(heads), group
         self._centres: dict[int, Float32] = {}
         self._centring = threading.Lock()
         self.layers = 1 + max(h.layer for h in heads)
         self.taps = frozenset(h.layer for h in heads)
         kept = sorted({self._key_head(h) for h in heads})
-        self.identity = "heads-" + hashlib.sha256(repr((keys, kept)).encode()).hexdigest()[:16]
+        self.identity = "heads-" + hashlib.sha256(repr(("int8", kept)).encode()).hexdigest()[:16]
 
     @property
     def merge(self) -> Merge:
@@ -85,11 +82,11 @@ class HeadsProfile:
         keys, rows = encoder.encode(batch, self.taps, check).keys, rows_of(runs)
         tokens: dict[str, NDArray[Any]] = {}
         for layer, kv in {self._key_head(h) for h in self._heads}:
-            tokens |= _stored(f"{layer}.{kv}", keys[layer][rows, kv] - centres[layer][kv], self._keys)
+            tokens |= _stored(f"{layer}.{kv}", keys[layer][rows, kv] - centres[layer][kv])
         return Read(tokens, {})
 
     def keep(self, read: Read, units: Int32, count: int) -> Arrays:
-        """All that was read: head_dim + 2 bytes a token and KV head, or 2 · head_dim as float16."""
+        """All that was read: head_dim + 2 bytes a token and KV head."""
         return read.tokens
 
     def score(
@@ -129,7 +126,7 @@ class HeadsProfile:
         layer, kv = self._key_head(head)
         queries, name = states.encoded.queries[layer][:, head.head], f"{layer}.{kv}"
         rows = np.ascontiguousarray(queries if head.feature == "all" else queries[states.body])
-        mass, peak = scorer.unit_mass(arrays[name], arrays.get(f"{name}.scales"), unit_offsets, rows)
+        mass, peak = scorer.unit_mass(arrays[name], arrays[f"{name}.scales"], unit_offsets, rows)
         normaliser = np.logaddexp.reduce(mass, axis=0)
         if head.feature == "peak":
             return np.asarray(np.maximum(peak - normaliser, -30).mean(axis=1), np.float32)
@@ -137,15 +134,13 @@ class HeadsProfile:
         return np.asarray(np.log(np.maximum(average, 1e-12)), np.float32)
 
 
-def _stored(name: str, keys: Float32, kind: KeyType) -> Arrays:
-    """Keys float32 [S, D] as they are kept: float16, or int8 codes with a float16 scale each."""
-    if kind == "float16":
-        return {name: keys.astype(np.float16)}
+def _stored(name: str, keys: Float32) -> Arrays:
+    """Keys float32 [S, D] as they are kept: int8 codes with a float16 scale each."""
     codes, scales = quantise_keys(keys)
     return {name: codes, f"{name}.scales": (scales * np.linalg.norm(keys, axis=1)).astype(np.float16)}
 
 
-def heads_of(entries: Any, heads: int, group: int, keys: KeyType = "int8") -> HeadsProfile:
+def heads_of(entries: Any, heads: int, group: int) -> HeadsProfile:
     """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …].
 
     ProfileError if they are malformed, or not heads of a drafter with `heads` of them a layer.
@@ -154,7 +149,7 @@ def heads_of(entries: Any, heads: int, group: int, keys: KeyType = "int8") -> He
         chosen = [ScoringHead(**entry) for entry in entries]
         if any(one.head >= heads for one in chosen):
             raise ProfileError(f"the profile names a head that this drafter, with {heads} a layer, does not have")
-        return HeadsProfile(chosen, group, keys)
+        return HeadsProfile(chosen, group)
     except TypeError as error:
         raise ProfileError(f"not the heads of a profile: {error}; run `winnow calibrate` again") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from winnow_research.kernels.kernels import HALF, NAN, TOKENS, Bench, error_of
 from winnow_research.kernels.timing import seconds_of
 
 _UNIT = 128  # tokens, on average
-HEAD_BITS: tuple[Literal[8, 16], ...] = (8, 16)
 
 
 class KeyBench(Bench):
@@ -37,7 +35,7 @@ class KeyBench(Bench):
         yield self.quantise_keys(TOKENS)
         yield self.pool_runs(TOKENS)
         yield from (self.maxsim(keys) for keys in (TOKENS, 10_000_000))
-        yield from (self.unit_mass(TOKENS, bits) for bits in HEAD_BITS)
+        yield self.unit_mass(TOKENS)
         yield from (self.unit_products(units) for units in (TOKENS // _UNIT, 10_000_000 // _UNIT))
 
     def standardise(self, rows: int, width: int) -> Figure:
@@ -118,24 +116,21 @@ class KeyBench(Bench):
         size = f"{keys} keys, 60 queries"
         return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
 
-    def unit_mass(self, count: int, bits: Literal[8, 16]) -> Figure:
-        """Unit mass of 60 queries of one head over int8 or float16 keys of 64 columns."""
-        device, offsets, wide = self.device, self._units(count), bits == 16
-        keys, queries = self.normal(count, 64).astype(HALF), self.normal(60, 64)
+    def unit_mass(self, count: int) -> Figure:
+        """Unit mass of 60 queries of one head over int8 keys of 64 columns."""
+        device, offsets, queries = self.device, self._units(count), self.normal(60, 64)
         scales = self.random.random(count, np.float32).astype(HALF) / HALF(32)
-        if not wide:
-            keys = self.random.integers(-127, 128, (count, 64), np.int8)
-        halves, factors = unit_mass_op.split_queries(queries, bits)
+        codes = self.random.integers(-127, 128, (count, 64), np.int8)
+        halves, factors = unit_mass_op.split_queries(queries)
         units, padded = len(offsets) - 1, len(factors)
         mass, peak = (device.empty((units, padded), np.float32) for _ in range(2))
         device.fill(mass, NAN)
-        arrays = [device.upload(x) for x in (keys, scales, offsets, halves, factors)]
-        grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64, bits)
+        arrays = [device.upload(x) for x in (codes, scales, offsets, halves, factors)]
+        grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
         some = offsets[:501].astype(np.int64)
         stop = int(some[-1])
-        expected, _ = unit_mass_numpy(keys[:stop], None if wide else scales[:stop], some, queries)
-        size, moved = f"{count} keys, 60 queries", (8.0 * bits + 2 * (not wide)) * count
+        expected, _ = unit_mass_numpy(codes[:stop], scales[:stop], some, queries)
         error = error_of(device.download(mass)[:500, :60], expected)
-        name = f"unit_mass, {'float16' if wide else 'int8'}"
-        return figure_of(name, size, seconds, 2.0 * count * 64 * 60, moved, error)
+        size = f"{count} keys, 60 queries"
+        return figure_of("unit_mass", size, seconds, 2.0 * count * 64 * 60, 66.0 * count, error)

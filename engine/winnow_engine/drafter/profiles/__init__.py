@@ -4,8 +4,7 @@ A profile is a folder with a `profile.json`, the adapter that this names if it h
 
     {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
      "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
-     "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`),
-     "keys": "int8",                         perhaps with what their keys are kept as, "int8" or "float16"
+     "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`)
      "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
 
 The user's folders lie in `user_directory()` and are searched before those that ship. A drafter that has neither is
@@ -40,6 +39,10 @@ _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
 )
+_FLOAT16_NOTICE = (
+    "the drafter's profile wants keys of another kind than int8, which are no longer kept: it works with int8 ones; "
+    'take "keys" out of its profile.json'
+)
 _REMEDY = "run `winnow calibrate` again, or delete the profile"
 
 
@@ -67,19 +70,24 @@ class ProfileFolder:
             raise ProfileError(f"{self.path}: the adapter {name!r} lies outside the profile: copy the file into it")
         return self.path / name
 
+    @property
+    def notice(self) -> str | None:
+        """A sentence for the user where the profile asks for what there no longer is."""
+        return _FLOAT16_NOTICE if self.document.get("keys", "int8") != "int8" else None
+
     def open(self, shape: TransformerShape) -> Profile:
         """The profile for a drafter of this shape. ProfileError if it is malformed or belongs to another drafter."""
         adapter = self.adapter
         if adapter is None and "heads" not in self.document:
             raise ProfileError(f"{self.path} has neither an adapter nor heads: {_REMEDY}")
         if adapter is None:
-            return heads_of(self.document["heads"], shape.heads, shape.group, self.document.get("keys", "int8"))
+            return heads_of(self.document["heads"], shape.heads, shape.group)
         return AdapterProfile(adapter, shape.width)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedProfile:
-    """A drafter's profile, the document of its fusion weights, and a notice where it is only the generic one."""
+    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user."""
 
     profile: Profile
     fusion: Mapping[str, Any]
@@ -120,7 +128,7 @@ def open_profile(
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
-        return OpenedProfile(found.open(shape), found.fusion)
+        return OpenedProfile(found.open(shape), found.fusion, found.notice)
     return OpenedProfile(
         generic_heads(block_count, shape.heads, shape.group), _read(SHIPPED / _GENERIC).fusion, _NOTICE
     )
