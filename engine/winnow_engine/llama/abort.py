@@ -1,4 +1,4 @@
-"""A stop flag that llama.cpp reads without Python."""
+"""A stop flag that llama.cpp reads without calling Python."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import ctypes
 
 import llama_cpp
 
-# llama.cpp calls `bool callback(void *)` between any two graph nodes, some 500 times a token. As a Python
-# function it would take the GIL each time: 30 tokens beside one busy Python thread took 4.3 s that way, and
-# 0.9 s with `strlen` (SmolLM2, 2 cores). That one's shape fits: 0, go on, for "", and 1, stop, for one byte.
+# llama.cpp calls `bool callback(void *)` between any two graph nodes, some 500 times per token. A Python function would
+# take the GIL each time: 30 tokens beside one busy Python thread took 4.3 s that way, and 0.9 s with `strlen` (SmolLM2,
+# 2 cores). `strlen` has the right shape: it returns 0, go on, for an empty string, and 1, stop, for one byte.
 _STRLEN = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
 
 
 class AbortFlag:
-    """One request's flag: any thread sets it, the running evaluation ends at the next graph node."""
+    """One request's flag. Any thread may set it; the running evaluation ends at the next graph node."""
 
     def __init__(self) -> None:
         self._string = ctypes.create_string_buffer(2)
@@ -27,5 +27,5 @@ class AbortFlag:
         return bool(self._string.value)
 
     def attach(self, context: int) -> None:
-        """Make the llama.cpp context obey this flag, which must live until another one is attached."""
+        """Make the llama.cpp context obey this flag. The flag must live until another one is attached."""
         llama_cpp.llama_set_abort_callback(context, _STRLEN, ctypes.cast(self._string, ctypes.c_void_p))

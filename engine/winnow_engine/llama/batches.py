@@ -1,4 +1,4 @@
-"""Batches of tokens as llama.cpp takes them. They borrow arrays, which the caller keeps alive."""
+"""Batches of tokens in llama.cpp's form. They borrow arrays, which the caller must keep alive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INT_P = ctypes.POINTER(ctypes.c_int32)
 
 
 def row_batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp.llama_batch:
-    """A batch that borrows both arrays. Null positions and sequences mean: next in line, sequence 0."""
+    """A batch that borrows both arrays. Its positions are the next ones, its sequence is 0."""
     return llama_cpp.llama_batch(
         n_tokens=len(tokens),
         token=tokens.ctypes.data_as(_INT_P),
@@ -24,9 +24,9 @@ def row_batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp
 def tree_batch(
     tokens: NDArray[np.int32], positions: NDArray[np.int32], branches: list[list[int]]
 ) -> tuple[llama_cpp.llama_batch, list[object]]:
-    """A batch of tokens that each belong to some branches, with all logits; and what it borrows, to be kept alive.
+    """A batch of tokens that each belong to some branches, with all logits, and the arrays that it borrows.
 
-    The branches stand in one array, token behind token: a pointer made by NumPy for each costs 4 µs.
+    The branches of all tokens stand in one array, because a pointer that NumPy makes for each token costs 4 µs.
     """
     outputs = np.ones(len(tokens), np.int8)
     counts = np.array([len(own) for own in branches], np.int32)

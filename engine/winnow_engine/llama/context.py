@@ -25,7 +25,7 @@ _SEQUENCE = 0
 _ABORTED = 2
 
 PAST_STATES = 8
-"""Tokens that recurrent memory can forget again. Each costs as much memory as all states together."""
+"""How many of its last tokens recurrent memory can forget. Each costs as much memory as all states together."""
 _SPOILT = -1
 
 
@@ -33,9 +33,9 @@ class LlamaContext:
     """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
 
     def __init__(self, model: LlamaModel, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
-        """Make room for `n_ctx` tokens, and to evaluate trees of `branches` nodes where that is over 1.
+        """Make room for `n_ctx` tokens and, if `branches` is over 1, for trees of that many nodes.
 
-        Raise TargetError if there is no memory for them.
+        Raises TargetError if there is no memory.
         """
         silence()
         self.n_ctx = n_ctx
@@ -76,14 +76,14 @@ class LlamaContext:
             raise
 
     def abort_with(self, flag: AbortFlag) -> None:
-        """Obey `flag` from here on."""
+        """Obey `flag` from now on."""
         self._abort = flag
         flag.attach(self.handle)
 
     def decode(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
         """Evaluate 1 to `n_batch` tokens behind those in memory, keeping the last one's logits if wanted.
 
-        False if aborted. After that, or after TargetError, memory may hold some of `tokens`.
+        False if aborted. After that, or after a TargetError, memory may hold a part of `tokens`.
         """
         assert 1 <= len(tokens) <= self.n_batch
         tokens = np.ascontiguousarray(tokens, np.int32)
@@ -95,9 +95,9 @@ class LlamaContext:
         return done
 
     def decode_tree(self, token: int, tree: DraftTree, position: int) -> bool:
-        """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors alone.
+        """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors only.
 
-        Keeps the logits of all: row 0 is the token's, row n + 1 node n's. False if aborted. Whatever happens,
+        Keeps all logits: row 0 is that of `token`, row n + 1 that of node n. False if aborted. Whatever happens,
         `keep_branch` or `truncate` must follow.
         """
         assert 1 <= len(tree) <= self.branches
@@ -110,9 +110,10 @@ class LlamaContext:
         return self._evaluate(*tree_batch(tokens, positions, [list(range(self._branched)), *through]))
 
     def keep_branch(self, node: int, start: int, length: int) -> bool:
-        """Forget all branches of the last tree but one that leads through `node` (or ROOT), and all behind that node.
+        """Keep the path of the last tree that leads to `node`, or to ROOT, and forget the rest of that tree.
 
-        All branches share the first `start` tokens; `length` are kept. False if this memory cannot forget only a part.
+        All branches share the first `start` tokens; `length` tokens are kept. False if this memory cannot forget only
+        a part.
         """
         branch = 0 if node == ROOT else self._through[node][0]
         if branch != _SEQUENCE:
@@ -126,9 +127,9 @@ class LlamaContext:
         return done
 
     def logits(self, row: int = -1) -> NDArray[np.float32]:
-        """A row of logits of the last evaluation, which must have asked for it, until the next one.
+        """A row of the last evaluation's logits, shape (vocabulary,); by default that of its last token.
 
-        Shape (vocabulary,); by default those of the last token evaluated.
+        The evaluation must have asked for it. It is valid until the next one.
         """
         return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.handle, row), (self._n_vocab,))
 
@@ -144,7 +145,7 @@ class LlamaContext:
         return bool(status == 0)
 
     def truncate(self, length: int) -> bool:
-        """Forget all but the first `length` tokens; False if this memory cannot forget only a part."""
+        """Forget all but the first `length` tokens. False if this memory cannot forget only a part."""
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
         self._branched = 0
@@ -155,18 +156,18 @@ class LlamaContext:
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
 
     def state_bytes(self) -> int:
-        """How long `state` is."""
+        """The length of `state` in bytes."""
         return int(llama_cpp.llama_state_seq_get_size(self.handle, _SEQUENCE))
 
     def state(self) -> NDArray[np.uint8]:
-        """All that is in memory, for `restore` in a context of the same model and KV type, whatever its size."""
+        """A copy of memory, for `restore` in a context of the same model and KV type, whatever its size."""
         state = np.empty(self.state_bytes(), np.uint8)
         pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
         written = llama_cpp.llama_state_seq_get_data(self.handle, pointer, len(state), _SEQUENCE)
         return state[:written]
 
     def restore(self, state: NDArray[np.uint8]) -> bool:
-        """Hold what `state` was made of and nothing else; False, and nothing held, if llama.cpp refuses it."""
+        """Replace memory by `state`. False, with memory left empty, if llama.cpp refuses it."""
         self.clear()
         pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
         done = llama_cpp.llama_state_seq_set_data(self.handle, pointer, len(state), _SEQUENCE) == len(state)
@@ -175,9 +176,9 @@ class LlamaContext:
         return bool(done)
 
     def _undo(self, length: int) -> bool:
-        """Whether the states of `length` tokens ago are there: llama.cpp does not ask what the last evaluation left.
+        """Whether the states behind the first `length` tokens are still there, which llama.cpp does not check.
 
-        An evaluation leaves the states behind each of its last tokens, once; one that failed leaves none.
+        An evaluation leaves the states behind each of its last tokens, to be used once. A failed one leaves none.
         """
         back = max(0, self._length() - length)
         if back > self._undoable:
@@ -203,18 +204,18 @@ class LlamaContext:
 
 
 def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
-    """What a context of `n_ctx` tokens is asked for; `branches` as of `LlamaContext`."""
+    """The parameters of a context of `n_ctx` tokens; `branches` as in `LlamaContext`."""
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = options.n_ubatch
     params.n_threads = params.n_threads_batch = options.threads
     params.type_k = params.type_v = _KV_TYPES[options.kv_type]
-    # One row of logits a batch instead of n_ubatch rows: SmolLM2 needs 16 MB of compute buffers, not 103.
+    # One row of logits per batch instead of n_ubatch rows: SmolLM2 needs 16 MB of compute buffers, not 103.
     params.n_outputs_max = 1
     if branches > 1:
         params.n_outputs_max = branches + 1
         params.n_seq_max, params.kv_unified = branches, True  # one memory, shared by all branches
     if options.kv_type != "f16":
-        # llama.cpp reads quantised values only in its flash attention.
+        # llama.cpp reads quantised values only with flash attention.
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
     return params

@@ -1,54 +1,70 @@
-"""What is in the KV memory, token by token, so that the next prompt evaluates only what differs.
+"""Which tokens the KV memory holds, so that the next prompt evaluates only what differs.
 
 Reuse changes the shapes of batches and so, by rounding, llama.cpp's logits: by up to 0.8 where activations are
-quantised (Q4 weights on a CPU). Answers differ from a fresh context's only where two tokens are that close.
+quantised (Q4 weights on a CPU). Answers differ from those of a fresh context only where two tokens are that close.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Prompt
+from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.tree import ROOT, DraftTree
 
 
 class KvCache:
-    """The KV memory of a context. Invariant: it holds exactly `tokens`, whatever was aborted or failed."""
+    """The KV memory of a context. It always holds exactly `tokens`, whatever was aborted or failed."""
 
     def __init__(self, context: LlamaContext) -> None:
         self.context = context
         self.tokens = np.empty(0, np.int32)
 
     def reuse(self, prompt: Prompt) -> int:
-        """Forget all that is not a prefix of `prompt`; how many of its tokens need no evaluation.
+        """Forget all that is not a prefix of `prompt`. Returns how many of its tokens need no evaluation.
 
-        At least the last token is left to evaluate: its logits choose the first token of the answer.
+        At least the last token is left to evaluate, because its logits choose the first token of the answer.
         """
         self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
         return len(self.tokens)
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
-        """Hold `tokens` alone, of which `LlamaContext.state` made `state`; False, and nothing held, if that fails."""
+        """Replace memory by `state`, which `LlamaContext.state` made of `tokens`. False, and empty, if that fails."""
         done = len(tokens) < self.context.n_ctx and self.context.restore(state)
         self.tokens = tokens if done else tokens[:0]
         return done
 
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
-        """Evaluate at most `context.n_batch` tokens behind those held; False if aborted.
+        """Evaluate at most `context.n_batch` tokens behind those held. False if aborted.
 
-        After an abort, or TargetError, the cache is as it was, or empty if its memory cannot forget a part.
+        After an abort or a TargetError the cache is as it was, or empty if its memory cannot forget only a part.
         """
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits))
 
-    def verify(self, token: int, tree: DraftTree) -> bool:
-        """Evaluate `token` behind those held, and all of `tree` behind it; False if aborted.
+    def prefill(self, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
+        """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        The logits are those of `LlamaContext.decode_tree`. As after `extend`; but if True, `keep` must come next.
+        False if aborted; then the cache holds whole batches of it.
+        """
+        started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
+        for start in range(first, total, self.context.n_batch):
+            end = min(start + self.context.n_batch, total)
+            if not self.extend(prompt[start:end], want_logits=end == total):
+                return False
+            elapsed_s = time.perf_counter() - started
+            progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
+        return True
+
+    def verify(self, token: int, tree: DraftTree) -> bool:
+        """Evaluate `token` behind those held, and all of `tree` behind it. False if aborted.
+
+        The logits are those of `LlamaContext.decode_tree`. If True, `keep` must come next; else the cache is as after
+        `extend`.
         """
         one = np.array([token], np.int32)
         if not len(tree):
@@ -56,7 +72,7 @@ class KvCache:
         return self._extend(one, lambda: self.context.decode_tree(token, tree, len(self.tokens)))
 
     def keep(self, tree: DraftTree, path: Sequence[int]) -> None:
-        """Of the tree just verified, hold the nodes of `path`, which begins at the root, and free the others."""
+        """Hold the nodes of `path`, from the root of the tree just verified down, and forget the others."""
         if not len(tree):
             return
         start, length = len(self.tokens), len(self.tokens) + len(path)
@@ -77,11 +93,11 @@ class KvCache:
         return done
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first `length` tokens, or all if memory cannot forget a part."""
+        """Forget all but the first `length` tokens, or everything if memory cannot forget only a part."""
         if self.context.truncate(length):
             self.tokens = self.tokens[:length]
         else:
-            # Recurrent memory keeps one state, not one per token: only a fresh start is right.
+            # Recurrent memory keeps one state, not one per token: start afresh.
             self.context.clear()
             self.tokens = self.tokens[:0]
 

@@ -1,6 +1,6 @@
-"""What goes into a model's layers, for drafts that were trained to read it.
+"""The inputs of a model's layers, which are hidden states, for drafts that were trained to read them.
 
-The functions stand in llama.cpp's staging header llama-ext.h: libllama exports them, but as C++ and without a promise
+The functions come from llama.cpp's staging header llama-ext.h: libllama exports them, but as C++ and without a promise
 to keep them (docs/decisions/0007-layer-features.md). They are bound by their names under the Itanium C++ ABI, which
 Linux and macOS use.
 """
@@ -21,7 +21,7 @@ from winnow_engine.llama.model import LlamaModel
 
 _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
 GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
-"""The architectures whose graphs in llama-cpp-python 0.3.36 keep their layers' inputs. Any other ends the process."""
+"""The architectures whose graphs keep their layers' inputs in llama-cpp-python 0.3.36. Others crash the process."""
 
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 _INTS = ctypes.POINTER(ctypes.c_int32)
@@ -50,7 +50,7 @@ def _function(name: str) -> Callable[..., Any]:
         function = llama_cpp._lib[symbol]
     except AttributeError as error:
         raise DraftError(
-            f"this build of llama.cpp does not tell what its layers read (it lacks {symbol}): "
+            f"this build of llama.cpp does not give its layers' inputs (it lacks {symbol}): "
             "install llama-cpp-python 0.3.36, or choose another draft"
         ) from error
     function.restype, function.argtypes = result, arguments
@@ -64,11 +64,11 @@ def wanted_layers(draft: LlamaModel) -> list[int]:
 
 
 def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:
-    """Raise DraftError unless llama.cpp can give the inputs of these layers of `target` to the draft called `name`."""
+    """Raise DraftError unless llama.cpp can give the inputs of these layers of `target`; `name` is the draft's."""
     if target.architecture not in GIVEN_BY:
         raise DraftError(
-            f"{name} cannot draft for this target: llama.cpp does not tell what the layers of a "
-            f"{target.architecture!r} model read, only of {', '.join(sorted(GIVEN_BY))}"
+            f"{name} cannot draft for this target: llama.cpp does not give the layers' inputs of a "
+            f"{target.architecture!r} model, only of {', '.join(sorted(GIVEN_BY))}"
         )
     if not layers or not all(0 <= layer < target.layers for layer in layers):
         raise DraftError(
@@ -80,29 +80,29 @@ def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:
 
 
 class LayerInputs:
-    """The inputs of some layers of one context, for each token of its last evaluation."""
+    """The inputs of some of a context's layers, for each token of its last evaluation."""
 
     def __init__(self, context: int, layers: Sequence[int], width: int) -> None:
-        """Have the context keep them from the next evaluation on; `check_layers` has passed."""
+        """Make the context keep them from its next evaluation on. `check_layers` must have passed."""
         self._context, self._layers, self._width = context, layers, width
         for layer in layers:
             _function("enable")(context, layer, True)
 
     def rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """The inputs of all layers, side by side, for these tokens: shape (rows, layers * width)."""
+        """The inputs of all layers, side by side, for these rows of the evaluation: shape (rows, layers * width)."""
         shape = (int(rows.max()) + 1, self._width)
         read = _function("read")
         return np.hstack([np.ctypeslib.as_array(read(self._context, layer), shape)[rows] for layer in self._layers])
 
 
 class OutputStates:
-    """The hidden states that a context's graph gives beside logits, for each token that has logits."""
+    """The hidden states that a context's graph gives beside logits, one for each token that has logits."""
 
     def __init__(self, context: int, width: int) -> None:
-        """Have the context keep them from the next evaluation on; `check_layers` has passed."""
+        """Make the context keep them from its next evaluation on. `check_layers` must have passed."""
         self._context, self._width = context, width
         _function("keep_states")(context, True, True)
 
     def rows(self, count: int) -> NDArray[np.float32]:
-        """The first of them, shape (count, width)."""
+        """The first `count` of them, shape (count, width)."""
         return np.ctypeslib.as_array(_function("read_states")(self._context), (count, self._width)).copy()

@@ -1,4 +1,4 @@
-"""llama.cpp's log, kept for error messages instead of printed. It is one for the whole process."""
+"""llama.cpp's log, kept for error messages instead of printed. The whole process has one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOG_LEVEL_ERROR = 4
 
 _MOST_LINES = 4
 
-# llama.cpp logs on the thread that called it, and drafter and target load on two threads at once.
+# llama.cpp logs on the thread that called it. Drafter and target load on two threads at once.
 _local = threading.local()
 
 
@@ -29,7 +29,7 @@ def _lines() -> deque[str]:
 
 
 def silence() -> None:
-    """Keep llama.cpp's errors from here on, by thread; without this it prints its whole log to stderr."""
+    """Keep llama.cpp's errors of this thread from now on. Without this, llama.cpp prints its whole log to stderr."""
     llama_cpp.llama_log_set(_keep_errors, None)
     _lines().clear()
 

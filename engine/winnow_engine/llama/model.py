@@ -1,4 +1,4 @@
-"""A GGUF loaded by llama.cpp, its null pointers and log lines turned into named errors."""
+"""A GGUF file loaded by llama.cpp, with named errors instead of null pointers and log lines."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, Unsuppor
 from winnow_engine.llama.log import last_errors, silence
 
 KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
-"""Of the recurrent architectures that can in llama.cpp, those tried here."""
+"""Recurrent architectures of which llama.cpp can keep past states: those that were tried here."""
 
 
 class ContextWatcher(Protocol):
-    """Follows what is in the memory of each context of a model, one context at a time, as that grows and shrinks."""
+    """Follows what is in the memory of a model's contexts, one context at a time."""
 
     def opened(self, context: int, n_ctx: int) -> None:
-        """A context for `n_ctx` tokens was made, which is empty. Raises TargetError to have it closed again."""
+        """An empty context for `n_ctx` tokens was made. May raise TargetError, which closes it again."""
 
     def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
-        """These rows of the last evaluation are the tokens at `start` and after, for good until `forgot`."""
+        """Memory now holds `tokens` from position `start` on; they were these `rows` of the last evaluation."""
 
     def forgot(self, length: int) -> None:
-        """Nothing but the first `length` tokens is in memory."""
+        """Memory now holds only the first `length` tokens."""
 
     def closing(self) -> None:
         """The context is about to be freed."""
 
 
 class LlamaModel:
-    """A GGUF file mapped into memory. Its `watcher`, if it has one, follows the contexts made from then on."""
+    """A GGUF file mapped into memory. Its `watcher`, if set, follows the contexts that are made from then on."""
 
     watcher: ContextWatcher | None = None
 
@@ -54,33 +54,33 @@ class LlamaModel:
 
     @property
     def architecture(self) -> str:
-        """What the file calls its own architecture."""
+        """The architecture that the file names, or an empty string."""
         return self.metadata("general.architecture") or ""
 
     @property
     def width(self) -> int:
-        """Elements of a hidden state."""
+        """The number of elements of a hidden state."""
         return int(llama_cpp.llama_model_n_embd(self.handle))
 
     @property
     def layers(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         return int(llama_cpp.llama_model_n_layer(self.handle))
 
     def metadata(self, key: str) -> str | None:
-        """A value of the file's metadata as llama.cpp writes it, None if there is none. Arrays are not told."""
+        """A value of the file's metadata as llama.cpp writes it, or None. Arrays are not available."""
         buffer = ctypes.create_string_buffer(128)
         size = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), buffer, len(buffer))
         return None if size < 0 else buffer.value.decode("utf-8", "replace")
 
     @property
     def chat_template(self) -> str | None:
-        """The Jinja source of the model's own chat template, if it has one."""
+        """The Jinja source of the model's chat template, or None."""
         return self._template(None)
 
     @property
     def tool_template(self) -> str | None:
-        """The one it has for conversations with tools, if that is another (Hermes 2 and 3, Command R)."""
+        """The chat template for conversations with tools where it is another (Hermes 2 and 3, Command R), or None."""
         return self._template(b"tool_use")
 
     def _template(self, name: bytes | None) -> str | None:
@@ -89,13 +89,13 @@ class LlamaModel:
 
     @property
     def keeps_states(self) -> bool:
-        """Whether its memory is, in part, one recurrent state instead of one entry a token."""
+        """Whether some of its memory is a recurrent state instead of an entry per token."""
         handle = self.handle
         return bool(llama_cpp.llama_model_is_recurrent(handle) or llama_cpp.llama_model_is_hybrid(handle))
 
     @property
     def rolls_back(self) -> bool:
-        """Whether its memory can forget the last few tokens: states of a moment ago are kept, or there are none."""
+        """Whether its memory can forget the last few tokens: it has no states, or llama.cpp keeps past ones."""
         return not self.keeps_states or self.architecture in KEEPS_PAST_STATES
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class LlamaModel:
 def _params(n_gpu_layers: int | None, vocabulary_only: bool) -> llama_cpp.llama_model_params:
     params = llama_cpp.llama_model_default_params()
     params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
-    # With no GPU in the build a request for layers there is ignored, so "all" is right everywhere.
+    # A build without GPU support ignores a request for layers there, so "all" is right everywhere.
     params.n_gpu_layers = -1 if n_gpu_layers is None else n_gpu_layers
     params.vocab_only = vocabulary_only
     return params
@@ -117,4 +117,6 @@ def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:
     if "unknown model architecture" in reason:
         supported = ", ".join(sorted(MODEL_ARCH_NAMES.values()))
         return UnsupportedModelError(f"llama.cpp cannot run {path}: {reason}. It runs these architectures: {supported}")
-    return ModelDamagedError(f"{path} is not a sound GGUF file: {reason}. Get it again, as with `winnow models pull`")
+    return ModelDamagedError(
+        f"{path} is not a sound GGUF file: {reason}. Get it again, for example with `winnow models pull`"
+    )

@@ -16,10 +16,10 @@ ROOT = -1
 
 @dataclass(frozen=True, slots=True)
 class DraftTree:
-    """Drafted tokens, each behind its parent, which stands before it. A parent's children have different tokens.
+    """Drafted tokens. Each node stands after its parent; children of one parent have different tokens.
 
-    `worth[i]` is the draft's estimate, in (0, 1], that all tokens down to node i are what the target will say; no node
-    is worth more than one before it, so that every beginning of a tree is the best tree of its size.
+    `worth[i]` is the draft's estimate, in (0, 1], of the probability that all tokens from the root down to node i are
+    right. No node is worth more than one before it, so that the first n nodes are the best tree of n nodes.
     """
 
     tokens: tuple[int, ...] = ()
@@ -34,11 +34,11 @@ class DraftTree:
         return len(self.tokens)
 
     def first(self, nodes: int) -> DraftTree:
-        """The tree's first nodes."""
+        """The tree of the first `nodes` nodes."""
         return DraftTree(self.tokens[:nodes], self.parents[:nodes], self.worth[:nodes])
 
     def trunk(self) -> DraftTree:
-        """The way down that takes the first child each time."""
+        """The path down from the root that takes the first child each time."""
         nodes = [ROOT]
         for node, parent in enumerate(self.parents):
             if parent == nodes[-1]:
@@ -46,19 +46,19 @@ class DraftTree:
         return chain((self.tokens[node] for node in nodes[1:]), (self.worth[node] for node in nodes[1:]))
 
     def child(self, node: int, token: int) -> int | None:
-        """The child of `node`, or of ROOT, that has this token."""
+        """The child of `node`, or of ROOT, that has this token, or None."""
         pairs = zip(self.parents, self.tokens, strict=True)
         return next((child for child, pair in enumerate(pairs) if pair == (node, token)), None)
 
     def depths(self) -> list[int]:
-        """How many tokens each node is behind the answer's last one: 1 for ROOT's children."""
+        """For each node, how many places it stands behind the answer's last token: 1 for ROOT's children."""
         depths: list[int] = []
         for parent in self.parents:
             depths.append(1 if parent == ROOT else depths[parent] + 1)
         return depths
 
     def branches(self) -> list[list[int]]:
-        """For each node, the branches that lead through it. A branch is a way to a leaf; 0 takes each first child."""
+        """For each node, the branches that lead through it. A branch is a path to a leaf; branch 0 is the trunk."""
         through: list[list[int]] = [[] for _ in self.tokens]
         for branch, leaf in enumerate(self._leaves()):
             node = leaf
@@ -68,7 +68,7 @@ class DraftTree:
         return through
 
     def _leaves(self) -> list[int]:
-        """Nodes without children, those behind first children first."""
+        """Nodes without children, those of first children first."""
         children: dict[int, list[int]] = {}
         for node, parent in enumerate(self.parents):
             children.setdefault(parent, []).append(node)
@@ -91,11 +91,11 @@ def chain(tokens: Iterable[int], worth: Iterable[float]) -> DraftTree:
 
 
 Expand = Callable[[S], Iterable[tuple[int, float, S]]]
-"""What may follow a state: tokens, each with its probability there and the state behind it."""
+"""Gives what may follow a state: tokens, each with its probability and the state behind it."""
 
 
 def grow(start: S, expand: Expand[S], limit: int, least: float) -> DraftTree:
-    """The best tree of at most `limit` nodes by cumulative probability; nodes worth less than `least` are left out."""
+    """The best tree of at most `limit` nodes by cumulative probability, without nodes worth less than `least`."""
     tokens: list[int] = []
     parents: list[int] = []
     worths: list[float] = []

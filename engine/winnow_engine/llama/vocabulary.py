@@ -1,4 +1,4 @@
-"""Text to token ids and back, by the model's own vocabulary."""
+"""Text to token ids and back, with a model's own vocabulary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from winnow_engine.llama.model import LlamaModel
 
 
 class Vocabulary:
-    """The tokens of one loaded model, which must not be closed before. Safe to use from several threads."""
+    """The tokens of a loaded model, which must stay open. Safe to use from several threads."""
 
     def __init__(self, model: LlamaModel) -> None:
         self._model = model
@@ -23,8 +23,8 @@ class Vocabulary:
     def tokenize(self, text: str, *, special: bool = False) -> NDArray[np.int32]:
         """Token ids of `text`, shape (tokens,), without BOS or EOS.
 
-        Only with `special` does text like `<|im_end|>` become a control token. Lone surrogates,
-        which UTF-8 lacks, are read as "?".
+        Text like `<|im_end|>` becomes a control token only with `special`. Lone surrogates, which UTF-8 lacks, are read
+        as "?".
         """
         data = text.encode("utf-8", "replace")
         # No token is empty, but some vocabularies put a space in front.
@@ -40,7 +40,7 @@ class Vocabulary:
         return len(self.tokenize(text, special=True)) == 1 < len(self.tokenize(text))
 
     def piece(self, token: int) -> bytes:
-        """The bytes of one token, perhaps only a part of a character; empty for control tokens."""
+        """The bytes of one token, which may be a part of a character. Empty for control tokens."""
         buffer = ctypes.create_string_buffer(64)
         size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
         if size < 0:
@@ -49,7 +49,7 @@ class Vocabulary:
         return buffer.raw[:size]
 
     def text(self, tokens: Iterable[int]) -> str:
-        """What the tokens say together; bytes that are no UTF-8 become U+FFFD."""
+        """The text of these tokens. Bytes that are not UTF-8 become U+FFFD."""
         return b"".join(map(self.piece, tokens)).decode("utf-8", "replace")
 
     def is_end(self, token: int) -> bool:
@@ -58,28 +58,28 @@ class Vocabulary:
 
     @property
     def bos(self) -> int | None:
-        """The token every text of this model starts with, if it wants one."""
+        """The token that every text of this model starts with, or None."""
         wanted = llama_cpp.llama_vocab_get_add_bos(self._handle)
         return int(llama_cpp.llama_vocab_bos(self._handle)) if wanted else None
 
     @property
     def mask(self) -> int | None:
-        """The token that stands for any to be filled in, if there is one."""
+        """The token that stands for one to be filled in, or None."""
         token = int(llama_cpp.llama_vocab_mask(self._handle))
         return token if token >= 0 else None
 
     def special_texts(self) -> dict[str, str]:
-        """The texts of BOS and EOS, "" where there is none, under the names chat templates use."""
+        """The texts of BOS and EOS, "" where there is none, under the names that chat templates use."""
         ids = {"bos_token": llama_cpp.llama_vocab_bos, "eos_token": llama_cpp.llama_vocab_eos}
         return {name: self._text(get(self._handle)) for name, get in ids.items()}
 
     @property
     def size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return int(llama_cpp.llama_vocab_n_tokens(self._handle))
 
     def spelling(self, token: int) -> bytes:
-        """How the vocabulary itself writes a token; unlike `piece`, different for any two."""
+        """How the vocabulary itself writes a token. Unlike `piece`, no two are the same."""
         return bytes(llama_cpp.llama_vocab_get_text(self._handle, token))
 
     def _text(self, token: int) -> str:

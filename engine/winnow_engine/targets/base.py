@@ -1,4 +1,4 @@
-"""What every target offers, whatever runs it, and the nouns of a request."""
+"""What every target offers, whatever runs it: a request goes in, a generation comes out."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ class Request(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What one request gave, and where its time went (seconds of wall clock).
+    """An answer, and where its time went in seconds of wall clock.
 
-    `first_token_s` counts from the call of `generate` and is None when cancelled before; `prefill_s` is the
-    evaluation of the `prompt_tokens - reused_tokens` others, and of the reused ones `restored_tokens` came from disk.
-    `decode_s` starts at the first token. `rounds` are the evaluations after the first token, for which `drafted_tokens`
-    were proposed and `accepted_tokens` of them right; `draft` tells by what, or why by nothing.
+    Of the prompt's tokens, `reused_tokens` were in memory already, and of these `restored_tokens` came from disk;
+    `prefill_s` is the evaluation of the others. `first_token_s` counts from the call of `generate`; it is None if the
+    request was cancelled before. `decode_s` starts at the first token. `rounds` counts the evaluations after the first
+    token, for which `drafted_tokens` were proposed and `accepted_tokens` were right. `draft` is the name of the draft,
+    or the reason why there was none.
     """
 
     text: str
@@ -60,26 +61,29 @@ class Generation:
 
     @property
     def decode_tokens_per_s(self) -> float:
-        """Speed after the first token, which prefill pays for; 0.0 when there was no second one."""
+        """Tokens per second after the first one, which belongs to the prefill; 0.0 if there was no second one."""
         return (self.decode_tokens - 1) / self.decode_s if self.decode_tokens > 1 else 0.0
 
 
 class TargetOf(PromptReader[P], Protocol[P]):
-    """A model that answers. Safe to call from any thread; requests to a local one run one after the other.
+    """A model that answers. Safe to call from any thread; a local target runs requests one after the other.
 
-    A prompt `P` is what `chat_prompt` gives and `generate` takes.
+    A prompt `P` is what `chat_prompt` returns and `generate` takes.
     """
 
     @property
     def place(self) -> str:
-        """Where the model lives: `resident` on the GPU or there `on-demand`, on the `cpu`, or on a `server`."""
+        """Where the model lives: `resident` on the GPU, there `on-demand`, on the `cpu`, or on a `server`."""
 
     @property
     def host(self) -> str | None:
-        """Where prompts are sent to if they leave this machine; None if they do not."""
+        """The host that prompts are sent to, or None if they stay on this machine."""
 
     def forced_prefix(self, tools: Tools) -> str:
-        """The start of a call that a model which must call is given, "" where its server sees to that."""
+        """The forced prefix of an answer that must be a call, which the prompt ends with; "" if there is none.
+
+        A server forces calls by itself.
+        """
 
     def generate(self, request: Request[P]) -> Generation:
         """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.
@@ -88,8 +92,8 @@ class TargetOf(PromptReader[P], Protocol[P]):
         """
 
     def close(self) -> None:
-        """Free the model. Waits for a running request; calling it again does nothing."""
+        """Free the model, after a running request. Calling it again does nothing."""
 
 
 Target: TypeAlias = TargetOf[Any]
-"""Any target, whatever its prompts are."""
+"""A target with any kind of prompt."""

@@ -1,6 +1,6 @@
-"""Where drafter and target live: on the GPU for good, there while they work, or on the CPU.
+"""Where drafter and target live: on the GPU always, there while they work, or on the CPU.
 
-`decide` is the policy, from numbers alone; `measure` finds the numbers of this machine and these models.
+`decide` is the policy and works from numbers alone. `measure` finds the numbers of this machine and these models.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from winnow_engine.llama.context import PAST_STATES
 from winnow_engine.llama.model import KEEPS_PAST_STATES
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 
-# What is left to the desktop and to what these estimates miss.
+# Left to the desktop, and to what these estimates miss.
 _RESERVE_BYTES = 512 << 20
 # Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
 _DRAFTER_WORK_BYTES = 1 << 30
 _TARGET_WORK_BYTES = 512 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
 _CONTEXT_TOKENS = 12_288
-# Blocks of 32 values: 32 bytes and a scale of two, 16 bytes and a scale of two.
+# Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.
 _BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """What the GPU has and the models need, in bytes. `free` is None without a GPU, for the reason in `why`.
+    """What the GPU has and the models need, in bytes.
 
-    `drafter` is its weights, `drafter_work` what it takes besides while it works. `offload` says whether this build
-    of llama.cpp can use a GPU.
+    `free` is None without a GPU, for the reason in `why`. `drafter` is the size of the drafter's weights,
+    `drafter_work` what it takes in addition while it works. `offload` says whether this build of llama.cpp can use a GPU.
     """
 
     free: int | None
@@ -45,7 +45,7 @@ class MemoryNeeds:
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """Where each model lives, and why in words."""
+    """Where each model lives, and the reason in words."""
 
     drafter: Place
     target: Place
@@ -56,10 +56,10 @@ class Residency:
 
 
 def decide(memory: MemoryNeeds) -> Residency:
-    """The fastest arrangement that fits. The drafter goes first: without it every question waits for minutes.
+    """The fastest arrangement that fits. The drafter goes first, because without it every question takes minutes.
 
     A target on demand gives its memory back after each answer, so that the drafter has room to work. A drafter whose
-    weights do not fit goes over to the CPU by itself.
+    weights do not fit moves to the CPU by itself.
     """
     if memory.free is None:
         return Residency("cpu", "cpu", memory.why)
@@ -77,7 +77,7 @@ def decide(memory: MemoryNeeds) -> Residency:
 
 
 def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
-    """This machine and these models, the target with `options`.
+    """The numbers of this machine and these models, with the target opened by `options`.
 
     Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
     """
@@ -93,13 +93,13 @@ def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
 
 
 def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
-    """What a context at the usual budget holds: keys and values, recurrent states, and past ones to go back to."""
+    """What a context at the usual budget takes: keys and values, recurrent states, and past states that are kept."""
     past = PAST_STATES if options.speculate != "off" and header.architecture in KEEPS_PAST_STATES else 0
     return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
 
 
 def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS) -> int:
-    """Keys and values of so many tokens. Metadata that is missing counts as 0: a recurrent model keeps none."""
+    """Keys and values of `tokens` tokens. Missing metadata counts as 0: a recurrent model has no keys and values."""
     heads = _metadata(header, "attention.head_count")
     width = _metadata(header, "attention.key_length") or (
         _metadata(header, "embedding_length") // heads if heads else 0
@@ -110,9 +110,9 @@ def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS)
 
 
 def state_bytes(header: GgufHeader) -> int:
-    """The states of all recurrent layers behind one token: of convolution and scan, float32.
+    """The states of all recurrent layers behind one token: those of convolution and scan, in float32.
 
-    Shapes as in llama.cpp's `llama_hparams::n_embd_r` and `n_embd_s`; kinds without a convolution (RWKV) count as 0.
+    Shapes as in llama.cpp's `llama_hparams::n_embd_r` and `n_embd_s`. Kinds without a convolution (RWKV) count as 0.
     """
     inner, state = _metadata(header, "ssm.inner_size"), _metadata(header, "ssm.state_size")
     channels = inner + 2 * _metadata(header, "ssm.group_count") * state
@@ -121,7 +121,7 @@ def state_bytes(header: GgufHeader) -> int:
 
 
 def _states(header: GgufHeader) -> list[str]:
-    """The layers that have a state; of these, some models' attend too."""
+    """The names of the layers that have a state. In some models these attend too."""
     layers = [f"blk.{number}" for number in range(header.block_count)]
     return [layer for layer in layers if f"{layer}.ssm_conv1d.weight" in header.tensors]
 

@@ -30,7 +30,6 @@ from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
-from winnow_engine.targets.local.session import prefill
 
 PLAIN = "off"
 _PASSES = (1, 2, 4, 8, 16)
@@ -156,7 +155,7 @@ class DecodeBench:
         if self._model.keeps_states:
             self._bring_back(cache, prompt[:-1])
         cache.reuse(prompt)
-        prefill(cache, prompt)
+        cache.prefill(prompt)
 
     def _bring_back(self, cache: KvCache, start: Prompt) -> None:
         """Make recurrent memory, which cannot forget an answer, hold `start`: read it once, then copy its state."""
@@ -164,7 +163,7 @@ class DecodeBench:
             cache.restore(*self._checkpoint)
             return
         cache.rewind(0)
-        prefill(cache, start)
+        cache.prefill(start)
         self._checkpoint = start, cache.context.state()
 
     def _gap(self, prompt: Prompt, plain: list[int], drafted: list[int]) -> float | None:

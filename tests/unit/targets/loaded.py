@@ -70,8 +70,8 @@ class Loaded:
         return answer
 
     def prefill(self, prompt: Prompt) -> None:
-        for start in range(self.cache.reuse(prompt), len(prompt), 32):
-            assert self.cache.extend(prompt[start : start + 32], want_logits=start + 32 >= len(prompt))
+        self.cache.reuse(prompt)
+        assert self.cache.prefill(prompt)
 
     def close(self) -> None:
         self.cache.context.close()

@@ -80,11 +80,8 @@ def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:
 
 def _evaluate(cache: KvCache, tokens: NDArray[np.int32]) -> bool:
     """Bring the cache to exactly `tokens`, with the last one's logits; False if aborted."""
-    step = cache.context.n_batch
-    for start in range(cache.reuse(tokens), len(tokens), step):
-        if not cache.extend(tokens[start : start + step], want_logits=start + step >= len(tokens)):
-            return False
-    return True
+    cache.reuse(tokens)
+    return cache.prefill(tokens)
 
 
 METHOD = FileMethod(architecture=None, open=lambda file: SmallModelDraft(file.model, file.options))

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
+from winnow_engine.core import Prompt
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
@@ -81,7 +81,7 @@ class Session:
         reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         answer = DecodedAnswer(request.on_text)
-        prefilled = prefill(cache, prompt, request.progress)
+        prefilled = cache.prefill(prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._throughput.learn(len(prompt) - reused, prefill_s)
@@ -151,16 +151,3 @@ def _opened(options: TargetOptions, model: LlamaModel) -> Draft:
     except ModelError:
         model.close()
         raise
-
-
-def prefill(cache: KvCache, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
-    """Evaluate what of `prompt` is not in `cache`, with the last token's logits; False if aborted."""
-    started, first, total = time.perf_counter(), len(cache.tokens), len(prompt)
-    step = cache.context.n_batch
-    for start in range(first, total, step):
-        end = min(start + step, total)
-        if not cache.extend(prompt[start:end], want_logits=end == total):
-            return False
-        elapsed_s = time.perf_counter() - started
-        progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
-    return True

@@ -199,7 +199,7 @@ def test_a_target_of_another_width_is_refused(
 def test_a_target_whose_layers_cannot_be_read_is_refused(
     tiny_qwen3: Path, make_dflash: MakeDFlash, tiny_qwen2: Path
 ) -> None:
-    with pytest.raises(DraftError, match=r"llama.cpp does not tell what the layers of a 'qwen2' model read, only of"):
+    with pytest.raises(DraftError, match=r"llama.cpp does not give the layers' inputs of a 'qwen2' model, only of"):
         LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=make_dflash()))
 
 
@@ -208,6 +208,6 @@ def test_a_llama_cpp_without_the_functions_is_named(
 ) -> None:
     features_module._function.cache_clear()
     monkeypatch.setitem(features_module._SIGNATURES, "read", ("_Z4gonev", None, []))
-    with pytest.raises(DraftError, match=r"this build of llama.cpp does not tell .* lacks _Z4gonev"):
+    with pytest.raises(DraftError, match=r"this build of llama.cpp does not give .* lacks _Z4gonev"):
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
     features_module._function.cache_clear()
