@@ -1,0 +1,31 @@
+# What contributors type. The scripts in .ci do the work, for people, hooks and CI alike.
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test vscode bench house ci
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup:  ## install Winnow and its tools into .venv, build llama.cpp, fetch the models of the tests
+	bash .ci/install
+	bash .ci/models
+
+check:  ## every static check: ruff, mypy, import-linter
+	bash .ci/check
+
+test:  ## the tests; make test ARGS="tests/unit -k languages" runs some
+	pytest $(ARGS)
+
+vscode:  ## build and check the VS Code extension; make test then also runs its tests in a real VS Code
+	bash .ci/vscode
+
+bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the list of benchmarks
+	winnow bench $(or $(ARGS),--help)
+
+house:  ## count lines, cycles, lengths of functions, duplicates
+	python .ci/house $(ARGS)
+
+ci:  ## all that CI runs, from installing on
+	bash .ci/run
