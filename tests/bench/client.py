@@ -1,4 +1,4 @@
-"""A bare LSP client, light enough to measure with: JSON in and out, and when each message came."""
+"""A bare LSP client, light enough to measure with: JSON in and out, and the time at which each reply came."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reply:
 
 
 class Client:
-    """One conversation. Requests of the server are answered with null."""
+    """One connection. Requests from the server are answered with null."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -45,11 +45,11 @@ class Client:
 
     @classmethod
     async def connect(cls, host: str, port: int) -> Client:
-        """A client of a server that listens there."""
+        """A client of the server that listens at this address."""
         return cls(*await asyncio.open_connection(host, port, limit=_LONGEST_LINE))
 
     def send(self, method: str, params: Any) -> tuple[int, asyncio.Future[Reply]]:
-        """Send a request; its id, and its reply. The reply is cancelled if the server goes first."""
+        """Send a request. Returns its id and its reply, which is cancelled if the server goes away first."""
         identity = next(self._ids)
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[identity] = reply
@@ -57,7 +57,7 @@ class Client:
         return identity, reply
 
     def request(self, method: str, params: Any) -> asyncio.Future[Reply]:
-        """Send a request; its reply."""
+        """Send a request. Returns its reply."""
         return self.send(method, params)[1]
 
     def notify(self, method: str, params: Any) -> None:
@@ -65,19 +65,19 @@ class Client:
         self._write({"method": method, "params": params})
 
     async def initialize(self, root: Path, options: Mapping[str, Any]) -> None:
-        """Open a folder, with settings."""
+        """Open a folder with settings."""
         folder = {"rootUri": root.as_uri(), "processId": os.getpid(), "capabilities": CAPABILITIES}
         await self.request("initialize", folder | {"initializationOptions": options})
         self.notify("initialized", {})
 
     async def leave(self) -> None:
-        """Shut down in order."""
+        """Shut down in the orderly way."""
         await self.request("shutdown", None)
         self.notify("exit", None)
         await self.reading
 
     async def vanish(self) -> None:
-        """Reset the connection in the middle of whatever there is."""
+        """Reset the connection, whatever is going on."""
         linger_no_time = struct.pack("ii", 1, 0)
         self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_no_time)
         self._writer.transport.abort()
@@ -93,7 +93,7 @@ class Client:
                 length = int(header.split(b"\r\n")[0].removeprefix(b"Content-Length: "))
                 self._received(json.loads(await self._reader.readexactly(length)), time.perf_counter())
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # the end of the stream, whose side soever ended it
+            pass  # the end of the stream, whichever side ended it
         finally:
             self._writer.close()
             for reply in self._waiting.values():
@@ -112,7 +112,7 @@ class Client:
 
 @asynccontextmanager
 async def stdio_server(environment: Mapping[str, str]) -> AsyncIterator[tuple[Client, Process]]:
-    """A server process with a client on its standard input and output."""
+    """A server process, and a client on its standard input and output."""
     process = await asyncio.create_subprocess_exec(
         *SERVE, stdin=PIPE, stdout=PIPE, env=environment, limit=_LONGEST_LINE
     )
@@ -128,7 +128,7 @@ async def stdio_server(environment: Mapping[str, str]) -> AsyncIterator[tuple[Cl
 
 @asynccontextmanager
 async def tcp_server(environment: Mapping[str, str]) -> AsyncIterator[tuple[str, int, Process]]:
-    """A server process that listens on a port of its choice: host, port, process."""
+    """A server process that listens on a port of its choice, as (host, port, process)."""
     process = await asyncio.create_subprocess_exec(*SERVE, "--tcp", "127.0.0.1:0", stderr=PIPE, env=environment)
     assert process.stderr is not None
     try:

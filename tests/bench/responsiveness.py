@@ -1,15 +1,15 @@
-"""How long the language server keeps a client waiting while it indexes, reads a prompt and decodes.
+"""How long does the language server keep a client waiting while it indexes, reads a prompt and decodes?
 
     python tests/bench/responsiveness.py [--questions 5] [--max-tokens 200]
 
-The default models, click's source distribution, standard input and output. A ping goes out every 20 ms, whether or
-not the one before has been answered: a code action on a small open document, and a request of an unknown method, in
-turns. Its time is from the moment it was due to the moment its answer was read, in milliseconds; the client's own
-waiting for a core is in it.
+The server runs with the default models on click's source distribution, over standard input and output. A ping is sent
+every 20 ms, even if the one before has not been answered: in turns a code action on a small open document, and a
+request of an unknown method. Its time, in milliseconds, is from the moment it was due to the moment its answer was
+read. This includes the time that the client itself waits for a core.
 
-The delta's lag is from the engine's first token to the first delta read by the client. The server tells how long
-after the start of work that token came, so `(first delta - question sent) - ttft` is the lag with the question's own
-way to the engine in it: an upper bound.
+The lag of a delta is the time from the engine's first token to the first delta that the client reads. The server says
+how long after the start of work that token came. So `(first delta - question sent) - ttft` is an upper bound, which
+includes the question's own way to the engine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DOCUMENT = "def greet(name: str) -> str:\n    return f'Hello, {name}!'\n"
 
 
 class Pings:
-    """Requests at a fixed rate; their times by the phase the server was in when they were due."""
+    """Requests at a fixed rate, whose times are grouped by the phase the server was in when they were due."""
 
     def __init__(self, client: Client, document: str) -> None:
         here = {"line": 1, "character": 4}
@@ -50,7 +50,7 @@ class Pings:
 
     @asynccontextmanager
     async def during(self, phase: str) -> AsyncIterator[None]:
-        """Ping as long as this lasts."""
+        """Ping during this phase."""
         self._phase = phase
         pinging = asyncio.create_task(self._ping())
         try:
@@ -59,11 +59,11 @@ class Pings:
             pinging.cancel()
 
     def now(self, phase: str) -> None:
-        """What follows is another phase."""
+        """Begin another phase."""
         self._phase = phase
 
     async def figures(self) -> dict[str, dict[str, Any]]:
-        """Milliseconds by phase and kind of request."""
+        """Times in milliseconds by phase and kind of request."""
         times: dict[str, list[float]] = {}
         for phase, kind, due, reply in self._sent:
             times.setdefault(f"{phase} {kind}", []).append((await reply).at - due)
@@ -88,7 +88,7 @@ def _summary(seconds: Sequence[float]) -> dict[str, Any]:
 
 
 class Watch:
-    """When the first delta of each question came, and when the first index is there."""
+    """Notes when the first delta of each question comes, and when the first index is ready."""
 
     def __init__(self, client: Client, pings: Pings) -> None:
         self.indexed, self.first_delta = asyncio.Event(), 0.0
@@ -118,7 +118,7 @@ async def _ask(client: Client, watch: Watch, pings: Pings, question: str) -> dic
 
 
 async def measure(root: Path, cache: Path, questions: Sequence[str], max_tokens: int) -> dict[str, Any]:
-    """The figures of one server process with a cold index."""
+    """The figures of a server process with a cold index."""
     document = (root / "greeting.py").as_uri()
     async with stdio_server({**os.environ, "WINNOW_CACHE_DIR": str(cache)}) as (client, _):
         pings = Pings(client, document)

@@ -1,9 +1,9 @@
-"""Every path of the drafter on a GPU once, with small ragged input, for CUDA's memory and race checkers.
+"""Runs every path of the drafter on a GPU once, with small ragged input, for CUDA's memory and race checkers.
 
 usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python tests/bench/sanitize.py [--portable]
 
-Encodes ragged segments to keys and to hidden states, a prompt jointly, and scores units with every op. Results are
-compared with the CPU's. --portable takes the kernels of older cards on a Hopper device too.
+It encodes ragged segments to keys and to hidden states, encodes a prompt jointly, and scores units with every op.
+Results are compared with the CPU's. With --portable a Hopper device uses the kernels of older cards too.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _LENGTHS = (7, 1, 300, 129)
 
 
 def difference(actual: np.ndarray, expected: np.ndarray) -> float:
-    """Norm of the difference, relative."""
+    """The relative norm of the difference."""
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
 def batch_of(lengths: tuple[int, ...], sparse: Selection | None = None) -> Batch:
-    """Random tokens in sequences of so many."""
+    """Random tokens in sequences of these lengths."""
     ids = np.random.default_rng(4).integers(0, 1000, sum(lengths)).astype(np.int32)
     positions = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
     return Batch(ids, positions, np.cumsum([0, *lengths]), sparse)
 
 
 def encode(prefix: np.ndarray) -> None:
-    """Segments to hidden states and keys, with our products and cuBLAS's, and one prompt jointly."""
+    """Encode segments to hidden states and keys, with our matrix products and cuBLAS's, and one prompt jointly."""
     weights = random_weights()
     weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
@@ -55,7 +55,7 @@ def encode(prefix: np.ndarray) -> None:
 
 
 def score() -> None:
-    """Every op of scoring, over units of none to 300 keys."""
+    """Run every op of scoring, with units of 0 to 300 keys."""
     random, offsets = np.random.default_rng(5), np.cumsum([0, 3, 0, 300, 17, 1])
     rows, gpu, cpu = int(offsets[-1]), GpuScorer(open_device()), CpuScorer()
     codes = random.integers(-127, 128, (rows, 64)).astype(np.int8)
@@ -75,7 +75,7 @@ def score() -> None:
 
 
 def choose_portable_kernels() -> None:
-    """Have the device pass for an older one, with kernels assembled for what it is."""
+    """Make the device pass for an older one, with kernels assembled for the real one."""
     device, assemble = open_device(), kernel.compile_kernel
     own, device.capability = device.capability, LEAST_CAPABILITY
     kernel.compile_kernel = lambda one, _: assemble(one, own)

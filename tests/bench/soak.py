@@ -1,12 +1,12 @@
-"""Two clients on one server for minutes: no answer is lost, and memory stays flat.
+"""Two clients use one server for minutes: no answer may be lost, and memory must stay flat.
 
     python tests/bench/soak.py [--minutes 10]
 
-Each client asks, asks on, cancels, edits, wants code actions and spans, leaves in order or resets its connection in
-mid-answer, and comes back. Both roles are SmolLM2's. What a question gets is checked: an answer, or the cancellation
-that this client asked for; nothing else, and nothing twice. Resident memory is sampled every second; its median in
-the last fifth of the time is compared with that in the second fifth, and a straight line is laid through all but the
-first fifth.
+Each client asks, asks on, cancels, edits, requests code actions and spans, leaves in the orderly way or resets its
+connection in mid-answer, and comes back. SmolLM2 is both drafter and target. Each question must get either an answer or
+the cancellation that its client asked for, nothing else, and nothing twice. Resident memory is sampled every second.
+Its median in the last fifth of the time is compared with that in the second fifth, and a straight line is fitted to all
+but the first fifth.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def greet(name):
 
 @dataclass
 class Tally:
-    """What was asked, and what came."""
+    """What was asked, and what came back."""
 
     sent: int = 0
     answered: int = 0
@@ -74,7 +74,7 @@ class Tally:
 
 
 class User:
-    """One client that comes and goes until told to stop."""
+    """A client that comes and goes until its time is over."""
 
     def __init__(self, address: tuple[str, int], folder: Path, seed: int, tally: Tally) -> None:
         self._address, self._folder, self._tally = address, folder, tally
@@ -83,7 +83,7 @@ class User:
         self._client: Client | None = None
 
     async def work(self, until: float) -> None:
-        """Do one thing after the other; every one of them takes its answers before it returns."""
+        """Do one thing after the other. Each awaits its answers before it returns."""
         doings = (
             self._ask,
             self._ask_on,
@@ -123,7 +123,7 @@ class User:
             await self._ask(client, "talk")
 
     async def _cancel(self, client: Client) -> None:
-        """Cancel somewhere between queue and end; an answer that was quicker is as good."""
+        """Cancel somewhere between queue and end. An answer that comes first is fine too."""
         self._tally.sent += 1
         identity, reply = client.send("winnow/ask", {"question": self._question})
         await asyncio.sleep(self._rng.random() * 2)
@@ -178,7 +178,7 @@ class User:
 
 
 async def sample(process: psutil.Process, every_s: float) -> list[tuple[float, int]]:
-    """Seconds and resident bytes, until cancelled."""
+    """Sample (seconds, resident bytes) until cancelled."""
     samples: list[tuple[float, int]] = []
     started = time.monotonic()
     try:
@@ -190,7 +190,7 @@ async def sample(process: psutil.Process, every_s: float) -> list[tuple[float, i
 
 
 async def soak(seconds: float, scratch: Path) -> tuple[Tally, list[tuple[float, int]], int]:
-    """The tally, the samples of memory, and the bytes still resident once everybody has left."""
+    """The tally, the samples of memory, and the bytes still resident after everybody has left."""
     folders = [make_folder(scratch / f"project{number}") for number in range(2)]
     tally = Tally()
     async with tcp_server({**os.environ, "WINNOW_CACHE_DIR": str(scratch / "cache")}) as (host, port, process):
@@ -205,7 +205,7 @@ async def soak(seconds: float, scratch: Path) -> tuple[Tally, list[tuple[float, 
 
 
 async def settled(process: psutil.Process) -> int:
-    """Resident bytes once they have stopped to fall."""
+    """Resident bytes, once they have stopped falling."""
     before = process.memory_info().rss
     while True:
         await asyncio.sleep(2.0)
@@ -224,7 +224,7 @@ def make_folder(root: Path) -> Path:
 
 
 def memory_figures(samples: Sequence[tuple[float, int]]) -> Mapping[str, Any]:
-    """Whether memory was flat. `fifths` are medians in MiB; `trend` is growth by a straight line, over the median."""
+    """Whether memory was flat. `fifths` are medians in MiB; `trend` is the fitted line's growth over the median."""
     size = len(samples) // 5
     fifths = [statistics.median(rss for _, rss in samples[n * size : (n + 1) * size]) for n in range(5)]
     settled_part = samples[size:]
@@ -239,7 +239,7 @@ def memory_figures(samples: Sequence[tuple[float, int]]) -> Mapping[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, write JSON; the exit code says whether nothing was lost and memory was flat."""
+    """Measure, print, and write JSON. The exit code is 0 if nothing was lost and memory was flat."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
-# Figures that want a GPU, each into a file of its own.
+# Measures figures that need a GPU, and writes each into a file of its own.
 #
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
-# A process with the drafter takes 4 GB of memory: JOBS (8) of them run at a time. Steps that time something (speed, agreement,
-# decode, verification) want the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS those of the answers,
-# DATA the training data, DEVELOPMENT what variants of the training are judged by.
+# A process with the drafter takes 4 GB of memory; JOBS (8) of them run at a time. Steps that time something (speed,
+# agreement, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS
+# the methods of the answers, DATA the training data, and DEVELOPMENT the data that judges variants of the training.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -12,7 +12,7 @@ shift
 
 winnow() { python3 -m winnow_lsp "$@"; }
 relevance() { winnow bench relevance --jobs "$jobs" --json "${@:2}" >"$results/relevance-$1.json"; }
-# One process for each size and kind of test. usage: needles NAME SIZES TESTS OPTION...     (one test's pattern a line)
+# One process for each size and pattern of tests. usage: needles NAME SIZES PATTERNS OPTION...     (a pattern a line)
 needles() {
   for size in $2; do while read -r test; do printf '%s\t%s\0' "$size" "$test"; done <<<"$3"; done |
     xargs -0 -P "$jobs" -I{} bash -c 'IFS=$'"'\t'"' read -r size test <<<"{}" && out=$0-$size-${test//[^a-z_]/-}.json &&

@@ -1,10 +1,10 @@
-"""Pack what the drafter's benchmarks need on a machine that cannot reach a network, in parts of a size that travels.
+"""Packs what the drafter's benchmarks need on a machine without a network, in parts that are easy to transfer.
 
 usage: python tests/bench/offline/pack.py DIRECTORY [--part-mb N] [--python VERSION] [--split SPLIT]...
 
-Run it where there is a network, with Winnow installed. On the other machine, in a checkout and with the parts at hand:
-`. tests/bench/offline/unpack.sh PARTS`. Packed are the drafter, the pinned repositories' files that workspaces are made
-of, and wheels of Winnow's dependencies but the large ones, which should be there: NumPy, numba and numba-cuda.
+Run it where there is a network, with Winnow installed. On the other machine, in a checkout and with the parts at hand,
+run `. tests/bench/offline/unpack.sh PARTS`. It packs the drafter, the files of the pinned repositories that workspaces
+are made of, and wheels of Winnow's dependencies. The large ones, NumPy, numba and numba-cuda, should be there already.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26
 
 
 def wheels(python: str, into: Path) -> None:
-    """Fetch wheels of what Winnow needs at run time, for another version of Python."""
+    """Download wheels of what Winnow needs at run time, for a version of Python."""
     needed = sorted(_needed("winnow-lsp", set()))
     tags = [argument for platform in _PLATFORMS for argument in ("--platform", platform)]
     flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
@@ -54,7 +54,7 @@ def _needed(name: str, seen: set[str]) -> set[str]:
 
 
 def sources(split: Split, into: Path) -> None:
-    """Copy the files of a split's repositories that count, in the layout of the archives' cache."""
+    """Copy the files of a split's repositories that are evaluated, in the layout of the archives' cache."""
     for repository in repositories(split):
         for archive in _archives(repository):
             _copy(unpacked(archive), repository, into / archive.folder)

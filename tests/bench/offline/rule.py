@@ -1,9 +1,9 @@
-"""The sum by which adapters are compared: what the profile alone and all evidence keep, hand-written questions twice.
+"""The sum by which adapters are compared: what the profile alone and all features keep, hand-written questions twice.
 
 usage: python tests/bench/offline/rule.py RELEVANCE.json...
 
 The files are what `winnow bench relevance --json` printed for the development split, and for the task real of the
-calibration split (measure.sh, step judge). Summed are the shares of questions kept whole within 2K, 4K and 8K tokens.
+calibration split (measure.sh, step judge). It adds up the shares of questions kept whole within 2K, 4K and 8K tokens.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BUDGETS = ("2000", "4000", "8000")
 
 
 def rule(figures: Iterable[Mapping[str, Any]]) -> float:
-    """The sum over figures as JSON has them; those of single languages and of other methods and tasks are left out."""
+    """The sum over figures as JSON has them, without those of single languages and of other methods and tasks."""
     summed = (one for one in figures if one["group"] == "all" and one["row"] in _METHODS and one["family"] in _COUNTS)
     return sum(_COUNTS[one["family"]] * one["kept"][budget][0] for one in summed for budget in _BUDGETS)
 
