@@ -32,7 +32,8 @@ class MemoryNeeds:
     """What the GPU has and the models need, in bytes.
 
     `free` is None without a GPU, for the reason in `why`. `drafter` is the size of the drafter's weights,
-    `drafter_work` what it takes in addition while it works. `offload` says whether this build of llama.cpp can use a GPU.
+    `drafter_work` what it takes in addition while it works. `offload` says whether this build of llama.cpp can use a
+    GPU.
     """
 
     free: int | None

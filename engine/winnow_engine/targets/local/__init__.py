@@ -1,1 +1,1 @@
-"""The target in this process: llama.cpp on a thread of its own. `target` is the way in."""
+"""The target in this process: llama.cpp on a thread of its own. Start reading at `target`."""

@@ -1,8 +1,8 @@
-"""A conversation → token ids, by the model's own chat template; message contents cannot pose as its turns.
+"""Turns a conversation into token ids with the model's own chat template, so that contents cannot pose as turns.
 
-The template is rendered with a mark in place of each content. Template text is tokenised with its control
-tokens, contents without, so that `<|im_end|>` in a source file stays ten characters of text. The same goes for what is
-in tools and their calls.
+The template is rendered with a mark in place of each content. The template's own text is tokenised with control tokens,
+contents are tokenised without, so that `<|im_end|>` in a source file stays ten characters of text. The same holds for
+the contents of tools and calls.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CHATML = (
     "{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""The format most chat models descend from; used for a model that brings no template."""
+"""The format that most chat models descend from, for models without a template."""
 
-# How a template that knows tools has calls begin, by what in its source tells: Qwen3-Coder, Hermes and Qwen, Llama.
+# How calls begin, by what stands in the source of a template that knows tools: Qwen3-Coder, Hermes and Qwen, Llama.
 _OPENINGS = {
     "<function=": ("<tool_call>\n<function=", "{name}>"),
     "<tool_call>": ('<tool_call>\n{{"name": "', '{name}", "arguments":'),
@@ -41,12 +41,13 @@ _OPENINGS = {
 
 
 class ChatTemplate:
-    """One model's chat template, sandboxed, with the helpers that Hugging Face templates rely on."""
+    """A model's chat template, sandboxed, with the helpers that Hugging Face templates rely on."""
 
     def __init__(self, source: str, special_texts: Mapping[str, str], model: str = "the target") -> None:
-        """`special_texts` are the template's `bos_token` and `eos_token`, `model` is for errors.
+        """Compile the template.
 
-        Raises UnsupportedModelError on a syntax error.
+        `special_texts` are the texts of `bos_token` and `eos_token`; `model` is the name used in errors. Raises
+        UnsupportedModelError if the source has a syntax error.
         """
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, extensions=["jinja2.ext.loopcontrols"]
@@ -58,19 +59,19 @@ class ChatTemplate:
             knows_tools = "tools" in find_undeclared_variables(environment.parse(source))
         except jinja2.TemplateError as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
-        openings = (opening for evidence, opening in _OPENINGS.items() if knows_tools and evidence in source)
+        openings = (opening for sign, opening in _OPENINGS.items() if knows_tools and sign in source)
         self._opening = next(openings, None)
         self._model = model
 
     def forced_prefix(self, tools: Tools) -> str:
-        """How an answer that must be a call begins; "" if it need not be one."""
+        """The forced prefix of an answer that must be a call; "" if it need not be one."""
         if not tools.required or self._opening is None:
             return ""
         call, function = self._opening
         return (call + function if tools.wanted else call).format(name=tools.wanted)
 
     def tokenize(self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS) -> Prompt:
-        """Token ids of the rendered conversation, with the model's BOS if it wants one.
+        """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one.
 
         Raises UnsupportedModelError if the template refuses or drops a message, or knows no tools and there are some.
         """
@@ -83,8 +84,8 @@ class ChatTemplate:
         rendered = self.render(messages, tools, put, marks.guard)
         _check_complete(messages, contents, shown(rendered))
         ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
-        begun = vocabulary.tokenize(self.forced_prefix(tools), special=True)
-        return _with_bos(np.concatenate([*ids, begun]), vocabulary.bos)
+        forced = vocabulary.tokenize(self.forced_prefix(tools), special=True)
+        return _with_bos(np.concatenate([*ids, forced]), vocabulary.bos)
 
     def render(
         self,
@@ -112,18 +113,18 @@ class ChatTemplate:
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
         if (tools or uses_tools(messages)) and self._opening is None:
             raise UnsupportedModelError(
-                f"the chat template of {self._model} has no tools, or has calls in a form that is not read here: leave "
-                "out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"
+                f"the chat template of {self._model} has no tools, or writes calls in a form that Winnow cannot read: "
+                "leave out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"
             )
 
 
 def uses_tools(messages: Sequence[Message]) -> bool:
-    """Whether there are calls or results in a conversation."""
+    """Whether a conversation has calls or their results."""
     return any(message.calls or message.role == "tool" for message in messages)
 
 
 def _turn(message: Message, content: str, inner: Callable[[Any], Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A message as templates of Hugging Face want it: a call's arguments are an object, not its text."""
+    """A message in the form that Hugging Face templates expect: a call's arguments are an object, not text."""
     turn: dict[str, Any] = {"role": message.role, "content": content}
     if message.calls:
         turn |= {"content": content if message.content else "", "tool_calls": [inner(_call(c)) for c in message.calls]}

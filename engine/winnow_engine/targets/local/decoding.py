@@ -1,9 +1,10 @@
 """The decode loop: propose, verify, show, until something ends the answer.
 
-Every token of an answer is chosen from the target's own logits behind all tokens before it, drafted or not. A drafted
-node is kept where it is that choice: greedily the likeliest token, else one drawn at random. For a draft that names
-its tokens without chance this is speculative rejection sampling (arXiv 2211.17192): a token of probability p is kept
-with probability p, and else replaced by a draw from the rest. As many random numbers are drawn as without a draft.
+Every token of an answer is chosen from the target's own logits behind all tokens before it, drafted or not: the
+likeliest token at temperature 0, else one drawn at random. A drafted node is kept where it is that choice. For a draft
+that proposes its tokens without randomness this is speculative rejection sampling (arXiv 2211.17192): a token of
+probability p is kept with probability p, and otherwise replaced by a draw from the rest. As many random numbers are
+drawn as without a draft.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from winnow_engine.targets.local.text_stream import TextStream
 
 @dataclass(slots=True)
 class DecodedAnswer:
-    """One answer as it grows.
+    """An answer as it grows.
 
-    `tokens` are all that count: the one that ends the answer too. `first_token_at` is a `time.perf_counter` reading,
-    None as long as there is no token. `rounds` counts evaluations after the prompt's, `drafted` the tokens proposed for
-    them and `accepted` those that the target agreed to.
+    `tokens` includes the token that ends the answer. `first_token_at` is a `time.perf_counter` reading, None before the
+    first token. `rounds` counts the evaluations after the prompt's, `drafted` the tokens proposed for these, and
+    `accepted` the proposed tokens that the target chose too.
     """
 
     on_text: TextSink
@@ -43,31 +44,32 @@ class DecodedAnswer:
 
     @property
     def text(self) -> str:
-        """All that was shown so far."""
+        """The text shown so far."""
         return "".join(self._shown)
 
     def add(self, token: int) -> None:
-        """Note that a token was chosen now."""
+        """Record that `token` was chosen now."""
         self.first_token_at = self.first_token_at or time.perf_counter()
         self.tokens.append(token)
 
     def count_round(self, tree: DraftTree, path: Sequence[int]) -> None:
-        """Note what came of a draft."""
+        """Record a round: the draft's `tree` and the nodes that were accepted."""
         self.rounds += 1
         self.drafted += len(tree)
         self.accepted += len(path)
 
     def show(self, text: str) -> None:
-        """Pass `text` on, unless there is nothing to show."""
+        """Pass `text` on, unless it is empty."""
         if text:
             self._shown.append(text)
             self.on_text(text)
 
 
 def decode(answer: DecodedAnswer, cache: KvCache, vocabulary: Vocabulary, sampling: Sampling, draft: Draft) -> None:
-    """Fill `answer` from the prompt in `cache`, whose last evaluation asked for logits; `draft` has begun it.
+    """Decode `answer` behind the prompt in `cache`.
 
-    All tokens but the last are in `cache` afterwards, and of a drafted run that a stop string ends perhaps some more.
+    The cache's last evaluation must have asked for logits, and `draft` must have begun the answer. Afterwards `cache`
+    holds all tokens but the last, and perhaps some drafted ones behind a stop string.
     """
     writer = _Writer(answer, vocabulary, sampling)
     with closing(Sampler(sampling)) as sampler:
@@ -84,7 +86,7 @@ def decode(answer: DecodedAnswer, cache: KvCache, vocabulary: Vocabulary, sampli
 
 
 def _room(answer: DecodedAnswer, cache: KvCache, sampling: Sampling) -> int:
-    """How many drafted tokens answer, memory and context have room for beside the one that comes anyway."""
+    """How many drafted tokens fit the answer, memory and context, beside the one that comes in any case."""
     remaining = sampling.max_tokens - len(answer.tokens) - 1
     return max(0, min(remaining, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
 
@@ -92,7 +94,7 @@ def _room(answer: DecodedAnswer, cache: KvCache, sampling: Sampling) -> int:
 def _agreed(
     tree: DraftTree, context: LlamaContext, sampler: Sampler, vocabulary: Vocabulary
 ) -> tuple[list[int], list[int]]:
-    """The nodes of `tree` that are the target's own choice, from the root down, and the tokens chosen: one more."""
+    """The nodes of `tree` that the target chooses too, from the root down, and the tokens it chooses: one more."""
     path: list[int] = []
     tokens = [sampler.sample(context, 0)]
     node = tree.child(ROOT, tokens[0])
@@ -111,7 +113,7 @@ class _Writer:
         self._stream = TextStream(sampling.stop)
 
     def write(self, tokens: Sequence[int]) -> bool:
-        """Show the tokens up to the one that ends the answer; whether it goes on."""
+        """Show the tokens up to the one that ends the answer. Returns whether the answer goes on."""
         return all(self._goes_on(token) for token in tokens)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Marks that stand in for texts in what a chat template is given, and come out where the template put them."""
+"""Marks that stand in for texts while a chat template is rendered, and show where the template put them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _MARK = re.compile(r"@@(text|json)-(\d+)@@")
-# In every vocabulary control tokens are written with brackets; what has none is not even a part of one.
+# Every vocabulary writes its control tokens with brackets. A text without one is not even a part of such a token.
 _RISKY = re.compile(r"[<>\[\]|｜]|@@")
 
 
@@ -19,14 +19,14 @@ class Marks:
         self._texts: list[str] = []
 
     def put(self, text: str) -> str:
-        """What stands for `text`."""
+        """The mark that stands for `text` from now on."""
         self._texts.append(text)
         return f"@@text-{len(self._texts) - 1}@@"
 
     def guard(self, value: Any) -> Any:
-        """A JSON value with marks for those of its strings, keys too, that could pose as control tokens or marks.
+        """A JSON value in which marks replace strings, keys included, that could pose as control tokens or marks.
 
-        The others stay, because a tokeniser cuts words differently where they stand alone.
+        Other strings stay, because a tokeniser splits words differently where they stand alone.
         """
         if isinstance(value, str):
             return self.put(value) if _RISKY.search(value) else value
@@ -35,7 +35,7 @@ class Marks:
         return [self.guard(inner) for inner in value] if isinstance(value, list) else value
 
     def pieces(self, rendered: str) -> Iterator[tuple[str, bool]]:
-        """What a template made of it, in order: text, and whether that is the template's own."""
+        """The rendered text in order, with its marks replaced: pieces, each with whether it is the template's own."""
         end = 0
         for match in _MARK.finditer(rendered):
             yield rendered[end : match.start()], True
@@ -57,9 +57,9 @@ def to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """A template's `tojson`, as transformers has it: Jinja's own escapes for HTML, which models do not expect.
+    """A template's `tojson` as in transformers. Jinja's own one escapes for HTML, which models do not expect.
 
-    Marks in it stand for texts that are to be escaped.
+    Marks in the value are marked as standing for texts to be escaped.
     """
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     return _MARK.sub(r"@@json-\2@@", text)

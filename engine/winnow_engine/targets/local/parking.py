@@ -1,4 +1,4 @@
-"""A session that can be parked: its memory given back, and the model loaded again when it is next needed."""
+"""A session that can be parked: it gives its memory back, and loads the model again when it is next needed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from winnow_engine.targets.throughput import PrefillThroughput
 
 
 class Parking:
-    """Holds a target's session, which only the owner thread may touch. Loading again reads the page cache."""
+    """Holds a target's session, which only the owner thread may touch. Loading again reads from the page cache."""
 
     def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path`, as `Session` does, and park it at once if it is to be there only on demand."""
+        """Load `path` as `Session` does, and park it at once if it is placed on demand."""
         self._path, self._options = path, options
         self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
         self._session: Session | None = Session(path, options, self._writer, self.throughput)
@@ -22,23 +22,23 @@ class Parking:
         self.settle()
 
     def session(self) -> Session:
-        """The session, loaded if it is not. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
+        """The session, loaded if necessary. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
         if self._session is None:
             self._session = Session(self._path, self._options, self._writer, self.throughput)
         return self._session
 
     def settle(self) -> None:
-        """A question has been answered: park a model that is there on demand."""
+        """Park a model that is placed on demand. Call this after each answer."""
         if self._options.place == "on-demand":
             self.park()
 
     def park(self) -> None:
-        """Free the context and the model; what was read may still be on its way to disk."""
+        """Free the context and the model. A snapshot may still be on its way to disk."""
         if self._session is not None:
             session, self._session = self._session, None
             session.close()
 
     def close(self) -> None:
-        """Park for good: what is to be kept is on disk."""
+        """Park for good, and wait until all snapshots are on disk."""
         self.park()
         self._writer.finish()

@@ -1,4 +1,4 @@
-"""How the next token is chosen: the likeliest, or one drawn by llama.cpp's own samplers."""
+"""Chooses the next token: the likeliest one, or one drawn by llama.cpp's samplers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from winnow_engine.llama.context import LlamaContext
 
 
 class Sampler:
-    """A chain of llama.cpp samplers with its random state; the same seed gives the same choices.
+    """A chain of llama.cpp samplers with its random state. The same seed gives the same choices.
 
-    At temperature 0 there is no chain: llama.cpp's would write a candidate for each token of the vocabulary first.
+    At temperature 0 there is no chain, because llama.cpp's would first write a candidate for each token of the
+    vocabulary.
     """
 
     def __init__(self, sampling: Sampling) -> None:
         self._chain = _chain(sampling) if sampling.temperature else None
 
     def sample(self, context: LlamaContext, row: int = -1) -> int:
-        """A token from a row of the logits of the context's last evaluation, which must have asked for them."""
+        """A token chosen from a row of the last evaluation's logits, for which the evaluation must have asked."""
         if self._chain is None:
-            return int(context.logits(row).argmax())  # of several, as llama.cpp, the first
+            return int(context.logits(row).argmax())  # of equal ones the first, as in llama.cpp
         return int(llama_cpp.llama_sampler_sample(self._chain, context.handle, row))
 
     def close(self) -> None:
-        """Free the chain and its links."""
+        """Free the chain."""
         if self._chain is not None:
             llama_cpp.llama_sampler_free(self._chain)
 

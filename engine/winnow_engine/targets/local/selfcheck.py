@@ -1,7 +1,7 @@
-"""Does llama.cpp, as built here, survive evaluating a model? Tried in a child process, which may crash.
+"""Checks that this build of llama.cpp survives evaluating a model, in a child process, which may crash.
 
-`python -m winnow_engine.targets.local.selfcheck MODEL` is that child. Why: GCC 12 with `GGML_NATIVE=ON`, on a CPU
-with AMX, builds a library that dies by SIGSEGV in its first matrix product.
+`python -m winnow_engine.targets.local.selfcheck MODEL` is that child. The reason: on a CPU with AMX, GCC 12 with
+`GGML_NATIVE=ON` builds a library that dies of SIGSEGV in its first matrix product.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 
 _TIMEOUT_S = 120
-# Longer than the 32 rows from which llama.cpp changes to its matrix-matrix kernels.
+# Longer than the 32 rows from which on llama.cpp uses its matrix-matrix kernels.
 _QUESTION = "one two three four five six seven eight nine ten " * 8
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCheck:
-    """Whether a decode worked, and in words what happened."""
+    """Whether a decode worked, and what happened in words."""
 
     ok: bool
     detail: str
@@ -41,7 +41,7 @@ def check_build(model: Path) -> BuildCheck:
 
 
 def describe_exit(code: int, output: str) -> BuildCheck:
-    """What the child's exit code (negative: the signal that killed it) and output say about the build."""
+    """What the child's exit code and output say about the build. A negative code is the signal that killed it."""
     if code == 0:
         return BuildCheck(True, output.strip())
     if code > 0:
@@ -54,7 +54,7 @@ def describe_exit(code: int, output: str) -> BuildCheck:
 
 
 def main(model: Path) -> int:
-    """Be the child: 0 and one line on stdout if a decode worked."""
+    """Run as the child: return 0 and print one line if a decode worked."""
     # The parent must not load a library that may crash it.
     from winnow_engine.targets.local.target import LlamaTarget
 

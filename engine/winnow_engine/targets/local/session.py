@@ -26,21 +26,21 @@ from winnow_engine.targets.snapshots.policy import open_policy
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
-# Coarse, so that a longer conversation seldom costs a new context and more memory.
+# Coarse, so that a growing conversation seldom needs a new, larger context.
 _CONTEXT_STEP = 4096
-# Room beyond the need, so that a slightly longer next prompt has it too.
+# Room beyond the need, so that a slightly longer next prompt fits too.
 _HEADROOM = 1024
 
 
 class Session:
-    """A loaded model and its current context: everything that only the owner thread may touch."""
+    """A loaded model and its current context."""
 
     def __init__(
         self, path: Path, options: TargetOptions, writer: SnapshotWriter, throughput: PrefillThroughput
     ) -> None:
-        """Load `path`; `writer` writes what is to be kept, `throughput` learns.
+        """Load `path`. `writer` writes snapshots, and `throughput` learns; both outlive the session.
 
-        Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
+        Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or DraftError.
         """
         self._options, self._name, self._throughput = options, path.stem, throughput
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
@@ -60,20 +60,20 @@ class Session:
         return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
 
     def count(self, text: str) -> int:
-        """How many tokens `text` takes as the content of a message."""
+        """The number of tokens that `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
     def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
-        """The conversation as token ids, up to where the answer starts."""
+        """The conversation as token ids, up to where the answer starts or goes on."""
         template = self._tool_template if tools or uses_tools(messages) else self._template
         return template.tokenize(messages, self._vocabulary, tools)
 
     def forced_prefix(self, tools: Tools) -> str:
-        """How an answer that must be a call begins; "" if it need not be one."""
+        """The forced prefix of an answer that must be a call; "" if it need not be one."""
         return self._tool_template.forced_prefix(tools)
 
     def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
-        """Answer a request until `abort` is set; `started` is the `time.perf_counter` reading when the user asked."""
+        """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
         prompt, sampling = request.prompt, request.sampling
         cache = self._cache_for(len(prompt), sampling.max_tokens)
         cache.context.abort_with(abort)
@@ -105,7 +105,7 @@ class Session:
         )
 
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
-        """The current cache, moved to a larger context if it has no room for prompt and answer."""
+        """The current cache, in a larger context if it had no room for prompt and answer."""
         need = prompt_tokens + max_tokens
         if need > self.context_limit:
             raise BudgetError(
@@ -118,7 +118,7 @@ class Session:
         return self._cache
 
     def _moved(self, n_ctx: int) -> KvCache:
-        """A cache with room for `n_ctx` tokens that holds what the current one does, which is freed first."""
+        """A cache with room for `n_ctx` tokens and the contents of the current one, which is freed first."""
         held = (self._cache.tokens, self._cache.context.state()) if self._cache else None
         self._drop_context()
         branches = 1 if isinstance(self._draft, NoDraft) else MOST_NODES
@@ -137,7 +137,7 @@ class Session:
             self._cache = None
 
     def close(self) -> None:
-        """Free the context and the model, and keep what was read if that is wanted."""
+        """Save a snapshot if that is wanted, and free the context and the model."""
         if self._snapshots and self._cache:
             self._snapshots.put_away(self._cache, len(self._cache.tokens))
         self._drop_context()

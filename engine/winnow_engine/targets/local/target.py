@@ -24,11 +24,11 @@ from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_POLL_S = 0.02
+_POLL_S = 0.02  # between two looks at the request's cancellation
 
 
 class LlamaTarget:
-    """A `Target` on a GGUF file. llama.cpp contexts are not thread-safe: one owner thread makes all calls."""
+    """A `Target` that runs a GGUF file. llama.cpp contexts are not thread-safe: one owner thread makes all calls."""
 
     host: str | None = None
 
@@ -69,15 +69,15 @@ class LlamaTarget:
         return 1 / token_s
 
     def count(self, text: str) -> int:
-        """How many tokens `text` takes as the content of a message."""
+        """The number of tokens that `text` takes as the content of a message."""
         return self._submit(lambda: self._parking.session().count(text)).result()
 
     def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Prompt:
-        """The conversation as the model's own chat template puts it, up to where the answer starts or goes on."""
+        """The conversation in the model's own chat template, up to where the answer starts or goes on."""
         return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
 
     def forced_prefix(self, tools: Tools) -> str:
-        """How an answer that must be a call begins, in the model's own form; "" if it need not be one."""
+        """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""
         return self._submit(lambda: self._parking.session().forced_prefix(tools)).result() if tools.required else ""
 
     def generate(self, request: Request[Prompt]) -> Generation:
@@ -99,7 +99,7 @@ class LlamaTarget:
         return answer.result()
 
     def close(self) -> None:
-        """Free the model, after a running request. Also happens when the target is collected and at exit."""
+        """Free the model, after a running request. Also happens when the target is garbage-collected, and at exit."""
         self._release()
 
     def _generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
