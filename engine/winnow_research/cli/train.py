@@ -11,12 +11,8 @@ from pathlib import Path
 import click
 
 from winnow_engine.core import Progress
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.profiles import fingerprint, fusion_for, write_profile
-from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import TrainingError
 from winnow_engine.models.cache import locate
-from winnow_engine.models.gguf_header import read_header
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
@@ -160,7 +156,12 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
 
 
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
-    """A profile with an adapter, and the fusion weights of the shipped one until `winnow calibrate` fits its own."""
+    """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
+    from winnow_engine.drafter.adapter import AdapterProfile  # here, since Numba comes with it
+    from winnow_engine.drafter.profiles import fingerprint, fusion_for, write_profile
+    from winnow_engine.drafter.weights import GgufTensors
+    from winnow_engine.models.gguf_header import read_header
+
     if folder is not None:
         name = fingerprint(GgufTensors(drafter, read_header(drafter)))
         write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
