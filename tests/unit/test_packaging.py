@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROFILES = ("generic", "qwen2.5-coder-0.5b", "smollm2-135m")
+PROFILES = ROOT / "engine" / "winnow_engine" / "drafter" / "profiles"
 
 
 def packages(project: Path, to: Path) -> dict[str, set[str]]:
@@ -23,11 +23,8 @@ def test_what_users_install_has_no_research(tmp_path: Path) -> None:
     found = packages(ROOT, tmp_path)
     assert {name for name in found if "dist-info" not in name} == {"winnow_cuda", "winnow_engine", "winnow_lsp"}
     profiles = {name.split("/drafter/profiles/")[1] for name in found["winnow_engine"] if "/drafter/profiles/" in name}
-    assert profiles == {
-        "__init__.py",
-        *(f"{name}/{file}" for name in PROFILES for file in ("profile.json", "card.md")),
-        "qwen2.5-coder-0.5b/adapter.safetensors",
-    }
+    files = (path for path in PROFILES.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert profiles == {path.relative_to(PROFILES).as_posix() for path in files}
 
 
 @pytest.mark.parametrize(

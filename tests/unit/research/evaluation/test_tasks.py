@@ -1,7 +1,9 @@
 """Every task on a small corpus: what is asked, what is gold, and that the answer is not given away."""
 
+import re
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.tasks import all_tasks
 
+ROOT = Path(__file__).parents[4]
 TOKENS = 1000
 
 
@@ -26,8 +29,10 @@ def golds_by_question(scene: Scene) -> dict[str, list[str]]:
 
 
 def test_the_tasks_are_those_of_the_documentation() -> None:
-    expected = ["bug", "cursor", "describe", "doc", "multi", "negative", "real", "usage"]
-    assert list(all_tasks()) == expected
+    section = (ROOT / "docs" / "relevance.md").read_text("utf-8").partition("### Tasks")[2].partition("###")[0]
+    header, *documented = re.findall(r"^\| (\w+) \|", section, re.MULTILINE)
+    assert header == "task"
+    assert sorted(documented) == list(all_tasks())
 
 
 @pytest.mark.parametrize(
