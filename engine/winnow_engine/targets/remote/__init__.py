@@ -1,5 +1,5 @@
-"""What a target on another server is made of.
+"""The target on a server. Start reading at `target`.
 
-`address` reads its URL, `client` speaks HTTP and names what goes wrong (`failures`), `sse`, `chunks` and
-`reply` read the streamed answer, `served` finds out about the model, `counting` about its tokens.
+`address` reads its URL. `served` finds the model and `counting` its tokens. `body` writes a request, `client` sends it,
+and `failures` names what goes wrong. `sse`, `chunks` and `reply` read the streamed answer.
 """

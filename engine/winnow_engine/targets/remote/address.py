@@ -1,6 +1,7 @@
 """The URL of a target: which server, which model, and whether the question may go there.
 
-`http://127.0.0.1:8000/v1#MODEL`: OpenAI's API below that path, `/v1` where there is none; behind `#` the model.
+An example is `http://127.0.0.1:8000/v1#MODEL`. The path is where OpenAI's API begins, `/v1` by default. The model
+stands behind `#`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _URL = re.compile(r"https?://", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's API and, if named, the model there. `host` is host and port as people write them."""
+    """A server's API and, if named, a model there. `host` is host and port as people write them."""
 
     base: str
     host: str
@@ -30,19 +31,19 @@ class Address:
 
     @property
     def root(self) -> str:
-        """The URL above `/v1`, where servers keep what is not OpenAI's API."""
+        """The URL above `/v1`, where servers have what is not part of OpenAI's API."""
         return self.base.removesuffix("/v1")
 
 
 def is_url(name: str) -> bool:
-    """Whether a target's name is a URL, not a model's name or file."""
+    """Whether a target's name is a URL, rather than a model's name or a file."""
     return _URL.match(name) is not None
 
 
 def sent_to(name: str) -> str | None:
-    """The host that the target of this name sends prompts to; None for what stays on this machine.
+    """The host to which the target of this name sends prompts, or None if they stay on this machine.
 
-    A name that is no sound URL sends nothing anywhere.
+    They also stay if the name is not a valid URL.
     """
     try:
         address = parse(name) if is_url(name) else None
@@ -54,8 +55,8 @@ def sent_to(name: str) -> str | None:
 def parse(url: str) -> Address:
     """Read a target's URL.
 
-    Raises TargetAddressError if it is malformed, carries a key or password, or names another machine by plain http
-    without this being allowed for it in `WINNOW_PLAIN_HTTP_HOSTS`.
+    Raises TargetAddressError if it is malformed, holds a key or password, or names another machine by plain http that
+    `WINNOW_PLAIN_HTTP_HOSTS` does not list.
     """
     parts = _split(url)
     name = parts.hostname or ""
@@ -69,7 +70,7 @@ def parse(url: str) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address, without port or brackets, is this machine's own."""
+    """Whether a host name or address, without port and brackets, is this machine's own."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -98,6 +99,6 @@ def _check_plain(name: str, shown: str) -> None:
     allowed = [host.strip().lower() for host in os.environ.get(PLAIN_VARIABLE, "").split(",")]
     if name not in allowed:
         raise TargetAddressError(
-            f"the target {shown} is another machine, and plain http would send it your code and key for all on the way "
-            f"to read: use https, tunnel to it (ssh -L), or name it in {PLAIN_VARIABLE} if you trust the network"
+            f"the target {shown} is another machine, and with plain http everyone on the way can read your code and "
+            f"key: use https, tunnel to it (ssh -L), or name it in {PLAIN_VARIABLE} if you trust the network"
         )

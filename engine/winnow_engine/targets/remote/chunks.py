@@ -1,4 +1,4 @@
-"""One event of a streamed chat completion, checked: what a server may get wrong is named."""
+"""One event of a streamed chat completion, checked, so that what a server gets wrong has a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SERVER_ERROR = 500
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counted them."""
+    """The numbers of tokens, as the server counted them."""
 
     prompt: int
     answer: int
@@ -30,7 +30,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one event adds. `grew` is also true for tokens that are not shown, such as a model's reasoning."""
+    """What one event adds to the answer. `grew` is also true for tokens that are not shown, such as reasoning."""
 
     text: str = ""
     grew: bool = False
@@ -40,9 +40,9 @@ class Chunk:
 
 
 def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-    """The chunk in an event's data, for an answer that ends before any of `stops` and may call `tools`.
+    """The chunk in an event's data, for a request with the stop strings `stops` and with `tools`.
 
-    Raises TargetProtocolError, or the named error that the server sent.
+    Raises TargetProtocolError, or the error that the server sent.
     """
     try:
         document = json.loads(data)
@@ -50,7 +50,9 @@ def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools
             raise failure(address, _SERVER_ERROR, data)
         return _chunk(document, stops, tools)
     except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise TargetProtocolError(f"{address.host} streams what is no chunk of an answer ({error})") from error
+        raise TargetProtocolError(
+            f"{address.host} streams something that is no chunk of an answer ({error})"
+        ) from error
 
 
 def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chunk:
@@ -68,7 +70,7 @@ def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chun
 
 
 def _calls(entries: list[Any]) -> Iterator[CallDelta]:
-    """Pieces of calls; where a server does not number them, their place tells."""
+    """The pieces of calls. Where a server does not number them, their position does."""
     for place, entry in enumerate(entries):
         function = entry.get("function") or {}
         arguments = function.get("arguments")
@@ -96,7 +98,7 @@ def _finish(choice: Mapping[str, Any], stops: Sequence[str]) -> Finish | None:
 
 
 def _may_be_stopped(choice: Mapping[str, Any]) -> bool:
-    """Whether a stop string ended the answer, or the server does not say."""
+    """Whether a stop string may have ended the answer: the server says so, or says nothing."""
     said = [choice[name] for name in _STOPPED_BY if name in choice]
     return not said or any(isinstance(one, str) for one in said)
 

@@ -1,4 +1,4 @@
-"""HTTP to one server: a key only it sees, deadlines, retries, and named errors for all that goes wrong."""
+"""HTTP to one server: its key, deadlines, retries, and a named error for whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.failures import failure
 from winnow_engine.targets.remote.sse import events
 
-_MOST_BYTES = 4 << 20  # of an answer that is read whole
+_MOST_BYTES = 4 << 20  # of a response that is read as a whole
 _MOST_ERROR_BYTES = 64 << 10
 _RETRIED = (429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for a server: to connect, for a short answer, for the first token, from one to the next.
+    """How many seconds to wait for a server.
 
-    `after_last_s` is for what may follow the end of an answer: its cost. `retries` are the pauses before each new
-    attempt, `retry_after_s` the longest one that a server may ask for.
+    The first four are for a connection, a short response, the first token, and each next token. `after_last_s` is for
+    the usage that may follow an answer. `retries` are the pauses before each new attempt, and `retry_after_s` is the
+    longest pause that a server may ask for.
     """
 
     connect_s: float = 5.0
@@ -46,12 +47,16 @@ class Patience:
     retry_after_s: float = 10.0
 
     def next_s(self, tools: bool) -> float:
-        """Seconds to wait for more of an answer; with tools a server may hold a call back until it is whole."""
+        """Seconds to wait for more of an answer. With tools, a server may hold a call back until it is complete."""
         return self.first_token_s if tools else self.between_tokens_s
 
 
 class Client:
-    """Connections to one server. One event loop, within `async with`."""
+    """Connections to one server, for use within `async with` on one event loop.
+
+    Every method raises the errors of `failures.failure`, TargetUnreachableError, TargetTimeoutError and
+    TargetProtocolError.
+    """
 
     def __init__(self, address: Address, key: str | None, patience: Patience, tls: ssl.SSLContext) -> None:
         self.address, self.patience = address, patience
@@ -60,7 +65,7 @@ class Client:
             headers=_headers(key),
             verify=tls,
             timeout=httpx.Timeout(None, connect=patience.connect_s),
-            trust_env=not address.loopback,  # a proxy must not get what is for this machine
+            trust_env=not address.loopback,  # a proxy must not get what is meant for this machine
         )
 
     async def __aenter__(self) -> Client:
@@ -71,16 +76,16 @@ class Client:
         await self._http.__aexit__(*raised)
 
     async def get(self, url: str) -> Any:
-        """The JSON at `url`; the named errors of this module."""
+        """The JSON at `url`."""
         return await self._whole(self._http.build_request("GET", url))
 
     async def post(self, url: str, document: Mapping[str, Any]) -> Any:
-        """The JSON that answers `document`; the named errors of this module."""
+        """The JSON that answers `document`."""
         return await self._whole(self._http.build_request("POST", url, json=document))
 
     @asynccontextmanager
     async def stream(self, url: str, document: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The events that answer `document`. Leaving early closes the connection, which tells the server to stop."""
+        """The events that answer `document`. Leaving early closes the connection, so that the server stops."""
         response = await self._sent(self._http.build_request("POST", url, json=document))
         try:
             self._check_type(response, "text/event-stream")
@@ -100,15 +105,17 @@ class Client:
                     await response.aclose()
         except TimeoutError:
             raise TargetTimeoutError(
-                f"{self.address.host} does not answer {request.url.path} within {self.patience.short_s:g} s"
+                f"{self.address.host} did not answer {request.url.path} within {self.patience.short_s:g} s"
             ) from None
         try:
             return json.loads(body)
         except ValueError as error:
-            raise TargetProtocolError(f"{self.address.host} sends what is not JSON at {request.url.path}") from error
+            raise TargetProtocolError(
+                f"{self.address.host} sent something that is not JSON at {request.url.path}"
+            ) from error
 
     async def _sent(self, request: httpx.Request) -> httpx.Response:
-        """The response, its body unread, after as many attempts as there is patience for."""
+        """The response, with its body unread, after as many attempts as `patience` allows."""
         for pause in (*self.patience.retries, None):
             try:
                 response = await self._http.send(request, stream=True)
@@ -129,7 +136,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     async def _refusal(self, response: httpx.Response) -> WinnowError:
-        """What a response that is no answer means."""
+        """The error that a response other than 200 stands for."""
         try:
             async with asyncio.timeout(self.patience.short_s):
                 body = await self._body(response, _MOST_ERROR_BYTES)
@@ -141,7 +148,7 @@ class Client:
         return failure(self.address, response.status_code, self._without_key(body), location)
 
     def _worth_waiting(self, response: httpx.Response, error: WinnowError) -> float | None:
-        """Seconds that the server wants us to wait before another attempt; None where that would not help."""
+        """The seconds that the server asks us to wait before another attempt; None if another would not help."""
         if response.status_code not in _RETRIED or isinstance(error, BudgetError):
             return None
         asked = _seconds(response.headers.get("retry-after", ""))
@@ -153,20 +160,20 @@ class Client:
             async for piece in response.aiter_bytes():
                 body += piece
                 if len(body) > most:
-                    raise TargetProtocolError(f"{self.address.host} sends over {most:,} bytes")
+                    raise TargetProtocolError(f"{self.address.host} sent over {most:,} bytes")
         return body
 
     def _check_type(self, response: httpx.Response, wanted: str) -> None:
         found = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if found != wanted:
             raise TargetProtocolError(
-                f"{self.address.host} sends {found or 'no content type'} instead of {wanted}: "
+                f"{self.address.host} sent {found or 'no content type'} instead of {wanted}: "
                 f"is there an OpenAI API at {self.address.base}?"
             )
 
     @contextmanager
     def _whole_or_named(self) -> Iterator[None]:
-        """Gives a connection that breaks while its body is read its name."""
+        """Name the error of a connection that breaks while a body is read."""
         try:
             yield
         except (httpx.TransportError, httpx.DecodingError) as error:
@@ -175,7 +182,7 @@ class Client:
             ) from error
 
     def _without_key(self, body: bytes) -> bytes:
-        """Some servers repeat the key they refuse."""
+        """The body without our key, which some servers repeat when they refuse it."""
         return body.replace(self._key.encode(), "…".encode()) if self._key else body
 
 
@@ -188,7 +195,7 @@ def _headers(key: str | None) -> dict[str, str]:
 
 
 def _seconds(retry_after: str) -> float:
-    """A Retry-After header in seconds; 0 where it is missing, infinite where it is a date."""
+    """A Retry-After header in seconds: 0 if it is missing, infinite if it is a date."""
     if not retry_after:
         return 0.0
     return float(retry_after) if retry_after.strip().isdecimal() else float("inf")

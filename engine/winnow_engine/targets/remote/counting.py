@@ -1,4 +1,4 @@
-"""How many tokens a text takes for a model on a server: as it says, or else an estimate that is rather too high."""
+"""Counts the tokens of a text for a model on a server: the server does, or an estimate that is rather too high."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from winnow_engine.targets.remote.client import Client
 
 _PROBE = "hello"
 _MOST_PROBE_TOKENS = 8
-# 310 of this repository's 326 files of text have over 2.6 bytes a token (SmolLM2, Qwen2.5), 320 over 2.
+# Of this repository's 326 text files, 310 have over 2.6 bytes per token (SmolLM2, Qwen2.5), 320 have over 2.
 _BYTES_A_TOKEN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One server's way to count: where, what to send, and how to read the answer."""
+    """One kind of server's way to count: where to ask, what to send, and how to read the answer."""
 
     name: str
     path: str
@@ -25,7 +25,7 @@ class Route:
     tokens: Callable[[Any], Any]
 
     async def count(self, client: Client, model: str, text: str) -> int:
-        """The tokens of `text`. Raises what `Client` raises, ValueError for an answer in another form."""
+        """The number of tokens of `text`. Raises what `Client` does, and ValueError for an answer in another form."""
         answer = await client.post(f"{client.address.root}{self.path}", self.document(model, text))
         found = self.tokens(answer) if isinstance(answer, dict) else None
         if not isinstance(found, int):
@@ -46,7 +46,7 @@ ROUTES = (
 
 
 async def find_route(client: Client, model: str) -> Route | None:
-    """The first way to count that the server knows; None where it has none, as Ollama."""
+    """The first way to count that the server knows, or None: Ollama has none."""
     for route in ROUTES:
         try:
             found = await route.count(client, model, _PROBE)
@@ -58,7 +58,7 @@ async def find_route(client: Client, model: str) -> Route | None:
 
 
 def estimate(text: str) -> int:
-    """Tokens of `text` for a vocabulary nobody knows."""
+    """An estimate of the tokens of `text` for an unknown vocabulary."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
 
 

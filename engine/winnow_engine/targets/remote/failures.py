@@ -1,4 +1,4 @@
-"""What a server's refusal means: status and body → a named error that says what to do."""
+"""Turns the status and body of a server's refusal into a named error that says what to do."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _TOO_LONG = re.compile(
 
 
 def failure(address: Address, status: int, body: bytes, location: str = "") -> WinnowError:
-    """The error behind a status that is not 200."""
+    """The error for a status other than 200. `location` is the response's header."""
     said = reason(body)
     if _TOO_LONG.search(said):
         return BudgetError(f"prompt and answer do not fit the target's context: {address.host} says: {said}")
     if status in (401, 403):
         return TargetRefusedError(
-            f"{address.host} does not let us in ({status}: {said}): put a valid key into {KEY_VARIABLE}"
+            f"{address.host} refused access ({status}: {said}): put a valid key into {KEY_VARIABLE}"
         )
     if status == 404:
         return ModelNotFoundError(
@@ -45,7 +45,10 @@ def failure(address: Address, status: int, body: bytes, location: str = "") -> W
 
 
 def reason(body: bytes) -> str:
-    """What an error's body says, in one short line. Servers differ: `error.message`, `error`, `message`, `detail`."""
+    """The message in an error's body, in one short line.
+
+    Servers put it under `error.message`, `error`, `message` or `detail`.
+    """
     try:
         document = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""An answer that streams in from a server, and what it cost."""
+"""An answer as it streams in from a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winnow_engine.targets.remote.client import Patience
 
 @dataclass(slots=True)
 class StreamedReply:
-    """An answer as it comes in."""
+    """An answer as it comes in, and where its time goes."""
 
     on_text: TextSink
     prompt_tokens: int
@@ -31,7 +31,7 @@ class StreamedReply:
     _shown: list[str] = field(default_factory=list)
 
     def add(self, chunk: Chunk) -> None:
-        """Take in a chunk and show its text."""
+        """Add a chunk, and pass on its text and calls."""
         self.finish, self._usage = chunk.finish or self.finish, chunk.usage or self._usage
         if chunk.grew:
             self._grow()
@@ -45,13 +45,13 @@ class StreamedReply:
             raise TargetProtocolError("the target's server does not stop where it was asked to")
 
     def late(self, patience: Patience, tools: bool) -> str:
-        """Which deadline was missed, in words."""
+        """The deadline that was missed, in words."""
         if self._first_at is None:
             return f"no token within {patience.first_token_s:g} s"
         return f"no further token within {patience.next_s(tools):g} s"
 
     def broken_off(self, context_limit: int) -> str:
-        """What an end without a finish means, in words."""
+        """What an end without a reason to finish means, in words."""
         if self._first_at is not None:
             return "ended its answer in the middle, without a reason to finish"
         return (
@@ -60,7 +60,7 @@ class StreamedReply:
         )
 
     def generation(self) -> Generation:
-        """The whole, with the server's own counts where it sends them."""
+        """The whole answer, with the server's counts of tokens if it sent them."""
         now, first = time.perf_counter(), self._first_at
         usage = self._usage or Usage(self.prompt_tokens, self._grown)
         waited = (now if first is None else first) - self.started

@@ -1,4 +1,4 @@
-"""Which model a server answers with, and how long its context is."""
+"""Finds the model that a server answers with, and the length of its context."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, Winnow
 from winnow_engine.targets.remote.client import Client
 
 UNKNOWN_CONTEXT = 4096
-"""Tokens, where a server does not say: Ollama's default, beyond which it cuts prompts without a word."""
+"""Tokens, if a server does not say: Ollama's default, beyond which it silently cuts prompts."""
 
 _MOST_LISTED = 10
 
 
 async def find_model(client: Client, wanted: str | None) -> tuple[str, int | None]:
-    """The model to ask for, and its context in tokens if the server says.
+    """The name of the model to ask, and its context in tokens if the server says so.
 
-    `wanted` must be among the server's; without it there must be exactly one. Raises ModelNotFoundError, and what
-    `Client` raises.
+    `wanted` must be one of the server's models; if it is None, the server must have exactly one. Raises
+    ModelNotFoundError and what `Client` does.
     """
     found = _models(await client.get(f"{client.address.base}/models"), client.address.host)
     name = wanted or (next(iter(found)) if len(found) == 1 else None)
@@ -34,17 +34,20 @@ def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
     try:
         return {str(entry["id"]): entry for entry in document["data"]}
     except (TypeError, LookupError) as error:
-        raise TargetProtocolError(f"{host} lists its models in another form than OpenAI's API") from error
+        raise TargetProtocolError(f"{host} lists its models in a form other than OpenAI's API") from error
 
 
 def _context(entry: dict[str, Any]) -> int | None:
-    """`max_model_len` is vLLM's and SGLang's, `meta` llama-server's, which may run with less than `n_ctx_train`."""
+    """The context in a model's entry.
+
+    vLLM and SGLang have `max_model_len`. llama-server has `meta`; it may run with less than its `n_ctx_train`.
+    """
     meta = entry.get("meta")
     return _positive(entry.get("max_model_len")) or _positive(meta.get("n_ctx") if isinstance(meta, dict) else None)
 
 
 async def _running_context(client: Client) -> int | None:
-    """The context that llama-server runs with; other servers lack this page."""
+    """The context that llama-server runs with. Other servers lack this page."""
     try:
         properties = await client.get(f"{client.address.root}/props")
     except WinnowError:

@@ -1,6 +1,6 @@
-"""Server-sent events: a stream of bytes → the data of each event.
+"""Server-sent events: turns a stream of bytes into the data of each event.
 
-httpx's own lines end at U+2028 too, which JSON may hold, and have no limit.
+The lines of httpx are of no use here: they also end at U+2028, which JSON may hold, and have no limit.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import AsyncIterator, Iterator
 from winnow_engine.errors import TargetProtocolError
 
 LONGEST_LINE = 1 << 20
-"""Bytes. A chunk of an answer has some hundreds; an endless line must not fill the memory."""
+"""In bytes. A chunk of an answer has some hundreds; an endless line must not fill memory."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!$)")
 
 
 async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of each event, its lines joined. What has no blank line after it is no whole event.
+    """The data of each event, with its lines joined. An event is complete once a blank line follows.
 
-    Raises TargetProtocolError for an event over the limit.
+    Raises TargetProtocolError for an event over LONGEST_LINE.
     """
     held, data = b"", list[bytes]()
     async for piece in stream:
@@ -27,13 +27,13 @@ async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         for whole in _dispatch(lines, data):
             yield whole
         if len(held) + sum(map(len, data)) > LONGEST_LINE:
-            raise TargetProtocolError(f"the target's server sends a line of over {LONGEST_LINE:,} bytes")
+            raise TargetProtocolError(f"the target's server sent a line of over {LONGEST_LINE:,} bytes")
     for whole in _dispatch([line for line in (held.rstrip(b"\r"),) if held.endswith(b"\r")], data):
         yield whole
 
 
 def _dispatch(lines: list[bytes], data: list[bytes]) -> Iterator[bytes]:
-    """Collect `data` fields; a blank line ends an event. Comments and other fields mean nothing here."""
+    """Collect `data` fields. A blank line ends an event. Comments and other fields are ignored."""
     for line in lines:
         field, _, value = line.partition(b":")
         if field == b"data":

@@ -1,4 +1,4 @@
-"""The target that runs on a server: any OpenAI-compatible one (vLLM, SGLang, llama-server, Ollama, another Winnow)."""
+"""The target on an OpenAI-compatible server, such as vLLM, SGLang, llama-server, Ollama, or another Winnow."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
 T = TypeVar("T")
 
 _POLL_S = 0.02
-# What a chat template adds: at most this many tokens a conversation and a message, in the templates of 2026.
+# A chat template adds at most this many tokens per conversation and per message, in the templates of 2026.
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
-# And for a call, and once for what tools are and how to call them: 20 and 110 with Qwen2.5, 350 with Qwen3-Coder.
+# It adds these per call, and once to explain tools: 20 and 110 tokens with Qwen2.5, 350 with Qwen3-Coder.
 _CALL_TOKENS, _TOOLS_TOKENS = 32, 400
-# A server that does not stop by itself is stopped at so many characters for each token that it may send.
+# A server that does not stop by itself is stopped after this many characters per token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64
 
 
 class HttpTarget:
-    """A `Target` on a server. Every call has a connection of its own, so there is nothing to keep or to close."""
+    """A `Target` on a server. Each call has its own connection, so there is nothing to keep open."""
 
     def __init__(self, address: Address, key: str | None, patience: Patience) -> None:
-        """Use `open`, which also asks the server about its model."""
+        """Do not call this; use `open`, which also asks the server about its model."""
         self._address, self._key, self._patience = address, key, patience
         self.place = "server"
         self.host = None if address.loopback else address.host
@@ -51,7 +51,7 @@ class HttpTarget:
 
     @classmethod
     def open(cls, address: Address, context_limit: int | None = None, patience: Patience | None = None) -> HttpTarget:
-        """Find the model and its context, or take `context_limit` for it. The key comes from the environment.
+        """Find the model and its context, unless `context_limit` is given. The key comes from the environment.
 
         Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError.
         """
@@ -62,7 +62,7 @@ class HttpTarget:
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
-        """Unknown: a server may have read a prompt before, or others' prompts first."""
+        """Unknown: a server may have read a prompt before, or may read other prompts first."""
         return None
 
     @property
@@ -71,7 +71,7 @@ class HttpTarget:
         return f"by {self._route.name} {self._route.path}" if self._route else "estimated from bytes"
 
     def count(self, text: str) -> int:
-        """How many tokens `text` takes: as the server says, or an estimate that is rather too high."""
+        """The number of tokens that `text` takes: as the server counts, or an estimate that is rather too high."""
         route = self._route
         if route is None:
             return estimate(text)
@@ -90,14 +90,15 @@ class HttpTarget:
         return RemotePrompt(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
 
     def forced_prefix(self, tools: Tools) -> str:
-        """Nothing: whether a call comes is the server's to see to."""
+        """Always "": servers force calls by themselves."""
         return ""
 
     def generate(self, request: Request[RemotePrompt]) -> Generation:
         """Answer a request, as `Target.generate` says.
 
-        Most servers do not tell a stop string from the model's own end: with stop strings it is "stop" unless they do.
-        Cancelling closes the connection. Failed attempts are repeated before the first token, never after.
+        Most servers do not say whether a stop string or the model ended the answer; if there are stop strings, the
+        finish is then "stop". Cancelling closes the connection. Failed attempts are repeated only before the first
+        token.
         """
         need, most = len(request.prompt), request.sampling.max_tokens
         if need + most > self.context_limit:
@@ -140,7 +141,7 @@ class HttpTarget:
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 
     def _run(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Do `work` with a client of its own, on an event loop of its own: callers are on threads that have none."""
+        """Do `work` with a client and an event loop of its own: callers are on threads that have none."""
         if self._closed:
             raise TargetError("the target is closed: open it again")
 
@@ -152,12 +153,12 @@ class HttpTarget:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Verifies certificates; reading all authorities takes some 20 ms, so it is kept."""
+        """Verifies certificates. It is cached because reading all authorities takes about 20 ms."""
         return httpx.create_ssl_context()
 
 
 async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -> None:
-    """Do `work`, or leave it within 20 ms of being cancelled."""
+    """Do `work`, or abandon it within 20 ms of a cancellation."""
     task = asyncio.ensure_future(work)
     while not task.done() and not cancellation.cancelled:
         await asyncio.wait((task,), timeout=_POLL_S)
