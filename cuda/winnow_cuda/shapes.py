@@ -103,10 +103,12 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """FlashPrefill's rule (`ops/flash_prefill.py`), as published: alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for
-    Llama; the first `sink` key blocks, the nearest `window` and, for the last `last` query blocks, all of them are kept
-    whatever they score."""
+class BlockRule:
+    """Which blocks FlashPrefill keeps (`ops/flash_prefill.py`).
+
+    The published alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for Llama. The first `sink` key blocks and the
+    nearest `window` are kept whatever they score, and all of them for the last `last` query blocks.
+    """
 
     alpha: float
     sink: int = 2
@@ -125,7 +127,7 @@ class Batch:
     ids: Int32
     positions: Int32
     offsets: Int64
-    sparse: Selection | None = None
+    sparse: BlockRule | None = None
 
     def __post_init__(self) -> None:
         assert self.sparse is None or len(self.offsets) == 2, "a sparse batch is one sequence"

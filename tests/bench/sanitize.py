@@ -21,8 +21,8 @@ from winnow_cuda.gpu.blas import cublas
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.shapes import Batch, Selection
-from winnow_research.kernels.drafter import random_weights
+from winnow_cuda.shapes import Batch, BlockRule
+from winnow_research.speed.encoder import random_weights
 
 _LENGTHS = (7, 1, 300, 129)
 
@@ -32,7 +32,7 @@ def difference(actual: np.ndarray, expected: np.ndarray) -> float:
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
-def batch_of(lengths: tuple[int, ...], sparse: Selection | None = None) -> Batch:
+def batch_of(lengths: tuple[int, ...], sparse: BlockRule | None = None) -> Batch:
     """Random tokens in sequences of these lengths."""
     ids = np.random.default_rng(4).integers(0, 1000, sum(lengths)).astype(np.int32)
     positions = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
@@ -50,7 +50,7 @@ def encode(prefix: np.ndarray) -> None:
         print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
         keys = encoder.encode_keys(batch, runs)
         print("keys of", len(keys.codes), "tokens")
-        joint = encoder.encode(batch_of((700,), Selection(0.08)))
+        joint = encoder.encode(batch_of((700,), BlockRule(0.08)))
         print("joint", float(np.abs(joint.hidden).max()))
 
 

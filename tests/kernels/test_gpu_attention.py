@@ -7,10 +7,9 @@ import pytest
 from lanes import from_half, half, launch
 
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.flash_prefill import block_attention_numpy
+from winnow_cuda.ops.attention import block_attention_numpy, segment_attention_numpy
 from winnow_cuda.ops.gpu.attention import ROWS, attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
-from winnow_cuda.ops.segment_attention import segment_attention_numpy
 
 RTOL = 7e-4  # float16 probabilities and results
 

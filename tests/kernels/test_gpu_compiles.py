@@ -3,11 +3,12 @@
 import pytest
 
 from winnow_cuda.compiler.kernel import Kernel, compile_kernel
+from winnow_cuda.ops.gemm import EPILOGUES
 from winnow_cuda.ops.gpu.attention import attention
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.embedding import embedding
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm import EPILOGUES, Tile, gemm
+from winnow_cuda.ops.gpu.gemm import Tile, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
 from winnow_cuda.ops.gpu.maxsim import maxsim
 from winnow_cuda.ops.gpu.pool_runs import pool_runs

@@ -10,7 +10,7 @@ from simulated_device import SimulatedDevice
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.shapes import Batch, Encoded, KeyHead, LayerWeights, Readout, Selection, TransformerShape, Weights
+from winnow_cuda.shapes import Batch, BlockRule, Encoded, KeyHead, LayerWeights, Readout, TransformerShape, Weights
 
 RTOL = 2e-3  # two layers of float16 products
 QWEN2 = TransformerShape(2, 128, 4, 2, 64, 192, 1e6, 1e-6, False)
@@ -132,7 +132,7 @@ def test_hopper_runs_its_own_kernels() -> None:
 
 @pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
 def test_a_joint_pass_that_keeps_every_block_is_a_dense_one(capability: tuple[int, int]) -> None:
-    weights, batch = weights_of(QWEN3, True, False), replace(batch_of([200]), sparse=Selection(alpha=0.12))
+    weights, batch = weights_of(QWEN3, True, False), replace(batch_of([200]), sparse=BlockRule(alpha=0.12))
     device = SimulatedDevice(capability)
     agree(GpuEncoder(device, weights, PREFIX).encode(batch), CpuEncoder(weights, PREFIX).encode(batch))
     assert {"mean_keys", "block_scores", "choose_blocks"} <= set(device.launched)

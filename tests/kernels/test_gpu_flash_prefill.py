@@ -12,7 +12,7 @@ from winnow_cuda.ops.flash_prefill import (
 )
 from winnow_cuda.ops.gpu.attention import scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.shapes import Selection
+from winnow_cuda.shapes import BlockRule
 
 SHAPES = [(128, 2, 1, 64), (300, 3, 3, 64), (2400, 2, 1, 128)]
 
@@ -65,8 +65,8 @@ def test_without_a_query_every_block_scores_its_rows(tokens: int) -> None:
 
 
 @pytest.mark.parametrize("blocks", [1, 9, 70])
-@pytest.mark.parametrize("rule", [Selection(0.12), Selection(0.5, sink=0, window=1, last=0)])
-def test_choose_blocks(blocks: int, rule: Selection) -> None:
+@pytest.mark.parametrize("rule", [BlockRule(0.12), BlockRule(0.5, sink=0, window=1, last=0)])
+def test_choose_blocks(blocks: int, rule: BlockRule) -> None:
     random = np.random.default_rng(5)
     high, total = (random.random((2, blocks, blocks), np.float32) * scale for scale in (6, 100))
     chosen, counts = np.full((2, blocks, blocks), -1, np.int32), np.full((2, blocks), -1, np.int32)

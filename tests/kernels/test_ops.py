@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from winnow_cuda.ops.attention import segment_attention, segment_attention_numpy
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
 from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
 from winnow_cuda.ops.quantise_keys import quantise_keys, quantise_keys_numpy
 from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
 from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
-from winnow_cuda.ops.segment_attention import segment_attention, segment_attention_numpy
 from winnow_cuda.ops.standardise import standardise, standardise_numpy
 from winnow_cuda.ops.swiglu import swiglu, swiglu_numpy
 from winnow_cuda.ops.unit_mass import unit_mass, unit_mass_numpy

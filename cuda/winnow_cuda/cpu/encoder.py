@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
-from winnow_cuda.ops.segment_attention import segment_attention
 from winnow_cuda.ops.swiglu import swiglu
 from winnow_cuda.readout import read_keys
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Weights

@@ -213,7 +213,7 @@ class GpuEncoder:
         shape = self._shape
         k, v, row = shape.q_width, shape.q_width + shape.kv_width, qkv.shape[1]
         self._device.launch(
-            segment_kernel(self._device.capability, shape.head_dim), (run.tiles.shape[0], shape.heads), qkv,
+            segment_attention_for(self._device.capability, shape.head_dim), (run.tiles.shape[0], shape.heads), qkv,
             qkv.offset(k), qkv.offset(v), out, prefix.offset(k), prefix.offset(v), run.prefix_rows, run.tiles,
             self._none, self._none, 0, row, shape.q_width, shape.group, scale_log2(shape.head_dim),
         )  # fmt: skip
@@ -254,7 +254,7 @@ def supports(shape: TransformerShape) -> str | None:
     return None
 
 
-def segment_kernel(capability: tuple[int, int], head_dim: int) -> Kernel:
+def segment_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
     """The segment attention for a device."""
     if capability == (9, 0):
         return attention_hopper(head_dim, False, 128, 2 if head_dim == 64 else 1)

@@ -6,17 +6,17 @@ import numpy as np
 
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray
-from winnow_cuda.ops.flash_prefill import BLOCK
+from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.shapes import Selection, TransformerShape
+from winnow_cuda.shapes import BlockRule, TransformerShape
 
 
 class SparseAttention:
     """The attention of every layer over one prompt of `tokens` tokens; its block scores live as long as it does."""
 
-    def __init__(self, device: Device, shape: TransformerShape, tokens: int, rule: Selection) -> None:
+    def __init__(self, device: Device, shape: TransformerShape, tokens: int, rule: BlockRule) -> None:
         """OutOfDeviceMemoryError if the scores, 12 bytes a pair of blocks and head, do not fit."""
         blocks = -(-tokens // BLOCK)
         self._device, self._shape, self._tokens, self._blocks, self._rule = device, shape, tokens, blocks, rule
@@ -42,12 +42,12 @@ class SparseAttention:
             self._rule.sink, self._rule.window, self._rule.last,
         )  # fmt: skip
         device.launch(
-            block_kernel(device.capability, shape.head_dim), by_head, qkv, keys, values, out, qkv, qkv, 0, self._tiles,
-            self._chosen, self._counts, blocks, row, shape.q_width, shape.group, scale,
+            block_attention_for(device.capability, shape.head_dim), by_head, qkv, keys, values, out, qkv, qkv, 0,
+            self._tiles, self._chosen, self._counts, blocks, row, shape.q_width, shape.group, scale,
         )  # fmt: skip
 
 
-def block_kernel(capability: tuple[int, int], head_dim: int) -> Kernel:
+def block_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
     """The block-sparse attention for a device."""
     if capability == (9, 0):
         return attention_hopper(head_dim, True, 128, 1)

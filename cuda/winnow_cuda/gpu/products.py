@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from winnow_cuda.device import Device, DeviceArray
 from winnow_cuda.gpu.blas import Cublas
-from winnow_cuda.ops.gpu.gemm import Epilogue, Tile, gemm, tile_for
+from winnow_cuda.ops.gemm import Epilogue
+from winnow_cuda.ops.gpu.gemm import Tile, gemm, tile_for
 from winnow_cuda.ops.gpu.gemm_hopper import HopperTile, gemm_hopper, hopper_tile_for
 from winnow_cuda.ops.gpu.swiglu import THREADS, swiglu
 

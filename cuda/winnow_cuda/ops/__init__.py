@@ -1,1 +1,4 @@
-"""One op a file. Each file holds the CPU kernel and, named `*_numpy`, the NumPy twin that defines it."""
+"""One op a file: the NumPy twin that defines the op, named `*_numpy`, and the CPU's kernel where there is one.
+
+`winnow_cuda.ops.gpu` has the same ops under the same names as kernels for a CUDA device.
+"""

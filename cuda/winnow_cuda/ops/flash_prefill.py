@@ -13,9 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.shapes import Float32, Selection
-
-BLOCK = 128
+from winnow_cuda.ops.attention import BLOCK
+from winnow_cuda.shapes import BlockRule, Float32
 
 
 def mean_keys_numpy(k: Float32) -> Float32:
@@ -42,7 +41,7 @@ def block_scores_numpy(q: Float32, means: Float32) -> tuple[Float32, Float32]:
     return high.astype(np.float32), total.astype(np.float32)
 
 
-def choose_blocks_numpy(high: Float32, total: Float32, rule: Selection) -> NDArray[np.bool_]:
+def choose_blocks_numpy(high: Float32, total: Float32, rule: BlockRule) -> NDArray[np.bool_]:
     """Block scores (M, S) → which key blocks each query block keeps, [H, blocks, blocks]."""
     blocks = high.shape[1]
     m, n = np.arange(blocks)[:, None], np.arange(blocks)[None]
@@ -51,21 +50,3 @@ def choose_blocks_numpy(high: Float32, total: Float32, rule: Selection) -> NDArr
     scaled = np.where(causal, total * np.exp2(high - top), 0)
     always = (n < rule.sink) | (m - n < rule.window) | (m >= blocks - rule.last)
     return np.asarray(causal & (always | (scaled >= rule.alpha * scaled.max(-1, keepdims=True))))
-
-
-def block_attention_numpy(q: Float32, k: Float32, v: Float32, mask: NDArray[np.bool_]) -> Float32:
-    """q [T, H, D]; k, v [T, HK, D]; mask [H, blocks, blocks]: which key blocks a query block sees → [T, H, D].
-
-    Within the blocks seen, attention is causal row by row.
-    """
-    tokens, heads, dim = q.shape
-    group = heads // k.shape[1]
-    causal = np.tril(np.ones((tokens, tokens), bool))
-    out = np.empty(q.shape, np.float64)
-    for h in range(heads):
-        seen = mask[h].repeat(BLOCK, 0).repeat(BLOCK, 1)[:tokens, :tokens] & causal
-        scores = q[:, h].astype(np.float64) @ k[:, h // group].T.astype(np.float64) * dim**-0.5
-        scores[~seen] = -np.inf
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        out[:, h] = weights @ v[:, h // group] / weights.sum(1, keepdims=True)
-    return out.astype(np.float32)

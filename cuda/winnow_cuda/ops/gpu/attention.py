@@ -33,11 +33,11 @@ from winnow_cuda.compiler.intrinsics import (
     store_if,
 )
 from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.shapes import Int32, Int64
 
 ROWS = 128  # query rows a block of threads
 KEYS = 64  # keys a tile
-BLOCK = 128  # keys that `block_attention` chooses together
 NEVER = -1e30
 _ROW = 128  # bytes: 64 columns; wider heads lie as several such halves one after another
 

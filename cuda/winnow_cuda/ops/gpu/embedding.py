@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numba import cuda, int32, int64, uint32, uint64
 
 from winnow_cuda.compiler.intrinsics import bits_of, global_address, high_half, load_4, low_half, store_4_if
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.shapes import Float32, Int32
 
 ROWS = 8  # a block
 
@@ -40,8 +38,3 @@ def embedding(width: int) -> Kernel:
             store_4_if(ok, uint64(to + uint64(16)), wide, 4)
 
     return Kernel("embedding", body, ("i32*", "u16*", "f32*", "i32"), 32 * ROWS, constants=(width,))
-
-
-def embedding_numpy(ids: Int32, table: Float32) -> Float32:
-    """The twin of `embedding`: rows of a float32 table whose values are float16."""
-    return np.ascontiguousarray(table[ids])

@@ -1,22 +1,16 @@
-"""C = epilogue(A · Wᵀ) in float16 with float32 sums, on any tensor core since sm_80 (`mma.sync`).
+"""`gemm`: C = epilogue(A · Wᵀ) in float16 with float32 sums, on any tensor core since sm_80 (`mma.sync`).
 
 A tile of C is held in registers by 4 or 8 warps; tiles of A and W pass through a ring of shared-memory stages, filled
 by `cp.async` two stages ahead. Rows of 128 bytes are swizzled (chunk c of row r lies at c ^ (r & 7)), so that both the
 copies and `ldmatrix` touch every bank once.
-
-Epilogues:
-- "half": C float16 [M, N];
-- "add": C float32 [M, N] += A · Wᵀ, the residual connection;
-- "swiglu": C float16 [M, N/2] = silu(gate) · up, where W's rows alternate: 8 of gate, 8 of up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
 from winnow_cuda.compiler.intrinsics import (
@@ -35,12 +29,9 @@ from winnow_cuda.compiler.intrinsics import (
     store_if,
 )
 from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.gemm import Epilogue
 from winnow_cuda.ops.gpu.swiglu import silu_times
-from winnow_cuda.ops.swiglu import swiglu_numpy
-from winnow_cuda.shapes import Float32
 
-Epilogue = Literal["half", "add", "swiglu"]
-EPILOGUES: tuple[Epilogue, ...] = ("half", "add", "swiglu")
 PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
 _ROW = 128
@@ -213,22 +204,3 @@ def gemm(kind: Epilogue, tile: Tile) -> Kernel:
 
     shared = stages * stage_bytes
     return Kernel(f"gemm_{kind}", body, PARAMETERS, tile.threads, 1, shared, constants=(tile,))
-
-
-def interleave_gate_up(gate_up: Float32) -> Float32:
-    """[2F, K] with gate above up → the same rows, 8 of gate and 8 of up in turn."""
-    gate, up = np.split(gate_up, 2)
-    pairs = np.stack([gate.reshape(-1, 8, gate.shape[1]), up.reshape(-1, 8, gate.shape[1])], axis=1)
-    return np.ascontiguousarray(pairs.reshape(gate_up.shape))
-
-
-def gemm_numpy(kind: Epilogue, a: Float32, w: Float32, c: Float32 | None) -> Float32:
-    """The twin of `gemm`: float32 in and out, sums in float64. "swiglu" takes W as `interleave_gate_up` gives it."""
-    product = a.astype(np.float64) @ w.T.astype(np.float64)
-    if kind == "add":
-        assert c is not None
-        product += c
-    if kind == "swiglu":
-        pairs = product.reshape(len(a), -1, 2, 8)
-        return swiglu_numpy(np.concatenate([pairs[:, :, i].reshape(len(a), -1) for i in range(2)], axis=1))
-    return product.astype(np.float32)

@@ -65,17 +65,17 @@ def _device() -> Device:
 
 
 def _kernel_figures(device: Device) -> Iterator[Any]:
-    from winnow_research.kernels.kernels import Bench
-    from winnow_research.kernels.keys import KeyBench
+    from winnow_research.speed.encoder_ops import EncoderOps
+    from winnow_research.speed.scoring_ops import ScoringOps
 
-    yield from Bench(device).kernels()
-    yield from KeyBench(device).kernels()
+    yield from EncoderOps(device).all()
+    yield from ScoringOps(device).all()
 
 
 def _drafter_figures(device: Device) -> Iterator[Any]:
     import numpy as np
 
-    from winnow_research.kernels.drafter import encoder_figures, joint_figures, random_weights
+    from winnow_research.speed.encoder import encoder_figures, joint_figures, random_weights
 
     yield from encoder_figures(device, random_weights(), np.arange(23, dtype=np.int32))
     yield from joint_figures(device)

@@ -1,4 +1,4 @@
-"""Speed and error of the kernels that make keys and score them, on the device at hand."""
+"""Speed and error of the ops that make keys and score them, on the device at hand."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
 from winnow_cuda.shapes import Int32
-from winnow_research.kernels.figure import Figure, figure_of
-from winnow_research.kernels.kernels import HALF, NAN, TOKENS, Bench, error_of
-from winnow_research.kernels.timing import seconds_of
+from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
+from winnow_research.speed.figure import SpeedFigure, figure_of
+from winnow_research.speed.timing import seconds_of
 
 _UNIT = 128  # tokens, on average
 
 
-class KeyBench(Bench):
-    """The kernels of readout and scoring, on random data."""
+class ScoringOps(RandomData):
+    """The ops of readout and scoring on one device, a method each, named as in `winnow_cuda.ops`."""
 
-    def kernels(self) -> Iterator[Figure]:
-        """Every kernel, at the sizes of the default adapter."""
+    def all(self) -> Iterator[SpeedFigure]:
+        """Every op, at the sizes of the default adapter."""
         yield self.standardise(TOKENS, 896)
         yield self.quantise_keys(TOKENS)
         yield self.pool_runs(TOKENS)
@@ -38,13 +38,11 @@ class KeyBench(Bench):
         yield self.unit_mass(TOKENS)
         yield from (self.unit_products(units) for units in (TOKENS // _UNIT, 10_000_000 // _UNIT))
 
-    def standardise(self, rows: int, width: int) -> Figure:
+    def standardise(self, rows: int, width: int) -> SpeedFigure:
         """float32 rows to float16, twice in a readout."""
         device, few = self.device, self.normal(2048, width)
         mean, inverse = self.normal(width), np.asarray(np.exp(self.normal(width)), np.float32)
-        x, out = device.empty((rows, width), np.float32), device.empty((rows, width), HALF)
-        for start in range(0, rows, len(few)):
-            device.write(x.rows(start, start + len(few)), few)
+        x, out = self.rows(few, rows, np.float32), device.empty((rows, width), HALF)
         device.fill(out, NAN)
         held, grid = [device.upload(v) for v in (mean, inverse)], (-(-rows // standardise_op.ROWS), 1)
         kernel = standardise_op.standardise(width)
@@ -54,7 +52,7 @@ class KeyBench(Bench):
         )
         return figure_of("standardise", f"{rows} x {width}", seconds, 0, 6.0 * rows * width, error)
 
-    def quantise_keys(self, rows: int) -> Figure:
+    def quantise_keys(self, rows: int) -> SpeedFigure:
         """Products of 64 columns to int8 unit vectors; the error is that of codes times scales."""
         device, x = self.device, self.normal(rows, 64)
         codes, scales = device.empty((rows, 64), np.int8), device.empty((rows,), np.float32)
@@ -68,7 +66,7 @@ class KeyBench(Bench):
             "quantise_keys", f"{rows} x 64", seconds, 0, 324.0 * rows, error_of(found, expected * wide[:, None])
         )
 
-    def pool_runs(self, rows: int) -> Figure:
+    def pool_runs(self, rows: int) -> SpeedFigure:
         """Products of 256 columns and a logit to a vector a run."""
         device, y, borders = self.device, self.normal(rows, 272), np.arange(0, rows, _UNIT, dtype=np.int32)
         runs = np.stack([borders, borders + _UNIT], 1)
@@ -80,7 +78,7 @@ class KeyBench(Bench):
         error = error_of(device.download(out)[: len(expected)], expected)
         return figure_of("pool_runs", f"{rows} x 257, runs of {_UNIT}", seconds, 0, 4.0 * rows * 257, error)
 
-    def unit_products(self, units: int) -> Figure:
+    def unit_products(self, units: int) -> SpeedFigure:
         """Products of every unit's vector with one query."""
         device, query = self.device, self.normal(256)
         vectors = self.random.standard_normal((units, 256), np.float32).astype(HALF)
@@ -97,7 +95,7 @@ class KeyBench(Bench):
         cuts = self.random.choice(keys, keys // 128 - 1, replace=False)
         return np.sort(np.concatenate([[0, keys], cuts])).astype(np.int32)
 
-    def maxsim(self, keys: int) -> Figure:
+    def maxsim(self, keys: int) -> SpeedFigure:
         """MaxSim of 60 queries over int8 keys of 64 columns."""
         device, offsets = self.device, self._units(keys)
         codes = self.random.integers(-127, 128, (keys, 64), np.int8)
@@ -116,7 +114,7 @@ class KeyBench(Bench):
         size = f"{keys} keys, 60 queries"
         return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
 
-    def unit_mass(self, count: int) -> Figure:
+    def unit_mass(self, count: int) -> SpeedFigure:
         """Unit mass of 60 queries of one head over int8 keys of 64 columns."""
         device, offsets, queries = self.device, self._units(count), self.normal(60, 64)
         scales = self.random.random(count, np.float32).astype(HALF) / HALF(32)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class SpeedFigure:
     """One kernel at one size: its time, what it computed and moved, and its error (None where none was taken)."""
 
     kernel: str
@@ -17,8 +17,8 @@ class Figure:
     error: float | None
 
 
-def figure_of(kernel: str, size: str, seconds: float, flops: float, bytes_: float, error: float | None) -> Figure:
+def figure_of(kernel: str, size: str, seconds: float, flops: float, bytes_: float, error: float | None) -> SpeedFigure:
     """The figure of one run: seconds, floating-point operations and bytes moved through device memory."""
-    return Figure(
+    return SpeedFigure(
         kernel, size, round(seconds * 1e3, 4), round(flops / seconds / 1e12, 1), round(bytes_ / seconds / 1e9), error
     )

@@ -1,7 +1,9 @@
-"""Causal attention inside packed sequences that all see one shared prefix.
+"""Causal attention, with queries and keys after RoPE.
 
-Row t of sequence i attends to every prefix row and to rows offsets[i]..t. Scores go through BLAS in blocks of
-query rows; one fused kernel does scale, mask, softmax. Keys and values are those after RoPE.
+- `segment_attention`: inside packed sequences that all see one shared prefix. Row t of sequence i attends to every
+  prefix row and to rows offsets[i]..t. On the CPU, scores go through BLAS in blocks of query rows; one fused kernel
+  does scale, mask and softmax.
+- `block_attention`: over chosen blocks of one sequence (`flash_prefill.py` chooses them). Only a device runs it.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int64
 
+BLOCK = 128
+"""Query rows, and keys, that `block_attention` takes together."""
 # 128 rows x 7 grouped heads x 2,048 keys x 4 bytes = 7.3 MB: fits the L3 slice of a core, loses nothing to BLAS.
 _QUERY_ROWS = 128
 
@@ -91,4 +96,22 @@ def segment_attention_numpy(
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
         out[a:b] = np.einsum("hts,shd->thd", weights, values)
+    return out.astype(np.float32)
+
+
+def block_attention_numpy(q: Float32, k: Float32, v: Float32, mask: NDArray[np.bool_]) -> Float32:
+    """The twin of `block_attention`: q [T, H, D]; k, v [T, HK, D] → [T, H, D].
+
+    mask [H, blocks, blocks] says which key blocks a query block sees; within these, attention is causal row by row.
+    """
+    tokens, heads, dim = q.shape
+    group = heads // k.shape[1]
+    causal = np.tril(np.ones((tokens, tokens), bool))
+    out = np.empty(q.shape, np.float64)
+    for h in range(heads):
+        seen = mask[h].repeat(BLOCK, 0).repeat(BLOCK, 1)[:tokens, :tokens] & causal
+        scores = q[:, h].astype(np.float64) @ k[:, h // group].T.astype(np.float64) * dim**-0.5
+        scores[~seen] = -np.inf
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        out[:, h] = weights @ v[:, h // group] / weights.sum(1, keepdims=True)
     return out.astype(np.float32)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.device import Device
-from winnow_cuda.ops.flash_prefill import BLOCK
-from winnow_research.kernels.figure import Figure, figure_of
-from winnow_research.kernels.timing import seconds_of
+from winnow_cuda.ops.attention import BLOCK
+from winnow_research.speed.figure import SpeedFigure, figure_of
+from winnow_research.speed.timing import seconds_of
 
 
 def _torch() -> Any:
@@ -23,7 +23,7 @@ def _torch() -> Any:
         return None
 
 
-def sdpa(device: Device, tokens: int, length: int, shapes: tuple[tuple[int, int, int], ...]) -> Iterator[Figure]:
+def sdpa(device: Device, tokens: int, length: int, shapes: tuple[tuple[int, int, int], ...]) -> Iterator[SpeedFigure]:
     """Causal attention inside segments of `length`, for shapes (head size, heads, KV heads)."""
     torch = _torch()
     if torch is None:
@@ -40,7 +40,7 @@ def sdpa(device: Device, tokens: int, length: int, shapes: tuple[tuple[int, int,
         yield figure_of("torch, SDPA", size, seconds_of(device, attend), flops, 0, None)
 
 
-def flex_attention(device: Device, mask: NDArray[np.bool_], kv: int, dim: int) -> Iterator[Figure]:
+def flex_attention(device: Device, mask: NDArray[np.bool_], kv: int, dim: int) -> Iterator[SpeedFigure]:
     """Block-sparse attention over the blocks of `mask`, [heads, blocks, blocks]; only the diagonal ones are masked."""
     torch = _torch()
     if torch is None:

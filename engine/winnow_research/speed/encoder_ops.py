@@ -1,4 +1,4 @@
-"""Speed and error of every GPU kernel on the device at hand.
+"""Speed and error of the encoder's ops on the device at hand.
 
 Every figure comes with its relative error against float64, taken in the same run on a sample of rows, after the output
 had been filled with NaN. Ceilings are measured, not looked up: a large cuBLAS product and a large copy, where cuBLAS
@@ -8,71 +8,54 @@ is installed; the best of our own products otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.device import Device, DeviceArray
+from winnow_cuda.device import DeviceArray
 from winnow_cuda.gpu.blas import cublas
-from winnow_cuda.gpu.encoder import segment_kernel
-from winnow_cuda.gpu.joint import block_kernel
-from winnow_cuda.ops.flash_prefill import BLOCK
+from winnow_cuda.gpu.encoder import segment_attention_for
+from winnow_cuda.gpu.joint import block_attention_for
+from winnow_cuda.ops.attention import BLOCK, segment_attention_numpy
+from winnow_cuda.ops.embedding import embedding_numpy
+from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy, interleave_gate_up
+from winnow_cuda.ops.gpu import embedding as embedding_op
+from winnow_cuda.ops.gpu import gemm as gemm_op
+from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
+from winnow_cuda.ops.gpu import rope as rope_op
+from winnow_cuda.ops.gpu import swiglu as swiglu_op
 from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm import EPILOGUES, Epilogue, Tile, gemm, gemm_numpy
 from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
-from winnow_cuda.ops.gpu.rms_norm import ROWS, rms_norm
 from winnow_cuda.ops.rms_norm import rms_norm_numpy
-from winnow_cuda.ops.segment_attention import segment_attention_numpy
-from winnow_cuda.shapes import Float32, Selection
-from winnow_research.kernels.figure import Figure, figure_of
-from winnow_research.kernels.rivals import flex_attention, sdpa
-from winnow_research.kernels.timing import seconds_of
+from winnow_cuda.ops.rope import rope_numpy, rope_table
+from winnow_cuda.ops.swiglu import swiglu_numpy
+from winnow_cuda.shapes import BlockRule
+from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
+from winnow_research.speed.figure import SpeedFigure, figure_of
+from winnow_research.speed.rivals import flex_attention, sdpa
+from winnow_research.speed.timing import seconds_of
 
-TOKENS = 131072
-NAN = 0xFF
-HALF = np.float16
 _SHAPES = ((64, 14, 2), (128, 16, 8))  # head size, heads and KV heads of Qwen2.5-Coder-0.5B and of Qwen3-0.6B
 
 
-def error_of(actual: NDArray[Any], expected: NDArray[Any]) -> float:
-    """‖actual - expected‖ / ‖expected‖; NaN if anything was left unwritten."""
-    wide = actual.astype(np.float64)
-    return float(f"{np.linalg.norm(wide - expected) / np.linalg.norm(expected.astype(np.float64)):.1e}")
+class EncoderOps(RandomData):
+    """The encoder's ops on one device, a method each, named as in `winnow_cuda.ops`."""
 
-
-class Bench:
-    """Kernels on one device, on random data."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.random = np.random.default_rng(0)
-
-    def normal(self, *shape: int) -> Float32:
-        """Random float32 values that are float16."""
-        return self.random.standard_normal(shape, np.float32).astype(HALF).astype(np.float32)
-
-    def rows(self, values: Float32, count: int) -> DeviceArray:
-        """A float16 matrix of `count` rows on the device that repeats the rows of `values`."""
-        held = self.device.empty((count, values.shape[1]), HALF)
-        bits = values.astype(HALF)
-        for start in range(0, count, len(bits)):
-            self.device.write(held.rows(start, min(count, start + len(bits))), bits[: count - start])
-        return held
-
-    def kernels(self) -> Iterator[Figure]:
-        """Every kernel, at the sizes of Qwen2.5-Coder-0.5B and 128K tokens."""
+    def all(self) -> Iterator[SpeedFigure]:
+        """Every op, at the sizes of Qwen2.5-Coder-0.5B and 128K tokens."""
         for n, k in ((9728, 896), (896, 4864), (1152, 896)):
-            yield from self.products(TOKENS, n, k)
-        yield from self.products(8192, 8192, 8192)
-        yield self.norm(TOKENS, 896)
-        yield from (self.segments(*shape) for shape in _SHAPES)
+            yield from self.gemm(TOKENS, n, k)
+        yield from self.gemm(8192, 8192, 8192)
+        yield self.rms_norm(TOKENS, 896)
+        yield self.embedding(TOKENS, 896)
+        yield self.rope(TOKENS, 14, 2)
+        yield self.swiglu(TOKENS, 4864)
+        yield from (self.segment_attention(*shape) for shape in _SHAPES)
         yield from sdpa(self.device, TOKENS, 2048, _SHAPES)
         yield from self.flash_prefill(TOKENS, 0.1)
 
-    def products(self, m: int, n: int, k: int) -> Iterator[Figure]:
+    def gemm(self, m: int, n: int, k: int) -> Iterator[SpeedFigure]:
         """C = epilogue(A · Wᵀ) by every kernel this device runs, and by cuBLAS."""
         few = self.normal(2048, k)
         w = self.normal(n, k) * np.float32(0.125)
@@ -80,7 +63,7 @@ class Bench:
         c = self.device.empty((m, n), np.float32)
         size, flops, moved = f"{m} x {n} x {k}", 2.0 * m * n * k, 2.0 * (m * k + n * k + m * n)
 
-        def timed(name: str, kind: Epilogue, run: Callable[[], None]) -> Figure:
+        def timed(name: str, kind: Epilogue, run: Callable[[], None]) -> SpeedFigure:
             self.device.fill(c, 0 if kind == "add" else NAN)
             run()
             width, dtype = (n // 2 if kind == "swiglu" else n), (np.float32 if kind == "add" else HALF)
@@ -93,8 +76,9 @@ class Bench:
             grid = -(-n // columns), -(-m // rows)
             return lambda: self.device.launch(kernel, grid, a, held, c, m, n, k)
 
+        tile = gemm_op.Tile()
         for kind in EPILOGUES:
-            yield timed(f"gemm_{kind}", kind, own(gemm(kind, Tile()), Tile().rows, Tile().columns))
+            yield timed(f"gemm_{kind}", kind, own(gemm_op.gemm(kind, tile), tile.rows, tile.columns))
             if self.device.capability == (9, 0):
                 yield timed(f"gemm_hopper_{kind}", kind, own(gemm_hopper(kind, TALL), TALL.rows, TALL.columns))
         library = cublas(self.device)
@@ -103,26 +87,66 @@ class Bench:
             yield timed("cublas", "half", lambda: library.gemm(a, held, narrow, add=False))
             yield timed("cublas, float32 added to", "add", lambda: library.gemm(a, held, c, add=True))
 
-    def norm(self, rows: int, width: int) -> Figure:
+    def rms_norm(self, rows: int, width: int) -> SpeedFigure:
         """RMSNorm of float32 rows to float16."""
         few, weight = self.normal(2048, width), self.normal(1, width)[0]
-        x = self.device.empty((rows, width), np.float32)
-        for start in range(0, rows, len(few)):
-            self.device.write(x.rows(start, start + len(few)), few)
+        x = self.rows(few, rows, np.float32)
         out, scale = self.device.empty((rows, width), HALF), self.device.upload(weight)
         self.device.fill(out, NAN)
 
-        def run() -> None:
-            self.device.launch(rms_norm(width), (-(-rows // ROWS), 1), x, scale, out, rows, 1e-6)
-
-        seconds = seconds_of(self.device, run)
+        kernel, grid = rms_norm_op.rms_norm(width), (-(-rows // rms_norm_op.ROWS), 1)
+        seconds = seconds_of(self.device, lambda: self.device.launch(kernel, grid, x, scale, out, rows, 1e-6))
         found = self.device.download(out.rows(0, 64))
         return figure_of(
             "rms_norm", f"{rows} x {width}", seconds, 0, 6.0 * rows * width,
             error_of(found, rms_norm_numpy(few[:64], weight, 1e-6)),
         )  # fmt: skip
 
-    def segments(self, dim: int, heads: int, kv: int) -> Figure:
+    def embedding(self, rows: int, width: int) -> SpeedFigure:
+        """Rows of a float16 table of 4,096 tokens, as float32."""
+        device, table = self.device, self.normal(4096, width)
+        ids = self.random.integers(0, len(table), rows).astype(np.int32)
+        held, asked, out = self.rows(table, len(table)), device.upload(ids), device.empty((rows, width), np.float32)
+        device.fill(out, NAN)
+        kernel, grid = embedding_op.embedding(width), (-(-rows // embedding_op.ROWS), 1)
+        seconds = seconds_of(device, lambda: device.launch(kernel, grid, asked, held, out, rows))
+        error = error_of(device.download(out.rows(0, 64)), embedding_numpy(ids[:64], table))
+        return figure_of("embedding", f"{rows} x {width}", seconds, 0, 6.0 * rows * width, error)
+
+    def rope(self, tokens: int, heads: int, kv: int, dim: int = 64) -> SpeedFigure:
+        """Queries and keys turned in place, with a bias added before and a centre taken off the keys."""
+        device, rows = self.device, heads + 2 * kv
+        few, bias, centre = self.normal(2048, rows * dim), self.normal(rows * dim), self.normal(kv * dim)
+        positions = np.arange(tokens, dtype=np.int32) % 2048
+        table = rope_table(np.arange(2048, dtype=np.int32), dim, 1e6)
+        qkv, none = self.rows(few, tokens), device.empty((4,), np.float32)
+        held = [device.upload(x) for x in (positions, *table, bias, centre)]
+        kernel = rope_op.rope(dim, False, True, False)
+        grid = -(-tokens * rows * dim // 8 // rope_op.THREADS), 1
+
+        def run() -> None:
+            device.launch(kernel, grid, qkv, *held, none, none, none, none, tokens, heads, kv, 0, 1e-6)
+
+        run()
+        found = device.download(qkv.rows(0, 64)).reshape(64, rows, dim)
+        q, k, v = np.split((few[:64] + bias).reshape(64, rows, dim), [heads, heads + kv], axis=1)
+        q, k = (rope_numpy(part, table[0][:64], table[1][:64], False) for part in (q, k))
+        error = error_of(found, np.concatenate([q, k - centre.reshape(kv, dim), v], axis=1))
+        size = f"{tokens} tokens, {heads} / {kv} heads of {dim}"
+        return figure_of("rope", size, seconds_of(device, run), 0, 4.0 * tokens * rows * dim, error)
+
+    def swiglu(self, rows: int, width: int) -> SpeedFigure:
+        """Columns of gate and up, as a product of cuBLAS leaves them, to activated ones."""
+        device, few = self.device, self.normal(1024, 2 * width)
+        held = self.rows(np.ascontiguousarray(interleave_gate_up(few.T).T), rows)
+        out, count = device.empty((rows, width), HALF), rows * width // 8
+        device.fill(out, NAN)
+        grid = -(-count // swiglu_op.THREADS), 1
+        seconds = seconds_of(device, lambda: device.launch(swiglu_op.swiglu(), grid, held, out, count))
+        error = error_of(device.download(out.rows(0, 64)), swiglu_numpy(few[:64]))
+        return figure_of("swiglu", f"{rows} x {2 * width}", seconds, 0, 6.0 * rows * width, error)
+
+    def segment_attention(self, dim: int, heads: int, kv: int) -> SpeedFigure:
         """Packed causal attention in segments of 2,048 behind a prefix of 23, with different data in each segment."""
         length, prefix, row = 2048, 23, (heads + 2 * kv) * dim
         values, shared = self.normal(3 * length, row), self.normal(prefix, row)
@@ -132,7 +156,7 @@ class Bench:
         offsets = np.arange(0, TOKENS + 1, length)
         tiles = self.device.upload(query_tiles(offsets))
         k, v = heads * dim, (heads + kv) * dim
-        kernel = segment_kernel(self.device.capability, dim)
+        kernel = segment_attention_for(self.device.capability, dim)
 
         def run() -> None:
             self.device.launch(
@@ -151,7 +175,7 @@ class Bench:
             kernel.name, size, seconds, 4.0 * heads * dim * pairs, 2.0 * TOKENS * (row + k), error_of(found, expected)
         )
 
-    def flash_prefill(self, tokens: int, density: float) -> Iterator[Figure]:
+    def flash_prefill(self, tokens: int, density: float) -> Iterator[SpeedFigure]:
         """Block scores, choice and block-sparse attention, Qwen3-0.6B's heads; random blocks at `density`."""
         heads, kv, dim = 16, 8, 128
         row, blocks = (heads + 2 * kv) * dim, tokens // BLOCK
@@ -159,7 +183,7 @@ class Bench:
         means = device.empty((kv, blocks, dim), HALF)
         high, total = (device.empty((heads, blocks, blocks), np.float32) for _ in range(2))
         chosen, counts = device.empty((heads, blocks, blocks), np.int32), device.empty((heads, blocks), np.int32)
-        keys, rule, size = qkv.offset(heads * dim), Selection(0.12), f"{tokens} tokens, {heads} / {kv} heads of {dim}"
+        keys, rule, size = qkv.offset(heads * dim), BlockRule(0.12), f"{tokens} tokens, {heads} / {kv} heads of {dim}"
 
         def score() -> None:
             device.launch(mean_keys(dim), (blocks, kv), keys, means, tokens, row)
@@ -183,7 +207,7 @@ class Bench:
         starts = np.arange(blocks, dtype=np.int32) * BLOCK
         tiles = device.upload(np.stack([starts, 0 * starts, 0 * starts + tokens, 0 * starts], 1))
         out = device.empty((tokens, heads * dim), HALF)
-        kernel = block_kernel(device.capability, dim)
+        kernel = block_attention_for(device.capability, dim)
 
         def attend() -> None:
             device.launch(

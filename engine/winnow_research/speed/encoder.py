@@ -11,27 +11,27 @@ import numpy as np
 from winnow_cuda.device import Device
 from winnow_cuda.gpu.blas import Cublas, cublas
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.ops.flash_prefill import BLOCK
+from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.shapes import (
     Batch,
+    BlockRule,
     EmbeddingTable,
     Float32,
     Int32,
     KeyHead,
     LayerWeights,
     Readout,
-    Selection,
     TransformerShape,
     Weights,
 )
-from winnow_research.kernels.figure import Figure, figure_of
-from winnow_research.kernels.timing import seconds_of
+from winnow_research.speed.figure import SpeedFigure, figure_of
+from winnow_research.speed.timing import seconds_of
 
 TOKENS = 131072
 _QWEN3 = TransformerShape(28, 1024, 16, 8, 128, 3072, 1e6, 1e-6, False)
 
 
-def encoder_figures(device: Device, weights: Weights, prefix: Int32) -> Iterator[Figure]:
+def encoder_figures(device: Device, weights: Weights, prefix: Int32) -> Iterator[SpeedFigure]:
     """The whole encoder, from token ids on the host: 128K tokens in segments of 2,048 to keys on the device, with units
     of 128, and a question of 60 to hidden states. With cuBLAS where it is installed, and without."""
     shape = weights.shape
@@ -63,11 +63,11 @@ class _RandomTable(EmbeddingTable):
         return np.asarray(self._values[ids], np.float32)
 
 
-def joint_figures(device: Device) -> Iterator[Figure]:
+def joint_figures(device: Device) -> Iterator[SpeedFigure]:
     """A drafter of Qwen3-0.6B's shape at full depth, jointly over 128K tokens: a tenth of the blocks, a window's."""
     weights, blocks = _random(_QWEN3, normed=True), TOKENS // BLOCK
     window = blocks // 20  # of `blocks` by `blocks` causal pairs half exist
-    rule = Selection(alpha=2.0, window=window)  # above 1 no block is chosen for its score
+    rule = BlockRule(alpha=2.0, window=window)  # above 1 no block is chosen for its score
     ids = np.random.default_rng(1).integers(0, len(weights.embedding), TOKENS).astype(np.int32)
     batch = Batch(ids, np.arange(TOKENS, dtype=np.int32), np.array([0, TOKENS]), rule)
     for library in _libraries(device):

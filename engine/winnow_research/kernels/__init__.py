@@ -1,1 +1,0 @@
-"""What `winnow bench` measures."""

@@ -1,0 +1,29 @@
+"""One op, one name: module, kernel, NumPy twin, test and benchmark."""
+
+import re
+from pathlib import Path
+
+from test_gpu_compiles import HOPPER, KERNELS
+
+from winnow_cuda import ops
+from winnow_research import speed
+
+OPS = Path(ops.__file__).parent
+MODULES = {path.stem for path in (OPS / "gpu").glob("*.py")} - {"__init__"}
+NAMES = {re.sub("_hopper|_(half|add|swiglu)$", "", kernel.name) for kernel in KERNELS + HOPPER}
+
+
+def text_of(folder: Path) -> str:
+    return "".join(path.read_text() for path in folder.glob("*.py"))
+
+
+def test_every_kernel_has_a_twin_of_its_name_in_the_module_of_its_name() -> None:
+    assert {module.removesuffix("_hopper") for module in MODULES} <= {path.stem for path in OPS.glob("*.py")}
+    twins = set(re.findall(r"^def (\w+)_numpy", text_of(OPS), re.M))
+    assert twins == NAMES
+
+
+def test_every_kernel_has_a_test_and_a_benchmark_of_its_name() -> None:
+    assert set(re.findall(r"def test_(\w+)\(", text_of(Path(__file__).parent))) >= NAMES
+    benchmarks = text_of(Path(speed.__file__).parent)
+    assert [name for name in NAMES if not re.search(rf"\b{name}(_for)?\b", benchmarks)] == []
