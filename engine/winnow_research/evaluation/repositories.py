@@ -28,7 +28,7 @@ class Split(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ReleaseHistory:
     """Pairs of consecutive releases of a project, and the path of the change log inside their archives."""
 
     changelog: str
@@ -45,7 +45,7 @@ class Repository:
     archive: Archive
     root: str = ""
     include: tuple[str, ...] = ()
-    history: History | None = None
+    history: ReleaseHistory | None = None
 
     def files(self, archive: Archive | None = None, directory: Path | None = None) -> tuple[SourceFile, ...]:
         """The files as a workspace would have them, below `NAME/`. `archive` may be another release's.
@@ -89,9 +89,11 @@ def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> Repos
     )
 
 
-def _history(archive: Archive, released: dict[str, Any]) -> History:
+def _history(archive: Archive, released: dict[str, Any]) -> ReleaseHistory:
     releases = {version: replace(archive, version=version, sha256=sha) for version, sha in released["sha256"].items()}
-    return History(released["changelog"], tuple((releases[old], releases[new]) for old, new in released["pairs"]))
+    return ReleaseHistory(
+        released["changelog"], tuple((releases[old], releases[new]) for old, new in released["pairs"])
+    )
 
 
 def _check_apart(found: Iterable[Repository]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import History, Repository, Split
+from winnow_research.evaluation.repositories import ReleaseHistory, Repository, Split
 
 TEXTS = {
     "ledger": {
@@ -139,7 +139,7 @@ def corpus_with_releases(tmp_path: Path, corpus: Corpus) -> Corpus:
     for version, texts in versions.items():
         lay_out(tmp_path, archives[version], texts)
     pairs = ((archives["1.0"], archives["1.1"]), (archives["1.1"], archives["1.2"]))
-    ledger = Repository("ledger", "python", Split.TEST, archives["1.0"], history=History("CHANGES.md", pairs))
+    ledger = Repository("ledger", "python", Split.TEST, archives["1.0"], history=ReleaseHistory("CHANGES.md", pairs))
     return Corpus((ledger,), corpus.count, directory=tmp_path)
 
 
