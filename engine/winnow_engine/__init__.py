@@ -1,4 +1,7 @@
-"""Winnow's engine: workspace index, drafter, selection, prompt, target, and the one facade over them.
+"""Winnow's engine, in the order in which a question passes its rooms.
+
+They are index, drafter, selection, prompting and targets; chat is for conversations instead of workspaces.
 
 `winnow_engine.assistant.Assistant` is the way in. Nothing here knows an editor protocol or a terminal.
+docs/architecture.md is the map.
 """
