@@ -1,6 +1,6 @@
 """Drafts guess how an answer goes on; the target verifies many guesses in one pass. One draft method, one module.
 
-To add a method, for example for draft files of a new architecture:
+To add a method, for example for draft files of another architecture that llama.cpp runs:
 
 1. Add a module here with a class that has the four methods of `base.Draft`, and a function that opens it.
 2. End it with `METHOD = FileMethod("architecture", open_it)`. Being here, it is found; nothing else lists it.

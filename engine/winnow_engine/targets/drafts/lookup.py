@@ -1,10 +1,10 @@
-"""Guesses that the answer goes on as the prompt, or the answer itself, went on behind the same words before.
+"""Guesses that the answer goes on as prompt or answer went on earlier, behind the same tokens.
 
-Answers quote the code they are about. The longest suffix of prompt and answer that stands in them already is looked
-for at all places at once, and remembered for the next token: a few operations on arrays of bytes, 0.03 ms over 2,000
-tokens.
+Answers quote the code they are about. For each new token, the longest suffix of prompt and answer that also stands at
+an earlier place is found, at all places at once and from what was found for the token before: a few operations on
+arrays of bytes, 0.03 ms over 2,000 tokens.
 
-One token of the suffix may be another: a method that is quoted without its indentation differs at each line's end,
+One token of the suffix may differ: a method that is quoted without its indentation differs at the end of each line,
 and is the same again behind it.
 """
 
@@ -22,17 +22,17 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.targets.drafts.base import NamedMethod
 
-_SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones are as good as these
-_GAP = 4  # tokens by which a match must be longer to make up for one in it that is another
+_SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones count as the longest
+_GAP = 4  # tokens by which a match with a differing token must be longer than one without
 _MOST_PLACES = 16
-_MEMORY = 64  # tries after which older ones count less
+_MEMORY = 64  # tries, after which older ones count less
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The places behind the longest repeated suffix, the latest first, and its length in tokens.
+    """The places behind the longest repeated suffix, the latest first, and the length of that suffix in tokens.
 
-    A `gapped` one has one other token in it, which does not count.
+    In a `gapped` match one token differs, which the length does not count.
     """
 
     places: list[int]
@@ -41,9 +41,10 @@ class Match:
 
 
 class Rates:
-    """How often the text went on as at one of the places before, by the length of the match and whether it was gapped.
+    """How often a match was right, by its length and whether it was gapped.
 
-    Every token of an answer teaches, drafted or not. Before there are any, a match of n tokens is trusted n / (n + 2).
+    A match is right if the text went on as at one of its places. Every token of an answer teaches, drafted or not.
+    Before there are any, the rate of a match of n tokens is n / (n + 2).
     """
 
     def __init__(self) -> None:
@@ -52,12 +53,12 @@ class Rates:
         self._hits = [[4.0 * length / (length + 2) for length in lengths] for _ in range(2)]
 
     def of(self, length: int, gapped: bool) -> float:
-        """The rate, in (0, 1), of matches of this length or, beyond the longest, of those."""
+        """The rate, in (0, 1), of matches of this length. Matches beyond the longest share its rate."""
         length = min(length, _LONGEST)
         return self._hits[gapped][length] / self._tries[gapped][length]
 
     def learn(self, match: Match, hit: bool) -> None:
-        """A match like this one was right, or was not."""
+        """Learn whether a match was right."""
         hits, tries = self._hits[match.gapped], self._tries[match.gapped]
         if tries[match.length] >= _MEMORY:
             hits[match.length] *= 1 - 1 / _MEMORY
@@ -67,24 +68,27 @@ class Rates:
 
 
 class LookupDraft:
-    """Drafts from prompt and answer; several continuations make a tree, each weighed by how many places have it."""
+    """Drafts from prompt and answer.
+
+    Different continuations become branches, each weighted by the number of places that have it.
+    """
 
     def __init__(self) -> None:
         self._rates = Rates()
         self._read(np.empty(0, np.int32))
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Look up in `prompt`, and in the answer as it grows."""
+        """Look up in `prompt`, and later in the answer too."""
         self._read(prompt.astype(np.int32))
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
-        """How the text went on at the places like this one."""
+        """How the text went on at the places of the current match."""
         if self._match is None:
             return NOTHING
         return grow(self._match, self._continuations, limit, least)
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """Learn whether the places knew, and look up in these tokens too."""
+        """Learn whether the match was right, and look up in these tokens too."""
         for token in tokens:
             if self._match is not None:
                 hit = any(self._text[place] == token for place in self._match.places)
@@ -92,7 +96,7 @@ class LookupDraft:
             self._append(token)
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing."""
 
     def _read(self, text: NDArray[np.int32]) -> None:
         self._text = array("i", text.tobytes())
@@ -116,9 +120,9 @@ class LookupDraft:
 
 
 def _longest(exact: NDArray[np.uint8], gapped: NDArray[np.uint8]) -> Match | None:
-    """The longest suffix that stands elsewhere too; None if that is shorter than the shortest that counts.
+    """The match of the longest suffix that stands elsewhere too, or None if that is shorter than `_SHORTEST`.
 
-    A gapped one counts only if it is longer than any other by some tokens.
+    A gapped match counts only if it is longer than any other by `_GAP` tokens.
     """
     longest, length = int(exact.max(initial=0)), int(gapped.max(initial=0))
     if length >= longest + _GAP:
@@ -127,16 +131,16 @@ def _longest(exact: NDArray[np.uint8], gapped: NDArray[np.uint8]) -> Match | Non
 
 
 def _latest(ends: NDArray[np.bool_]) -> list[int]:
-    """The places behind the last few of `ends`, the latest first."""
+    """The places behind the last `_MOST_PLACES` of `ends`, the latest first."""
     places: list[int] = (np.flatnonzero(ends)[: -_MOST_PLACES - 1 : -1] + 1).tolist()
     return places
 
 
 def _agreement(text: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """For how many tokens `text` reads up to each position before the last as it does up to its end.
+    """For each position but the last, how many tokens up to it equal those up to the end of `text`.
 
-    First up to the first other token, then up to the second, which counts the same ones and those between the two.
-    Shapes (tokens - 1,); no more tokens count than the longest match has.
+    Counted backwards twice: up to the first token that differs, and up to the second one, where the first does not
+    count. Both of shape (tokens - 1,), and at most `_LONGEST`.
     """
     first = max(0, len(text) - _LONGEST)
     exact = gapped = np.zeros(max(0, first - 1), np.uint8)

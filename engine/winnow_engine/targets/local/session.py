@@ -139,7 +139,7 @@ class Session:
     def close(self) -> None:
         """Save a snapshot if that is wanted, and free the context and the model."""
         if self._snapshots and self._cache:
-            self._snapshots.put_away(self._cache, len(self._cache.tokens))
+            self._snapshots.save(self._cache, len(self._cache.tokens))
         self._drop_context()
         self._draft.close()
         self._model.close()

@@ -1,1 +1,1 @@
-"""What a local target has read, kept on disk: the files, the writer, and the policy that decides when."""
+"""Snapshots of what a local target has read: the files, the writer, and the policy that says when to use them."""

@@ -1,8 +1,8 @@
-"""What a target has read, on disk: snapshots of its KV memory, found again by the tokens they share with a prompt.
+"""Snapshots of a target's KV memory on disk, found by the tokens that they share with a prompt.
 
-A snapshot is one safetensors file: token ids, what llama.cpp made of them, and a checksum over both. Its name says by
-which model it was made and of which tokens. Files are renamed into place whole, and any process may delete any of them
-at any time, so that no lock is needed. They hold the user's code in another form: only the user may read them.
+A snapshot is one safetensors file: token ids, the state that llama.cpp made of them, and a checksum over both. Its name
+identifies the model and the tokens. Complete files are renamed into place, and any process may delete any file at any
+time, so that no lock is needed. They contain the user's code in another form, so only the user may read them.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.store import default_path
 
 _SUFFIX = ".safetensors"
-_LEFT_FREE = 1 << 30  # bytes of disk that are the user's, whatever may be kept
+_LEFT_FREE = 1 << 30  # bytes of disk that are left to the user, whatever the limit is
 _ABANDONED_S = 3600  # no write takes this long
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memory of a context behind `tokens`, as llama.cpp wrote it; each took `token_s` seconds to read."""
+    """The memory of a context behind `tokens`, as llama.cpp wrote it. Each token took `token_s` seconds to read."""
 
     tokens: Prompt
     state: NDArray[np.uint8]
@@ -47,9 +47,9 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """A snapshot of `size` bytes on disk, `shared` of whose `tokens` begin the prompt it was looked up for.
+    """A snapshot of `size` bytes on disk. The first `shared` of its `tokens` begin the prompt it was found for.
 
-    One that is not on disk yet is `unsaved`, and there are no bytes to read.
+    One that is not on disk yet has itself in `unsaved`, and a size of 0.
     """
 
     path: Path
@@ -61,10 +61,10 @@ class StoredSnapshot:
 
 
 class Snapshots:
-    """One model's snapshots, in a folder that those of all models share. Safe beside other processes."""
+    """One model's snapshots, in a folder that all models share. Safe to use beside other processes."""
 
     def __init__(self, folder: Path, max_bytes: int, made_by: str) -> None:
-        """`made_by` tells apart what cannot read each other's snapshots; it must suit a file name."""
+        """`made_by` identifies the model and all that a snapshot depends on, and begins its file's name."""
         self.max_bytes, self.made_by = max_bytes, made_by
         self._folder = folder
         self._headers: dict[str, StoredSnapshot] = {}
@@ -73,9 +73,9 @@ class Snapshots:
     def find(
         self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[StoredSnapshot] = ()
     ) -> StoredSnapshot | None:
-        """The snapshot that shares most with the beginning of `prompt`, on disk or among those `unsaved`.
+        """The snapshot that shares most with the beginning of `prompt`, on disk or in `unsaved`.
 
-        With `whole`, only one that is a beginning of it; with `room`, only one of at most so many tokens.
+        With `whole`, `prompt` must begin with all of it. With `room`, it must have at most that many tokens.
         """
         fitting = (found for found in (*unsaved, *self._mine()) if room is None or len(found.tokens) <= room)
         shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
@@ -83,7 +83,7 @@ class Snapshots:
         return max(usable, key=lambda found: found.shared, default=None)
 
     def load(self, found: StoredSnapshot) -> Snapshot:
-        """The whole of it, deleted last from now on. Raises SnapshotError, and deletes it, if it is not sound."""
+        """Read a snapshot and mark it as used now. Raises SnapshotError, and deletes the file, if it is damaged."""
         try:
             with _open(found.path) as file:
                 state = file.get_tensor("state")
@@ -98,7 +98,7 @@ class Snapshots:
         return snapshot
 
     def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, in place of those of its beginnings and of what was used longest ago.
+        """Write a snapshot. Deletes those of its beginnings and, beyond `max_bytes`, those used longest ago.
 
         Raises SnapshotError if it cannot be written.
         """
@@ -119,18 +119,18 @@ class Snapshots:
         self._trim()
 
     def newest_token_s(self) -> float | None:
-        """How long a token of the one used last took to read; None if there is none."""
+        """Seconds that a token took to read, in the snapshot used last, or None if there is none."""
         used = {path: at for path, at, _ in _files(self._folder)}
         newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
         return newest.token_s if newest else None
 
     def unsaved(self, snapshot: Snapshot) -> StoredSnapshot:
-        """A snapshot that is not on disk yet, as if it were found there."""
+        """A snapshot that is not on disk yet, in the form of a stored one."""
         path, tokens = self._path(snapshot.tokens), snapshot.tokens
         return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
 
     def _mine(self) -> Iterator[StoredSnapshot]:
-        """This model's snapshots, each sharing all of its tokens with itself."""
+        """This model's snapshots, with all of their tokens as `shared`."""
         for path in self._folder.glob(f"{self.made_by}-*{_SUFFIX}"):
             header = self._headers.get(path.name) or self._header(path)
             if header is not None:
@@ -138,7 +138,7 @@ class Snapshots:
                 yield header
 
     def _header(self, path: Path) -> StoredSnapshot | None:
-        """All of a snapshot but its state; None, and the file deleted, if that is not sound."""
+        """A snapshot without its state, or None if the file is gone or damaged. A damaged file is deleted."""
         try:
             with _open(path) as file:
                 tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
@@ -154,7 +154,7 @@ class Snapshots:
             return None
 
     def _trim(self) -> None:
-        """Delete what was used longest ago beyond `max_bytes`, and what killed processes left behind."""
+        """Delete what was used longest ago, beyond `max_bytes`, and what killed processes left behind."""
         total = 0
         for path, used, size in sorted(_files(self._folder), key=lambda file: -file[1]):
             if path.suffix == _SUFFIX:
@@ -176,9 +176,9 @@ class Snapshots:
 
 
 def made_by(model: Path, kv_type: str, engine: str) -> str:
-    """What stands for a model's file, how it stores keys and values, and the engine's version in snapshots' names.
+    """A digest of a model's file, the type of its keys and values, and the engine's version.
 
-    Of the file, its size and time and 64 KiB at 64 places: other weights differ everywhere.
+    Of the file it reads size, time and 64 KiB at 64 places, because other weights differ everywhere.
     """
     stat = model.stat()
     digest = hashlib.sha256(json.dumps([stat.st_size, stat.st_mtime_ns, kv_type, engine]).encode())
@@ -190,24 +190,24 @@ def made_by(model: Path, kv_type: str, engine: str) -> str:
 
 
 def default_folder() -> Path:
-    """`snapshots` beside the index."""
+    """The folder `snapshots` beside the index."""
     return default_path().parent / "snapshots"
 
 
 def used_bytes(folder: Path) -> tuple[int, int]:
-    """How many snapshots there are, and their bytes."""
+    """The number of snapshots in a folder, and their bytes."""
     sizes = [size for path, _, size in _files(folder) if path.suffix == _SUFFIX]
     return len(sizes), sum(sizes)
 
 
 def refuse(path: Path, reason: str) -> None:
-    """Delete a snapshot that cannot be used, and say why."""
+    """Delete a snapshot that cannot be used, and log why."""
     _log.warning("the snapshot %s is not sound and is deleted: %s", path, reason)
     delete(path)
 
 
 def delete(path: Path) -> None:
-    """Delete a file that another process may have deleted; where the system does not let us, say so."""
+    """Delete a file, which another process may have deleted. Logs a refusal of the system."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -223,7 +223,7 @@ def _begins(start: Prompt, tokens: Prompt) -> bool:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
-    """The folder's files, with when they were used last and their bytes."""
+    """The files in a folder, with the time of their last use and their size in bytes."""
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
             stat = path.stat()
@@ -234,7 +234,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
 
 @contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
-    """A file of its own name, which only the user may read and which is gone afterwards."""
+    """A new file that only the user may read, deleted afterwards unless it was renamed."""
     handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
     os.close(handle)
     path = Path(name)

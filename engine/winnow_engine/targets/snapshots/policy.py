@@ -1,4 +1,4 @@
-"""When a session's memory goes to disk and when it comes back: as often as that saves more time than it takes."""
+"""When a session's memory goes to disk and when it comes back: whenever that saves more time than it takes."""
 
 from __future__ import annotations
 
@@ -17,34 +17,37 @@ from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSna
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
-# Reading again what takes less than this is not worth megabytes of writing.
+# A prompt that takes less time to read again is not worth megabytes of writing.
 _LEAST_S = 1.0
-# Until one was loaded here; a disk of the last decade, with the checksum.
+# Assumed until a snapshot was loaded: a disk of the last decade, checksum included.
 _GUESSED_BYTES_PER_S = 300e6
 _log = logging.getLogger(__name__)
 
 
 class SnapshotPolicy:
-    """Keeps what a session has read. Belongs to the owner thread; what fails is logged and costs speed alone."""
+    """Decides what a session saves and restores. Failures are logged, and cost nothing but time.
+
+    It belongs to the target's owner thread.
+    """
 
     def __init__(
         self, snapshots: Snapshots, writer: SnapshotWriter, throughput: PrefillThroughput, *, keeps_states: bool
     ) -> None:
-        """`keeps_states`: the model's memory cannot forget a part, so that only whole snapshots are of use."""
+        """`keeps_states`: the model's memory cannot forget only a part, so that a snapshot must fit as a whole."""
         self._snapshots, self._writer, self._whole = snapshots, writer, keeps_states
         self._throughput = throughput
         throughput.recall(snapshots.newest_token_s())
         self._bytes_per_s = _GUESSED_BYTES_PER_S
 
     def exchange(self, cache: KvCache, prompt: Prompt) -> int:
-        """Before `prompt` is read: put away what the cache will forget for it, bring back what of it is on disk.
+        """Call before `prompt` is read: saves what the cache will forget, and restores what is on disk of `prompt`.
 
-        How many more of its tokens the cache holds for that.
+        Returns how many more of the prompt's tokens the cache holds.
         """
         held = common_prefix(cache.tokens, prompt)
         found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
         snapshot = self._loaded(found) if found else None
-        self.put_away(cache, len(cache.tokens) - held)
+        self.save(cache, len(cache.tokens) - held)
         if found is None or snapshot is None:
             return 0
         if not cache.restore(snapshot.tokens, snapshot.state):
@@ -52,8 +55,8 @@ class SnapshotPolicy:
             return 0
         return found.shared - held
 
-    def put_away(self, cache: KvCache, forgotten: int) -> None:
-        """Have a cache written before its last `forgotten` tokens go, if these take long to read and are not there."""
+    def save(self, cache: KvCache, forgotten: int) -> None:
+        """Have a cache written before it forgets its last `forgotten` tokens, if they take long to read and are new."""
         token_s = self._throughput.token_s
         if not forgotten or token_s is None:
             return
@@ -64,7 +67,7 @@ class SnapshotPolicy:
         self._writer.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
 
     def _worth_loading(self, prompt: Prompt, held: int, room: int) -> StoredSnapshot | None:
-        """The snapshot of at most `room` tokens that saves most reading, if that takes longer than loading it."""
+        """The snapshot of at most `room` tokens that saves most reading, if loading it takes less time."""
         found = self._find(prompt, room)
         if found is None:
             return None
@@ -73,7 +76,7 @@ class SnapshotPolicy:
         return found if worth else None
 
     def _find(self, tokens: Prompt, room: int | None = None) -> StoredSnapshot | None:
-        unsaved = self._writer.unsaved(self._snapshots)  # first: what leaves it is on disk by then
+        unsaved = self._writer.unsaved(self._snapshots)  # before the disk: what leaves the writer is there by then
         return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved)
 
     def _loaded(self, found: StoredSnapshot) -> Snapshot | None:
@@ -92,7 +95,7 @@ class SnapshotPolicy:
 def open_policy(
     path: Path, options: TargetOptions, model: LlamaModel, writer: SnapshotWriter, throughput: PrefillThroughput
 ) -> SnapshotPolicy | None:
-    """The keeper of the model at `path`; None where the disk is to be left alone."""
+    """The snapshot policy of the model at `path`, or None if snapshots are off."""
     if options.snapshot_bytes is None:
         return None
     name = made_by(path, options.kv_type, llama_cpp.__version__)

@@ -1,4 +1,4 @@
-"""Snapshots on their way to disk. Writing takes as long as the disk does, and nobody should wait for that."""
+"""Writes snapshots in the background, so that nobody waits for the disk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _log = logging.getLogger(__name__)
 
 
 class SnapshotWriter:
-    """Writes snapshots on a thread of its own. Belongs to the owner thread, and outlives sessions.
+    """Writes snapshots on a thread of its own, and holds those that are not on disk yet.
 
-    What is not on disk yet is found here. A process that ends in order waits for it; one that is killed leaves all of a
-    snapshot or nothing.
+    It belongs to the target's owner thread and outlives sessions. A process that exits normally waits for it; one that
+    is killed leaves a complete snapshot or none.
     """
 
     def __init__(self) -> None:
@@ -23,9 +23,9 @@ class SnapshotWriter:
         self._jobs: list[tuple[Snapshots, Snapshot]] = []  # the one being written, and at most one that waits
 
     def save(self, snapshots: Snapshots, snapshot: Snapshot) -> None:
-        """Have `snapshots` save one, soon; what fails is logged.
+        """Have `snapshots` save a snapshot soon. Failures are logged.
 
-        If the disk does not keep up, the newest takes the place of the one that waits.
+        If the disk does not keep up, the newest snapshot replaces the one that waits.
         """
         with self._changed:
             del self._jobs[1:]
@@ -34,7 +34,7 @@ class SnapshotWriter:
                 self._write_next()
 
     def unsaved(self, snapshots: Snapshots) -> list[StoredSnapshot]:
-        """Those of the same model that are not on disk yet."""
+        """The snapshots of the same model that are not on disk yet."""
         with self._changed:
             jobs = list(self._jobs)
         return [snapshots.unsaved(snapshot) for by, snapshot in jobs if by.made_by == snapshots.made_by]
@@ -45,7 +45,7 @@ class SnapshotWriter:
             self._changed.wait_for(lambda: not self._jobs)
 
     def _write_next(self) -> None:
-        # Not a daemon: the process waits for it when it ends.
+        # Not a daemon, so that the process waits for it.
         thread = threading.Thread(target=self._write, name="winnow-snapshot", args=self._jobs[0])
         try:
             thread.start()
