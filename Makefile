@@ -24,7 +24,7 @@ vscode:  ## build and check the VS Code extension; make test then also runs its 
 bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the list of benchmarks
 	winnow bench $(or $(ARGS),--help)
 
-house:  ## count lines, cycles, lengths of functions, duplicates
+house:  ## count lines, import cycles, function lengths, duplicates
 	python .ci/house $(ARGS)
 
 ci:  ## all that CI runs, from installing on
