@@ -52,12 +52,12 @@ def test_keys_too_come_from_the_cpu_then() -> None:
 def test_a_failing_device_scores_no_more() -> None:
     failing, notices = Failing(DeviceError("cuLaunchKernel: lost")), []
     scorer, vectors, query = SteadfastScorer(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones(3)
-    offsets, keys = np.array([0, 2]), np.ones((2, 64), np.float16)
+    offsets, keys = np.array([0, 2]), np.ones((2, 64), np.float32)
     assert scorer.unit_products(vectors.astype(np.float16), query.astype(np.float32)).tolist() == [3, 3]
-    assert scorer.unit_mass(keys, None, offsets, keys.astype(np.float32))[0].shape == (1, 2)
     ones = np.ones(2, np.float32)
     codes, scales = keys.astype(np.int8), ones.astype(np.float16)
-    assert scorer.maxsim(codes, scales, offsets, keys.astype(np.float32), ones).tolist() == [64]
+    assert scorer.unit_mass(codes, scales, offsets, keys)[0].shape == (1, 2)
+    assert scorer.maxsim(codes, scales, offsets, keys, ones).tolist() == [64]
     assert failing.calls == len(notices) == 1
 
 
