@@ -58,7 +58,7 @@ def test_a_model_of_another_family_does_not_draft(smollm2: Path, qwen_small: Pat
 
 
 def test_a_tree_holds_more_of_a_text_than_the_chain_of_as_many_tokens(smollm2: Path) -> None:
-    """The text stands for the target: what follows in it is right."""
+    """A text stands for the target: what follows in it is right."""
     with closing(SmallModelDraft(LlamaModel(smollm2), TargetOptions())) as draft:
         text = Vocabulary(LlamaModel(smollm2, vocabulary_only=True)).tokenize(CODE)
         assert len(text) > 250

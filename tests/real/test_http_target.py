@@ -1,4 +1,4 @@
-"""The target on a server, against llama-cpp-python's own one as a real process with real weights."""
+"""The target on a server, with llama-cpp-python's server as a real process on real weights."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -
 
 
 def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str) -> None:
-    """Asked to stream, this server breaks off without a word of the reason it logs."""
+    """When asked to stream, this server breaks off without saying the reason, which it logs."""
     target = HttpTarget.open(parse(f"{url}/v1#small"), context_limit=100_000)
     prompt = target.chat_prompt([Message("user", "word " * 2 * CONTEXT)])
     with pytest.raises(TargetProtocolError, match="context is shorter than 100,000 tokens"):

@@ -70,7 +70,7 @@ def test_a_streamed_call_comes_in_pieces_and_without_markup(url: str) -> None:
 
 
 def test_the_tool_that_is_named_is_called(url: str) -> None:
-    """Whatever the question: the prompt ends in the middle of the call."""
+    """Whatever the question is, because the prompt ends in the middle of the call."""
     choice = {"type": "function", "function": {"name": "read_file"}}
     question = [{"role": "user", "content": "What does src/main.py do?"}]
     (found,) = post(url, question, tools=[WEATHER, READ], tool_choice=choice, max_tokens=60)["choices"]
@@ -96,7 +96,7 @@ def test_one_winnow_passes_tools_on_to_another(url: str) -> None:
 
 
 def test_calls_that_a_server_leaves_in_its_text_are_read(smollm2: Path, qwen_small: Path, tmp_path: Path) -> None:
-    """llama-cpp-python's shows tools to the model, and does not look at what it answers."""
+    """llama-cpp-python's server shows tools to the model, but does not look for calls in its answer."""
     with (
         llama_serving(qwen_small, tmp_path / "log") as (behind, _),
         serving(tmp_path, "--target", f"{behind}/v1#small", "--target-context", str(CONTEXT)) as (url, _),

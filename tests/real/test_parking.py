@@ -68,7 +68,7 @@ def test_a_file_that_is_gone_when_it_is_needed_again_is_named(smollm2: Path, tmp
 
 @pytest.mark.parametrize("kv_type", ["q8_0", "q4_0"])
 def test_quantised_keys_and_values_decode(smollm2: Path, kv_type: KvType) -> None:
-    """SmolLM2's heads have 64 values, two blocks of 32; q4_0 costs so small a model its sense, so length is checked."""
+    """SmolLM2's heads have 64 values, two blocks of 32. q4_0 makes it talk nonsense, so only length is checked."""
     with closing(LlamaTarget.open(smollm2, TargetOptions(kv_type=kv_type))) as target:
         answer = ask(target)
     assert answer.finish in ("length", "eos")

@@ -1,4 +1,4 @@
-"""What a target has read, on disk and back, on real weights: the same answers, whatever happened in between."""
+"""Snapshots on real weights: the same answers, whatever happened between writing and reading."""
 
 import json
 import os
@@ -37,7 +37,7 @@ REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine"
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own, and everything worth keeping, however fast the machine is."""
+    """A cache folder of its own, and snapshots of everything, however fast the machine is."""
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(policy, "_LEAST_S", 0.0)
     monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1e12)
@@ -86,7 +86,7 @@ def test_a_restart_costs_only_the_question(smollm2: Path) -> None:
 
 
 def test_a_drafting_answer_after_a_restart_is_the_one_without(smollm2: Path) -> None:
-    """Greedy answers do not depend on the draft, so neither on whether the memory came from disk."""
+    """Greedy answers depend neither on the draft nor on whether memory came from disk."""
     texts = []
     for draft in ("off", "lookup"):
         with closing(LlamaTarget.open(smollm2, replace(ON, speculate=draft))) as target:
@@ -125,7 +125,7 @@ def test_a_cancel_and_the_next_question_do_not_wait_for_the_disk(
 
 @contextmanager
 def assistant(smollm2: Path, folder: Path) -> Iterator[tuple[Assistant, Sources]]:
-    """As a process would: everything but the cache folder is new."""
+    """As a new process would: everything but the cache folder is new."""
     with (
         closing(Store(default_path())) as store,
         closing(

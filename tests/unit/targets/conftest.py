@@ -17,7 +17,7 @@ LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
 
 
 def byte_tokens() -> list[str]:
-    """One token a byte, spelled as GPT-2 does: printable bytes as they are, others from U+0100 on."""
+    """One token per byte, spelled as in GPT-2: printable bytes as they are, others from U+0100 on."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = [byte for byte in range(256) if byte not in printable]
     return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
@@ -75,7 +75,7 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_llama(path: Path, templates: Sequence[Mapping[str, str]] = ()) -> Path:
-    """The smallest model there is, with chat templates by name."""
+    """A model as small as possible, with chat templates by name."""
     writer = start(path, "llama")
     if templates:
         writer.add_chat_template(templates)
@@ -94,7 +94,7 @@ def write_llama(path: Path, templates: Sequence[Mapping[str, str]] = ()) -> Path
 
 
 def grouped(writer: gguf.GGUFWriter) -> dict[str, tuple[int, ...]]:
-    """Two query heads to one of keys and values, and the tensors of such a layer."""
+    """Two query heads for one head of keys and values, and the tensors of such a layer."""
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(1)
     writer.add_key_length(HEAD)
@@ -138,7 +138,7 @@ MakeDFlash = Callable[..., Path]
 
 @pytest.fixture
 def make_dflash(tmp_path: Path) -> MakeDFlash:
-    """A DFlash draft for the tiny qwen3, which lends it its embeddings; random as everything here."""
+    """A DFlash draft for the tiny qwen3, which lends it its embeddings. Its weights are random, like all here."""
 
     def make(
         read: tuple[int, ...] = (1, 3),
@@ -237,7 +237,7 @@ def tiny_mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_qwen35(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hybrid: three layers with a state to one with keys and values. llama.cpp keeps past states of it."""
+    """A hybrid with three recurrent layers for each one with keys and values. llama.cpp keeps its past states."""
     path = tmp_path_factory.mktemp("models") / "tiny-qwen35.gguf"
     state, heads, conv = 16, 2, 4
     channels = 3 * state * heads
@@ -274,7 +274,7 @@ def tiny_qwen35(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """float32 keys and values, and attention that does not round them: what is left differs by the order of sums."""
+    """float32 keys and values, and attention that does not round them: only the order of sums makes a difference."""
 
     def params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
         params = context_params(n_ctx, options, branches)
@@ -288,5 +288,5 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draft whatever it costs: with models this small it seldom pays, and the clock decides."""
+    """Draft whatever it costs: with models this small it seldom pays, and would depend on the clock."""
     monkeypatch.setattr("winnow_engine.targets.drafts.AdaptiveDraft", lambda draft, free: draft)

@@ -1,4 +1,4 @@
-"""A server in this process that answers as a test wants it to: well, badly, slowly or not at all."""
+"""A server in this process that answers as a test tells it to: well, badly, slowly or not at all."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ GOOD = (event("Hel"), event("lo"), event(finish="stop"), DONE)
 
 
 class Talk:
-    """One request, and what a test may do with it."""
+    """A request, and what a test may do with it."""
 
     def __init__(self, handler: BaseHTTPRequestHandler, document: dict[str, Any]) -> None:
         self.handler, self.document = handler, document
@@ -57,7 +57,7 @@ class Talk:
         self.handler.wfile.flush()
 
     def reset(self) -> None:
-        """Break the connection as a killed process does."""
+        """Break the connection, as a killed process does."""
         self.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.handler.connection.close()
 
@@ -72,7 +72,7 @@ Answer = Callable[[Talk], None]
 
 @dataclass
 class Hostile:
-    """What the server does, by path; `seen` are the requests so far."""
+    """A server that does what a test says for each path. `seen` are the requests so far."""
 
     chat: Answer = lambda talk: talk.stream(*GOOD)
     models: Answer = lambda talk: talk.json({"data": [{"id": MODEL, "max_model_len": 1000}]})

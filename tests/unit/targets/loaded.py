@@ -23,7 +23,7 @@ PROMPTS = int(os.environ.get("WINNOW_TEST_PROMPTS", "40"))
 
 
 class Oracle(NoDraft):
-    """Drafts the known answer, now and then wrongly, among branches that are wrong: every path through the loop."""
+    """Drafts the known answer, sometimes wrongly, among wrong branches, so that every path of the loop is taken."""
 
     def __init__(self, tokens: Sequence[int], seed: int) -> None:
         self._tokens, self._at = list(tokens), 0
@@ -79,7 +79,7 @@ class Loaded:
 
 
 class FlagInside(AbortFlag):
-    """A flag set after Python looked: llama.cpp meets it inside the evaluation."""
+    """A flag that seems unset to Python, so that llama.cpp meets it inside the evaluation."""
 
     def is_set(self) -> bool:
         return False
@@ -88,7 +88,7 @@ class FlagInside(AbortFlag):
 def cancelled_at_random_moments(
     loaded: Loaded, plain: list[int], flag: type[AbortFlag], oracle: Callable[[int], Draft]
 ) -> Iterator[int]:
-    """Stop many answers, each then a beginning of `plain` that the cache holds; how many tokens it holds."""
+    """Stop many answers: each is then a beginning of `plain` that the cache holds. Returns how many tokens it holds."""
     random = np.random.default_rng(5)
     for attempt in range(PROMPTS):
         stop, after = flag(), int(random.integers(1, 60))

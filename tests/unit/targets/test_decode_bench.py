@@ -23,7 +23,7 @@ SECOND = [Message("user", "".join(map(chr, range(126, 39, -1))))]
 
 
 class Recalling(NoDraft):
-    """Drafts the answer before, every fifth token of it wrongly."""
+    """Drafts the previous answer, with every fifth token wrong."""
 
     def __init__(self) -> None:
         self._known: list[int] = []

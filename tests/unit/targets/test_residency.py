@@ -1,4 +1,4 @@
-"""The policy from numbers alone, and the numbers of a model's keys and values."""
+"""Where models live, decided from numbers alone, and the size of a model's keys and values."""
 
 import threading
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def smallest(tmp_path: Path) -> Path:
-    """A GGUF with a header and nothing else."""
+    """A GGUF file with nothing but a header."""
     path = tmp_path / "smallest.gguf"
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_block_count(1)
@@ -82,7 +82,7 @@ def smallest(tmp_path: Path) -> Path:
 
 
 class Device:
-    """Answers only in a thread that has made it current, as CUDA does."""
+    """A device that answers only on a thread that has made it current, as CUDA does."""
 
     lock = threading.RLock()
     active = False

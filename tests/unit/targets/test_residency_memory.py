@@ -1,4 +1,4 @@
-"""What residency counts of a context, against what llama.cpp takes: a transformer, a recurrent model and a hybrid."""
+"""The memory that residency estimates, against what llama.cpp takes: a transformer, a recurrent model, a hybrid."""
 
 import re
 from contextlib import closing

@@ -22,7 +22,7 @@ PROMPT = np.arange(40, 200, dtype=np.int32)
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own, and everything worth keeping."""
+    """A cache folder of its own, and snapshots of everything."""
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(policy, "_LEAST_S", 0.0)
 

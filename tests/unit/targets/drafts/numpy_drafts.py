@@ -13,7 +13,7 @@ Array = NDArray[np.float32]
 
 
 class Network:
-    """A GGUF's layers in NumPy, in float32: RMS norms, q and k normed a head, NeoX RoPE, grouped queries, SwiGLU.
+    """A GGUF's layers in NumPy, in float32: RMS norms, q and k normed per head, NeoX RoPE, grouped queries, SwiGLU.
 
     Neither keys nor values are rounded: llama.cpp's memory is float32 where `exact` is used.
     """
@@ -33,7 +33,7 @@ class Network:
         return keys, self.times(x, f"blk.{layer}.attn_v")
 
     def layer(self, x: Array, layer: int, positions: Array, before: tuple[Array, Array] | None, mask: Array) -> Array:
-        """One layer over `x`, which attends to keys and values `before`, and to itself as `mask` adds to scores."""
+        """One layer over `x`, which attends to the keys and values `before` and, with `mask` added, to itself."""
         name = f"blk.{layer}"
         normed = self.norm(x, f"{name}.attn_norm")
         keys, values = self.keys_and_values(normed, layer, positions)
@@ -61,7 +61,7 @@ def rope(x: Array, positions: Array) -> Array:
 
 
 def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> Array:
-    """What the layers in `read` get in, side by side."""
+    """The inputs of the layers in `read`, side by side."""
     positions, inputs = np.arange(len(tokens)), []
     causal = np.triu(np.full((len(tokens), len(tokens)), -np.inf), 1)
     x = target.tensors["token_embd.weight"][tokens]
@@ -74,7 +74,7 @@ def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> A
 def block_logits(
     draft: Network, target: Network, read: Array, token: int, first: int = 0, causal: bool = False
 ) -> Array:
-    """The logits of a block behind the tokens at `first` and after, whose features are `read`: (BLOCK, vocabulary)."""
+    """The logits of a block behind the tokens from `first` on, whose hidden states are `read`: (BLOCK, vocabulary)."""
     inside = np.triu(np.full((BLOCK, BLOCK), -np.inf if causal else 0.0), 1)
     mask = np.hstack([np.zeros((BLOCK, len(read))), inside])
     before, places = first + np.arange(len(read)), first + len(read) + np.arange(BLOCK)
@@ -87,7 +87,7 @@ def block_logits(
 
 
 def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, steps: int, first: int = 0) -> Array:
-    """The logits of an EAGLE-3 chain of `steps`, behind tokens at `first` and after, whose features are `read`.
+    """The logits of an EAGLE-3 chain of `steps` behind the tokens from `first` on, whose hidden states are `read`.
 
     `behind[i]` follows the token of row i; from there on each token is the likeliest one.
     """
@@ -100,7 +100,7 @@ def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, s
 
 
 def head(draft: Network, target: Network, x: Array) -> Array:
-    """The target's logits, or those of the draft's own smaller vocabulary at the target's places."""
+    """The target's logits, or those of the draft's smaller vocabulary at the target's positions."""
     if "d2t" not in draft.tensors:
         return target.times(x, "token_embd")
     logits = np.full((len(x), len(target.tensors["token_embd.weight"])), -np.inf, np.float32)
@@ -109,7 +109,7 @@ def head(draft: Network, target: Network, x: Array) -> Array:
 
 
 def pair_states(draft: Network, target: Network, states: Array, tokens: list[int], positions: Array) -> Array:
-    """The one layer of an EAGLE-3 model over pairs of token and state, causal, with RoPE on neighbouring elements."""
+    """The layer of an EAGLE-3 model over pairs of token and hidden state: causal, with RoPE on adjacent elements."""
     embedded = draft.norm(target.tensors["token_embd.weight"][tokens], "blk.0.attn_norm")
     pairs = np.hstack([embedded, draft.norm(states, "blk.0.attn_norm_2")])
     queries = draft.times(pairs, "blk.0.attn_q").reshape(len(pairs), -1, HEAD).swapaxes(0, 1)

@@ -1,4 +1,4 @@
-"""A target with a draft that reads its layers, for tests of such drafts."""
+"""A target with a draft that reads its hidden states, for tests of such drafts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ ANSWER = Sampling(max_tokens=60)
 
 
 class Pair(Loaded, Generic[D]):
-    """A target and a draft that reads its layers; the draft comes first, to watch the target's context."""
+    """A target and a draft that reads its hidden states. The draft is made first, to watch the target's context."""
 
     def __init__(self, target: Path, draft: Path, opened: Callable[[DraftFile], D]) -> None:
         model = LlamaModel(target)
@@ -34,7 +34,7 @@ class Pair(Loaded, Generic[D]):
 
 
 def assert_near(ours: Array, reference: Array) -> None:
-    """Within 0.001, where the logits' standard deviation is above 2."""
+    """Assert a difference within 0.001, where the logits' standard deviation is above 2."""
     assert reference.std() > 2
     np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-3)
 
@@ -44,7 +44,7 @@ def prompt(seed: int, length: int = 50) -> Prompt:
 
 
 def stopped_inside(pair: Pair[Any], text: Prompt) -> None:
-    """Have the draft stopped within its evaluation, with `text` in the target's memory."""
+    """Stop the draft inside its evaluation, with `text` in the target's memory."""
     stopped = FlagInside()
     stopped.set()
     pair.prefill(text)
@@ -53,7 +53,7 @@ def stopped_inside(pair: Pair[Any], text: Prompt) -> None:
 
 
 def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:
-    """Guesses accepted over many answers, none of which differs from plain decoding, drafted for in every round."""
+    """The guesses accepted over many answers, with drafts in every round. None differs from plain decoding."""
     accepted, sampling = 0, Sampling(max_tokens=tokens)
     for seed in range(PROMPTS):
         plain, answer = (pair.answer(draft, sampling, prompt(seed)) for draft in (NoDraft(), pair.draft))

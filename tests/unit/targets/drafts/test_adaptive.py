@@ -14,7 +14,7 @@ ROUNDS = 100
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """A clock that only the test moves."""
 
     now = 0.0
 
@@ -48,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def answer(draft: AdaptiveDraft, clock: Clock, right: int, slope: float = 0.3) -> int:
-    """How many tokens were drafted in an answer's rounds, of which `right` are right each time."""
+    """The number of tokens drafted in an answer of which `right` are right in each round."""
     draft.begin(PROMPT, AbortFlag())
     draft.accept([0])
     drafted = 0

@@ -11,7 +11,7 @@ import pytest
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
-from winnow_engine.llama import layer_inputs as features_module
+from winnow_engine.llama import layer_inputs
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.llama.model import LlamaModel
@@ -31,7 +31,7 @@ Networks = tuple[Network, Network]
 
 
 def block(pair: DFlashPair, token: int) -> Array:
-    """The logits that a block behind all that the target holds gets."""
+    """The logits of a block behind all tokens that the target holds."""
     assert pair.draft._memory is not None
     logits = pair.draft._memory.evaluate(token, AbortFlag())
     assert logits is not None
@@ -63,7 +63,7 @@ def test_a_blocks_logits_are_those_of_numpy(pair: DFlashPair, networks: Networks
     ids=lambda kind: next(iter(kind)),
 )
 def test_drafts_of_other_kinds(tiny_qwen3: Path, make_dflash: MakeDFlash, kind: dict[str, Any]) -> None:
-    """With embeddings of its own, with tokens that attend to earlier ones alone, or for a target with M-RoPE."""
+    """With its own embeddings, with a causal block, or for a target with M-RoPE."""
     path, target = make_dflash(**kind), Network(tiny_qwen3)
     with closing(Pair(tiny_qwen3, path, open_dflash)) as pair:
         pair.prefill(prompt(1))
@@ -74,7 +74,7 @@ def test_drafts_of_other_kinds(tiny_qwen3: Path, make_dflash: MakeDFlash, kind: 
 
 @pytest.mark.usefixtures("exact")
 def test_other_layers_give_other_logits(pair: DFlashPair, networks: Networks) -> None:
-    """The comparison with NumPy would notice: two layers exchanged are far more than the tolerance."""
+    """The comparison with NumPy would notice an error: two exchanged layers differ by far more than the tolerance."""
     pair.prefill(prompt(1))
     exchanged = np.roll(features(networks[1], prompt(1)), 32, axis=1)
     assert np.abs(block(pair, 77) - block_logits(*networks, exchanged, 77)).max() > 1
@@ -83,7 +83,7 @@ def test_other_layers_give_other_logits(pair: DFlashPair, networks: Networks) ->
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_follows_the_targets_memory(pair: DFlashPair, networks: Networks, seed: int) -> None:
-    """Accepted branches, refused ones, another prompt with the same start: the draft knows what the target holds."""
+    """After accepted branches, refused ones and a prompt with the same start it knows what the target holds."""
     plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
     answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
     assert 0 < answer.accepted < answer.drafted
@@ -206,8 +206,8 @@ def test_a_target_whose_layers_cannot_be_read_is_refused(
 def test_a_llama_cpp_without_the_functions_is_named(
     tiny_qwen3: Path, make_dflash: MakeDFlash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    features_module._function.cache_clear()
-    monkeypatch.setitem(features_module._SIGNATURES, "read", ("_Z4gonev", None, []))
+    layer_inputs._function.cache_clear()
+    monkeypatch.setitem(layer_inputs._SIGNATURES, "read", ("_Z4gonev", None, []))
     with pytest.raises(DraftError, match=r"this build of llama.cpp does not give .* lacks _Z4gonev"):
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
-    features_module._function.cache_clear()
+    layer_inputs._function.cache_clear()

@@ -37,7 +37,7 @@ def pair(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> Iterator[Eagle3Pair]:
 
 @pytest.fixture
 def reference(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> Callable[..., Array]:
-    """The logits of a chain behind a text and a token, in NumPy; the draft knows the text from `first` on."""
+    """The logits of a chain behind a text and a token, in NumPy. The draft knows the text from `first` on."""
     draft, target = Network(make_eagle3()), Network(tiny_qwen3)
 
     def logits(text: Array, token: int, first: int = 0) -> Array:
@@ -66,7 +66,7 @@ def test_a_chains_logits_are_those_of_numpy(pair: Eagle3Pair, reference: Callabl
 
 
 def test_a_draft_may_have_a_vocabulary_of_its_own(tiny_qwen3: Path, make_eagle3: MakeEagle3) -> None:
-    """Which tokens of the target's it knows stands in its file: the even ones."""
+    """A draft whose file says which of the target's tokens it knows: the even ones."""
     path, target = make_eagle3(vocabulary=np.arange(0, 256, 2)), Network(tiny_qwen3)
     with closing(Pair(tiny_qwen3, path, open_eagle3)) as pair:
         pair.prefill(prompt(1))
@@ -82,14 +82,14 @@ def test_a_draft_may_have_a_vocabulary_of_its_own(tiny_qwen3: Path, make_eagle3:
 
 
 def test_another_token_behind_gives_other_logits(pair: Eagle3Pair, reference: Callable[..., Array]) -> None:
-    """The comparison with NumPy would notice: a hundred times the tolerance."""
+    """The comparison with NumPy would notice an error: it differs by a hundred times the tolerance."""
     pair.prefill(prompt(1))
     assert np.abs(chain(pair, 77) - reference(prompt(1), 78)).max() > 0.1
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_follows_the_targets_memory(pair: Eagle3Pair, reference: Callable[..., Array], seed: int) -> None:
-    """Accepted branches and refused ones: the draft knows what the target holds."""
+    """After accepted branches and refused ones, the draft knows what the target holds."""
     plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
     answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
     assert 0 < answer.accepted < answer.drafted
@@ -97,7 +97,7 @@ def test_what_is_read_follows_the_targets_memory(pair: Eagle3Pair, reference: Ca
 
 
 def test_chains_leave_nothing_behind(pair: Eagle3Pair, reference: Callable[..., Array]) -> None:
-    """Drafting all the way gives the same chain as drafting once."""
+    """Drafting in every round gives the same chain as drafting once."""
     tokens = pair.answer(pair.draft, Sampling(max_tokens=30), prompt(2)).tokens
     held = np.array([*prompt(2), *tokens[:-1]], np.int32)
     assert_near(chain(pair, tokens[-1]), reference(held, tokens[-1]))

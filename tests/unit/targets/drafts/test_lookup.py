@@ -62,7 +62,7 @@ def test_a_new_answer_looks_up_in_its_own_prompt_only() -> None:
 
 
 def test_a_line_that_is_indented_otherwise_goes_on_as_before() -> None:
-    """90 and 91 stand for two depths of indentation at lines' ends."""
+    """Tokens 90 and 91 stand for two depths of indentation at the ends of lines."""
     prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 9, 90, 10, 11]
     assert draft_after(prompt, [1, 2, 3, 4, 5, 91]).propose(4).tokens == (6, 7, 8, 9)
     assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6]).propose(3).tokens == (7, 8, 9)
@@ -91,7 +91,7 @@ def test_many_tokens_are_searched_as_few_are() -> None:
 
 
 def repetitive(seed: int) -> Iterator[list[int]]:
-    """Pieces of a random text, most of which stand before them, whole or with one other token."""
+    """A random text of pieces, most of which have occurred before, whole or with one token changed."""
     rng = np.random.default_rng(seed)
     words, text = int(rng.integers(2, 40)), rng.integers(0, 9, int(rng.integers(1, 60))).tolist()
     yield list(text)
@@ -105,7 +105,7 @@ def repetitive(seed: int) -> Iterator[list[int]]:
 
 
 def naive_match(text: list[int]) -> tuple[list[int], int, bool] | None:
-    """Places, length and whether it is gapped of the match at the end of `text`, place by place and token by token."""
+    """The match at the end of `text`, found place by place and token by token: places, length, whether it is gapped."""
     lengths: dict[bool, dict[int, int]] = {False: {}, True: {}}
     for place in range(len(text) - 1, 0, -1):
         same = [text[place - 1 - back] == text[-1 - back] for back in range(min(place, 16))]

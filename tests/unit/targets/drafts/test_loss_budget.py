@@ -5,7 +5,7 @@ from winnow_engine.targets.drafts.control.loss_budget import LossBudget
 
 
 def budget_of(plain: float, slope: float) -> LossBudget:
-    """A budget that has seen rounds of this cost, drafts all right."""
+    """A loss budget that has seen rounds of this cost, in which all drafts were right."""
     budget = LossBudget()
     for nodes in [0, 0, 0, *[4] * 40]:
         budget.learn(nodes, nodes + 1, plain * (1 + slope * nodes), tried=nodes > 0)
@@ -42,7 +42,7 @@ LIKELY = sure(0.9)
 def drafted_in(
     budget: LossBudget, rounds: int, right: int, slope: float, tree: DraftTree = LIKELY
 ) -> tuple[int, float]:
-    """Over some rounds of drafts of which `right` tokens are: how many nodes, and how many plain rounds were lost."""
+    """The nodes drafted and the plain rounds lost, over `rounds` rounds in which `right` tokens are right."""
     drafted, lost = 0, 0.0
     for _ in range(rounds):
         nodes = 0 if budget.rests else len(budget.cut(tree))
@@ -104,7 +104,7 @@ def test_a_single_slow_round_changes_little() -> None:
 
 
 def test_a_first_round_that_was_slow_by_chance_is_found_out() -> None:
-    """Drafts that are never right seem free behind a plain round thought to take ten times as long as it does."""
+    """Drafts that are never right seem free if a plain round is thought to take ten times as long as it does."""
     budget, drafted = LossBudget(), 0
     budget.learn(0, 1, 1.0, tried=False)
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Which draft a target gets, and the draft model, on tiny real models."""
+"""Which draft a target gets, on tiny real models."""
 
 import shutil
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Gene
 
 @pytest.fixture
 def other_vocabulary(tiny_llama: Path, tmp_path: Path) -> Path:
-    """The same model with one token spelled otherwise."""
+    """The same model with one token spelled differently."""
     path = tmp_path / "other.gguf"
     data = tiny_llama.read_bytes()
     path.write_bytes(data.replace(b"<|im_start|>", b"<|im_begin|>", 1))

@@ -30,7 +30,7 @@ def test_sizes_not_tried_follow_their_neighbours_and_larger_ones_are_hoped_for()
 
 
 def test_a_step_is_found_by_trying_beyond_it_once() -> None:
-    """Sixteen tokens in a pass may cost hardly more than eight."""
+    """A pass over sixteen tokens may cost hardly more than one over eight."""
     cost = cost_after((7, 8.0))
     assert cost.curve[15] < 1 + 15
     cost.learn(15, 9.2)

@@ -1,4 +1,4 @@
-"""The draft model itself: the tiny llama as a draft, compared with what it says as a target."""
+"""The small model's draft: the tiny llama as a draft, compared with its answers as a target."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Tools, calls and results in chat templates: shown as the model knows them, and never as its control tokens."""
+"""Tools, calls and results in chat templates: in the form that the model knows, and never as control tokens."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -81,7 +81,7 @@ def test_the_same_seed_draws_the_same_answer_with_a_draft(loaded: Loaded, seed: 
 
 
 def test_sampled_answers_keep_the_targets_distribution(loaded: Loaded) -> None:
-    """Two-token answers, 4,000 with a draft of three branches and 4,000 without; chi-square over the common ones."""
+    """4,000 two-token answers with a draft of three branches and 4,000 without: chi-square over the common ones."""
 
     class Branches(NoDraft):
         def propose(self, limit: int, least: float = 0.0) -> DraftTree:

@@ -1,4 +1,4 @@
-"""A target with recurrent layers: it rolls back to past states, as far as the last evaluation left any."""
+"""A target with recurrent layers rolls back to past states, as far as the last evaluation left any."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -65,7 +65,7 @@ def test_whatever_is_drafted_the_tokens_are_those_of_plain_decoding(
 
 
 def test_the_logits_behind_a_rollback_are_those_of_a_fresh_context(loaded: Loaded, plain: list[int]) -> None:
-    """Within 1e-4 after some twenty rollbacks; a state one token off is 1 and more away."""
+    """Within 1e-4 after some twenty rollbacks. A state that is one token off differs by 1 or more."""
     loaded.answer(oracle(plain, 5))
     held = np.append(loaded.cache.tokens, np.int32(77))
     behind = evaluate(loaded, held[-1:])
@@ -78,7 +78,7 @@ def test_the_logits_behind_a_rollback_are_those_of_a_fresh_context(loaded: Loade
 def test_only_states_that_the_last_evaluation_left_are_gone_back_to(
     loaded: Loaded, batch: int, back: int, kept: int
 ) -> None:
-    """llama.cpp would go back to whatever stands there from evaluations before."""
+    """llama.cpp would go back to whatever earlier evaluations left there."""
     evaluate(loaded, PROMPT[:19], PROMPT[19 : 19 + batch])
     loaded.cache.rewind(19 + batch - back)
     assert len(loaded.cache.tokens) == kept

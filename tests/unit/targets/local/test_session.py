@@ -31,7 +31,7 @@ def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> G
 
 
 class UnseenFlag(AbortFlag):
-    """A flag set after Python looked: llama.cpp meets it inside the evaluation."""
+    """A flag that seems unset to Python, so that llama.cpp meets it inside the evaluation."""
 
     def is_set(self) -> bool:
         return False

@@ -6,7 +6,7 @@ from winnow_engine.targets.local.text_stream import TextStream
 
 
 def stream(pieces: list[bytes], *stops: str) -> list[str]:
-    """What is shown after each piece, then at the end."""
+    """The text shown after each piece, and at the end."""
     text = TextStream(stops)
     shown = []
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""The target on a server that misbehaves in every way a test can think of: nothing hangs, everything has a name."""
+"""The target on a server that misbehaves in every way: nothing hangs, and every failure has a name."""
 
 import json
 import logging

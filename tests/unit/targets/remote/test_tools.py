@@ -1,4 +1,4 @@
-"""Tools of a target on a server: passed on in its API's own fields, and its calls streamed back."""
+"""Tools of a target on a server: they are passed on in the fields of its API, and calls are streamed back."""
 
 import json
 from typing import Any

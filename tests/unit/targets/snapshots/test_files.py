@@ -82,7 +82,7 @@ def test_only_the_user_may_read_them(kept: Snapshots, folder: Path) -> None:
 
 
 def test_a_change_of_any_byte_is_noticed_and_the_file_deleted(folder: Path) -> None:
-    """Every place of the header, and of the arrays every 7th: whatever it says then, no wrong state is loaded."""
+    """Change every byte of the header, and every 7th of the arrays: no wrong state is ever loaded."""
     original, prompt = snapshot(tokens(range(50)), 300), tokens(range(60))
     Snapshots(folder, PLENTY, "model").save(original)
     (path,) = folder.iterdir()
@@ -106,7 +106,7 @@ def test_a_file_cut_short_or_foreign_is_refused(folder: Path, keep: int) -> None
 
 
 def assert_refused(folder: Path, path: Path, content: bytes, prompt: Prompt, original: Snapshot) -> None:
-    """Nothing is found, or loading it fails by name, and the file goes; a byte that says nothing changes nothing."""
+    """Nothing is found, or loading fails with a named error and the file is deleted; or the byte did not matter."""
     path.write_bytes(content)
     snapshots = Snapshots(folder, PLENTY, "model")
     found = snapshots.find(prompt, whole=False)

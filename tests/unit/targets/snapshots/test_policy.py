@@ -28,7 +28,7 @@ SECOND = np.arange(60, 220, dtype=np.int32)
 
 @pytest.fixture(autouse=True)
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache folder of its own, and a target that takes a second a token: then everything is worth keeping."""
+    """A cache folder of its own, and a target that takes a second per token, so that everything is worth saving."""
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     a_second_each(monkeypatch)
 
@@ -53,7 +53,7 @@ def once(model: Path, prompt: Prompt, options: TargetOptions = OPTIONS) -> Gener
 
 
 def longer(model: Path, prompt: Prompt) -> Prompt:
-    """A prompt that goes on where the memory ends behind `prompt`: with all of its answer's tokens but the last."""
+    """A prompt that goes on where memory ends after `prompt`: behind all tokens of its answer but the last."""
     with closing(LlamaTarget.open(model, replace(OPTIONS, snapshot_bytes=None))) as target:
         ask(target, prompt)
         held = target._parking.session()._cache

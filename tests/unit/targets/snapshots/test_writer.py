@@ -1,4 +1,4 @@
-"""Nobody waits for the disk but who closes the target; what is on its way there is found, and arrives whole."""
+"""Only closing the target waits for the disk. What is on its way there is found, and arrives complete."""
 
 import logging
 import threading
@@ -23,7 +23,7 @@ PLENTY = 1 << 30
 
 
 class Disk:
-    """Stands still until it is let go; then writes, and tells which prompts' first tokens were written."""
+    """A disk that waits until a test lets it go. `written` has the first token of each prompt that was written."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached, self.goes = threading.Event(), threading.Event()
