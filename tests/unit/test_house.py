@@ -40,6 +40,7 @@ Hand-kept.
 1. `winnow_engine/assistant.py`: `Assistant.ask`
 2. `engine/winnow_engine/index/files.py`, then `scan`
 3. `index/units.py`
+   - `winnow_engine/store.py`
 4. `winnow_engine/assistant.py`
 
 ## Words
@@ -93,10 +94,11 @@ def test_pages_are_measured(counted: dict[str, Any]) -> None:
 
 
 def test_the_rooms_of_a_question_are_walked(counted: dict[str, Any]) -> None:
-    assert [Path(file).name for file in counted["question_files"]] == [
-        "assistant.py", "files.py", "units.py", "assistant.py",
-    ]  # fmt: skip
+    steps = ["assistant.py", "files.py", "units.py", "assistant.py"]
+    assert [Path(file).name for file in counted["question_steps"]] == steps
     assert counted["rooms_returned_to"] == ["assistant.py"]
+    assert [Path(file).name for file in counted["question_files_with_calls"]] == [*steps[:3], "store.py", *steps[3:]]
+    assert counted["returned_to_with_calls"] == ["assistant.py"]
 
 
 def test_the_table_has_a_line_for_every_count(root: Path, counted: dict[str, Any]) -> None:
