@@ -1,4 +1,4 @@
-"""What a drafter's layers look like, and what goes through them in one call."""
+"""The sizes and weights of a drafter's layers, and what one call passes through them."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class LayerWeights:
 
 
 class EmbeddingTable(Protocol):
-    """Rows of the token embedding; a quantised table decodes only the rows asked for."""
+    """The token embedding. A quantised table decodes only the rows asked for."""
 
     def __len__(self) -> int:
-        """Tokens of the vocabulary."""
+        """The size of the vocabulary in tokens."""
 
     def rows(self, ids: Int32) -> Float32:
         """Embeddings [T, width] of token ids [T]."""
@@ -82,10 +82,10 @@ class KeyHead:
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """What turns hidden states into keys.
+    """The heads that turn hidden states into keys.
 
-    token: 64 columns, a token's key. unit: 256 columns, a token's share in the vector of its unit, and one more, the
-    logit of its weight there.
+    token: 64 columns, the key of a token. unit: 257 columns; the first 256 are what a token adds to its unit's vector,
+    the last is the logit of its weight there.
     """
 
     token: KeyHead
@@ -94,7 +94,7 @@ class Readout:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A drafter's embedding, its first `shape.layers` layers, and what reads keys off the last of them, if trained."""
+    """A drafter's embedding, its first `shape.layers` layers, and the readout of the last one, if it was trained."""
 
     shape: TransformerShape
     embedding: EmbeddingTable
@@ -120,8 +120,8 @@ class BlockRule:
 class Batch:
     """Sequences packed end to end; each attends to the shared prefix and causally to itself.
 
-    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse` it is one
-    sequence without the prefix, which a GPU lets attend by that rule, and the CPU to all of itself.
+    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse` the batch
+    is one sequence without the prefix. On a GPU it attends by that rule, on the CPU to all of itself.
     """
 
     ids: Int32
@@ -135,7 +135,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What a pass leaves behind.
+    """The results of a pass.
 
     hidden: float32 [T, width], the residual stream after the last layer, before any final norm.
     queries and keys: pre-RoPE projections by layer, float32 [T, heads, head_dim] and [T, kv_heads, head_dim],
@@ -149,18 +149,23 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What a readout gives for R runs of S rows together: codes int8 [S, 64] with scales float32 [S], one a row, and
-    sums float32 [R, 256], one a run (`ops/quantise_keys.py`, `ops/pool_runs.py`)."""
+    """The readout of R runs with S rows in all: codes int8 [S, 64] and scales float32 [S] by row
+    (`ops/quantise_keys.py`), and sums float32 [R, 256] by run (`ops/pool_runs.py`)."""
 
     codes: Int8
     scales: Float32
     sums: Float32
 
 
+def rows_of(runs: Int32) -> Int64:
+    """The row numbers of all runs in turn, int64 [S]."""
+    return np.concatenate([np.arange(start, stop) for start, stop in runs] or [np.empty(0, np.int64)])
+
+
 class Encoder(Protocol):
     """A drafter's first layers on some device. Safe to call from several threads.
 
-    batch_tokens is how many tokens are worth encoding in one call; parallel, whether calls at once help each other.
+    batch_tokens is how many tokens to encode in one call; parallel says whether concurrent calls are faster.
     """
 
     batch_tokens: int
@@ -172,11 +177,11 @@ class Encoder(Protocol):
         taps: frozenset[int] = frozenset(),
         between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
-        """Run `batch`, keeping the queries and keys of layers `taps`; what `between_layers` raises ends the pass."""
+        """Run `batch` and keep the queries and keys of layers `taps`. What `between_layers` raises ends the pass."""
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
-        """Run `batch` and read keys off its rows runs[r, 0]:runs[r, 1], int32 [R, 2] in ascending order, each inside
-        one sequence. Only for weights with a readout."""
+        """Run `batch` and read the keys of rows runs[r, 0]:runs[r, 1] (int32 [R, 2], in ascending order, each within
+        one sequence). Only for weights with a readout."""
 
 
 class Scorer(Protocol):

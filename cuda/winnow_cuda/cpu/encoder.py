@@ -1,6 +1,6 @@
 """The CPU encoder: a drafter's first layers over packed sequences, dense products in BLAS, the rest in Numba.
 
-One encoder serves several threads at once; nothing in it changes after construction.
+Several threads may use one encoder at once: nothing in it changes after construction.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.readout import read_keys
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Weights
 
-# Rows of the feed-forward block taken at once: its 9,728-wide activations stay in cache and below the size
-# from which malloc maps, and so page-faults, every buffer anew.
+# Rows of the feed-forward block taken at once: its 9,728-wide activations stay in cache, and below the size from which
+# malloc maps every buffer anew, which costs page faults.
 _FFN_ROWS = 512
 
 

@@ -1,4 +1,4 @@
-"""Keys off hidden states: what `Weights.readout` means, on the CPU and on a device."""
+"""Keys from hidden states, on the CPU: what `Weights.readout` means."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ import numpy as np
 from winnow_cuda.ops.pool_runs import pool_runs
 from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.ops.standardise import standardise
-from winnow_cuda.shapes import Float32, Int32, Int64, KeyHead, Keys, Readout
-
-
-def rows_of(runs: Int32) -> Int64:
-    """The row numbers of all runs in turn, int64 [S]."""
-    return np.concatenate([np.arange(start, stop) for start, stop in runs] or [np.empty(0, np.int64)])
+from winnow_cuda.shapes import Float32, Int32, KeyHead, Keys, Readout, rows_of
 
 
 def read_keys(hidden: Float32, runs: Int32, readout: Readout) -> Keys:
@@ -27,12 +22,3 @@ def read_keys(hidden: Float32, runs: Int32, readout: Readout) -> Keys:
 
 def _through(rows: Float32, head: KeyHead) -> Float32:
     return np.asarray(standardise(rows, head.mean, head.deviation) @ head.matrix.T, np.float32)
-
-
-def joined_keys(parts: list[Keys]) -> Keys:
-    """The keys of several calls as those of one."""
-    return Keys(
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.scales for part in parts]),
-        np.concatenate([part.sums for part in parts]),
-    )

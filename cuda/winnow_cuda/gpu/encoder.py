@@ -16,7 +16,7 @@ from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.gpu.joint import SparseAttention
 from winnow_cuda.gpu.products import Products
-from winnow_cuda.gpu.readout import DeviceReadout, ReadRows
+from winnow_cuda.gpu.readout import DeviceReadout, ReadRows, joined_keys
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
@@ -24,7 +24,6 @@ from winnow_cuda.ops.gpu.embedding import ROWS, embedding
 from winnow_cuda.ops.gpu.rms_norm import rms_norm
 from winnow_cuda.ops.gpu.rope import THREADS, rope
 from winnow_cuda.ops.rope import rope_table
-from winnow_cuda.readout import joined_keys
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Keys, TransformerShape, Weights
 
 BATCH_TOKENS = 32768  # a twentieth of a second on a large card; 0.7 GB of activations for a 0.5B drafter
@@ -34,7 +33,7 @@ _HALF = np.float16
 
 @dataclass(frozen=True, slots=True)
 class _Workspace:
-    """Activations of at most `tokens` tokens, used again by every layer and batch."""
+    """Activations of at most `tokens` tokens, reused by every layer and batch."""
 
     tokens: int
     x: DeviceArray  # float32 [T, width], the residual stream
@@ -57,7 +56,7 @@ class _Run:
 
 
 class GpuEncoder:
-    """Runs `weights` behind a fixed prefix of token ids on one device; as `CpuEncoder`, in float16 arithmetic."""
+    """Runs `weights` behind a fixed prefix of token ids on one device: as `CpuEncoder`, but in float16."""
 
     batch_tokens = BATCH_TOKENS
     parallel = False
@@ -120,11 +119,11 @@ class GpuEncoder:
             return joined_keys([self.encode_keys(half, rows, between_layers) for half, rows in parts])
 
     def run(self, batch: Batch) -> None:
-        """Run `batch` and leave its hidden states on the device, without waiting: what `winnow bench` times."""
+        """Run `batch`, without waiting, and leave its hidden states on the device. For `winnow bench`."""
         self._forward(self._start(batch))
 
     def run_keys(self, batch: Batch, parts: Int32) -> ReadRows:
-        """As `run`, and the keys of runs of at most 128 rows too."""
+        """As `run`, with the keys of runs of at most 128 rows."""
         assert self._readout is not None
         return self._readout.read(*self._forward(self._start(batch)), parts)
 
@@ -246,7 +245,7 @@ class GpuEncoder:
 
 
 def supports(shape: TransformerShape) -> str | None:
-    """None if the kernels take this shape, else what they do not take, in words."""
+    """None if the kernels support this shape, else a phrase that names what they do not support."""
     if shape.head_dim not in (64, 128):
         return f"heads of {shape.head_dim} columns (the GPU kernels take 64 and 128)"
     if shape.width % 64 or shape.q_width % 64 or shape.ffn_width % 64:
@@ -255,7 +254,7 @@ def supports(shape: TransformerShape) -> str | None:
 
 
 def segment_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
-    """The segment attention for a device."""
+    """The kernel of segment attention for a device."""
     if capability == (9, 0):
         return attention_hopper(head_dim, False, 128, 2 if head_dim == 64 else 1)
     return attention(head_dim, False)

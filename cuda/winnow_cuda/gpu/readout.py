@@ -1,4 +1,4 @@
-"""A readout on the device: standardise, one product a head, then codes by token and sums by run."""
+"""A readout on the device: standardise, one product per head, then codes by token and sums by run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from winnow_cuda.gpu.products import Products
 from winnow_cuda.ops.gpu import pool_runs as pool_op
 from winnow_cuda.ops.gpu import quantise_keys as quantise_op
 from winnow_cuda.ops.gpu import standardise as standardise_op
-from winnow_cuda.readout import rows_of
-from winnow_cuda.shapes import Int32, KeyHead, Keys, Readout
+from winnow_cuda.shapes import Int32, KeyHead, Keys, Readout, rows_of
 
 _COLUMNS = 16  # products come in multiples of this many columns
 
@@ -44,7 +43,7 @@ class DeviceReadout:
         self._token, self._unit = (_upload(device, head) for head in (readout.token, readout.unit))
 
     def keys(self, x: DeviceArray, normed: DeviceArray, runs: Int32) -> Keys:
-        """Keys off x, float32 [T, width]; `normed` is float16 of the same shape, for scratch."""
+        """The keys of x, float32 [T, width]. `normed`, float16 of the same shape, is scratch."""
         parts, first_parts = _split(runs)
         read = self.read(x, normed, parts)
         rows, download = rows_of(runs), self._device.download
@@ -52,7 +51,7 @@ class DeviceReadout:
         return Keys(download(read.codes)[rows], download(read.scales)[rows], sums)
 
     def read(self, x: DeviceArray, normed: DeviceArray, parts: Int32) -> ReadRows:
-        """As `keys`, left on the device, for runs of at most `pool_runs.MOST_ROWS` rows, without waiting."""
+        """As `keys`, but without waiting and with the result on the device. Runs have at most MOST_ROWS rows."""
         device, tokens = self._device, x.shape[0]
         codes, scales = device.empty((tokens, quantise_op.COLUMNS), np.int8), device.empty((tokens,), np.float32)
         sums = device.empty((len(parts), pool_op.COLUMNS), np.float32)
@@ -86,3 +85,12 @@ def _split(runs: Int32) -> tuple[Int32, Int32]:
     start = runs[run, 0] + (np.arange(first[-1]) - first[run]) * pool_op.MOST_ROWS
     parts = np.stack([start, np.minimum(start + pool_op.MOST_ROWS, runs[run, 1])], 1)
     return parts.astype(np.int32), first[:-1].astype(np.int32)
+
+
+def joined_keys(parts: list[Keys]) -> Keys:
+    """The keys of several calls as if they came from one."""
+    return Keys(
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+        np.concatenate([part.sums for part in parts]),
+    )

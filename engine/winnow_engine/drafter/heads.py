@@ -3,10 +3,11 @@
 For head h, question tokens i, unit u (pre-RoPE q and k, scale 1/√D): p(i,u) is the softmax mass of u under i over
 the whole workspace, and f(u) = log mean_i p(i,u), less the same under null questions. Three features a head:
 `all` averages over all question tokens, `body` over what the user wrote, `peak` replaces the mass by the highest
-log-probability in the unit. Evidence is Σ weight · f.
+log-probability in the unit. The score is Σ weight · f.
 
-What all keys of a head have in common moves every score of a query alike, so the softmax does not see it. But it can be
-most of a key: a bias of Qwen2's pushes one column out to 158. Kept are keys less the mean of a few reference tokens'.
+What all keys of a head have in common shifts all scores of a query by the same amount, which the softmax ignores. But
+it can be most of a key: a bias of Qwen2's shifts one column by 158. So the mean key of a few reference tokens is
+subtracted before keys are stored.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.readout import rows_of
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer, rows_of
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
@@ -31,14 +31,14 @@ from winnow_engine.errors import ProfileError
 Feature = Literal["all", "body", "peak"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 
-# Any will do. On SmolLM2 and Qwen2.5-Coder-0.5B, what is left of a key then reaches 4.1 and 4.4 on average, with other
-# tokens 4.0 to 5.0, with the mean of all keys 3.6 and 3.8, less the bias alone 9.2 and 7.0.
+# Any tokens will do. On SmolLM2 and Qwen2.5-Coder-0.5B the largest column of a key is then 4.1 and 4.4 on average; with
+# other tokens 4.0 to 5.0, with the mean of all keys 3.6 and 3.8, with the bias alone subtracted 9.2 and 7.0.
 _REFERENCE = np.arange(256, 320, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringHead:
-    """A (layer, query head) whose feature counts with `weight` ≥ 0."""
+    """A query head of a layer, the feature taken from it, and its weight ≥ 0."""
 
     layer: int
     head: int
@@ -56,7 +56,7 @@ def _unchanged(name: str, value: Float32) -> Float32:
 
 
 class HeadsProfile:
-    """Scores with the drafter's own heads. `group` is its query heads per KV head."""
+    """Scores with the drafter's own heads. `group` is the number of query heads per KV head."""
 
     readout: Readout | None = None
 
@@ -86,7 +86,7 @@ class HeadsProfile:
         return Read(tokens, {})
 
     def keep(self, read: Read, units: Int32, count: int) -> Arrays:
-        """All that was read: head_dim + 2 bytes a token and KV head."""
+        """All that was read: head_dim + 2 bytes per token and KV head."""
         return read.tokens
 
     def score(
@@ -97,14 +97,14 @@ class HeadsProfile:
         nulls: Sequence[QuestionStates],
         scorer: Scorer,
     ) -> dict[str, Float32]:
-        """Evidence `heads`."""
+        """The score `heads`."""
         weights = np.array([head.weight for head in self._heads], np.float32)
         unasked = [self.features(arrays, unit_offsets, null, scorer) for null in nulls]
         asked = self.features(arrays, unit_offsets, question, scorer)
         return {"heads": weights @ (asked - np.mean(unasked, axis=0))}
 
     def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates, scorer: Scorer) -> Float32:
-        """f of every scoring head under one question, nothing subtracted: float32 [heads, U]."""
+        """log mean_i p(i,u) of every scoring head under one question: float32 [heads, U]."""
         return np.stack([self._feature(head, arrays, unit_offsets, states, scorer) for head in self._heads])
 
     def _centres_of(self, encoder: Encoder, check: Callable[[], None]) -> dict[int, Float32]:
@@ -135,7 +135,7 @@ class HeadsProfile:
 
 
 def _stored(name: str, keys: Float32) -> Arrays:
-    """Keys float32 [S, D] as they are kept: int8 codes with a float16 scale each."""
+    """Keys float32 [S, D] as they are stored: int8 codes with a float16 scale each."""
     codes, scales = quantise_keys(keys)
     return {name: codes, f"{name}.scales": (scales * np.linalg.norm(keys, axis=1)).astype(np.float16)}
 
