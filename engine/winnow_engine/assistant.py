@@ -12,12 +12,14 @@ from winnow_engine.core import (
     Cancellation,
     Citation,
     Finish,
-    Progress,
+    Kept,
+    KeptSink,
     ProgressSink,
     Question,
     Sampling,
     Span,
     TextSink,
+    ignore_kept,
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
@@ -129,18 +131,25 @@ class Assistant:
         on_text: TextSink,
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
+        on_kept: KeptSink = ignore_kept,
     ) -> Answer:
-        """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it."""
+        """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it.
+
+        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads.
+        """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
+            if not self.target.over:
+                on_kept(Kept.of(self._selected(ranked, budget).spans, None))
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
             limits = Limits(budget, target, sampling.max_tokens)
             fitted = fit(ranked, self._history.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
-        progress(Progress("prefill", 0, len(fitted.prompt)))
+            kept = Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt))
+        on_kept(kept)
         before = clock.elapsed
         generation = target.generate(Request(fitted.prompt, sampling, on_text, cancellation, progress))
         cancellation.check()
@@ -172,10 +181,14 @@ class Assistant:
         cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, clock, progress, cancellation)
         with clock.stage("select"):
-            target = self.target.loaded if self.target else None
-            most = prefill_limit(target.prefill_tokens_per_s if target else None)
-            selection = ranked.select(ranked.tokens(budget, most))
+            selection = self._selected(ranked, budget)
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
+
+    def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
+        """The spans for a prompt of its own, as far as is known of the target now."""
+        target = self.target.loaded if self.target else None
+        most = prefill_limit(target.prefill_tokens_per_s if target else None)
+        return ranked.select(ranked.tokens(budget, most))
 
     def index(
         self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None

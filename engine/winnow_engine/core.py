@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -147,6 +147,29 @@ class Span:
     kind: UnitKind
     name: str = ""
     features: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The code that an answer will rest on, told before the target reads it.
+
+    `spans` are best first. `seconds` is how long the first token is expected to take from now on, None if unknown.
+    """
+
+    spans: tuple[Span, ...]
+    seconds: float | None
+
+    @classmethod
+    def of(cls, spans: Iterable[Span], seconds: float | None) -> Kept:
+        """The spans in order of their scores."""
+        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds)
+
+
+KeptSink = Callable[[Kept], None]
+
+
+def ignore_kept(_: Kept) -> None:
+    """A sink of kept code that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

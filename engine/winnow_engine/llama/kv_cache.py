@@ -30,8 +30,12 @@ class KvCache:
 
         At least the last token is left to evaluate, because its logits choose the first token of the answer.
         """
-        self.rewind(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
+        self.rewind(self.reusable(prompt))
         return len(self.tokens)
+
+    def reusable(self, prompt: Prompt) -> int:
+        """How many tokens of `prompt` `reuse` keeps, where memory can forget a part."""
+        return min(common_prefix(self.tokens, prompt), len(prompt) - 1)
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
         """Replace memory by `state`, which `LlamaContext.state` made of `tokens`. False, and empty, if that fails."""
@@ -52,6 +56,7 @@ class KvCache:
         False if aborted; then the cache holds whole batches of it.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
+        progress(Progress("prefill", 0, total - first, 0, total - first))
         for start in range(first, total, self.context.n_batch):
             end = min(start + self.context.n_batch, total)
             if not self.extend(prompt[start:end], want_logits=end == total):

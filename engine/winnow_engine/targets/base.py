@@ -85,6 +85,9 @@ class TargetOf(PromptReader[P], Protocol[P]):
         A server forces calls by itself.
         """
 
+    def seconds_to_read(self, prompt: P) -> float | None:
+        """How long the first token of an answer is expected to take, or None if nothing measured tells."""
+
     def generate(self, request: Request[P]) -> Generation:
         """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.
 

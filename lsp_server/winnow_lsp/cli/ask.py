@@ -46,7 +46,9 @@ def ask(question: str, show_spans: bool, **options: Any) -> None:
             click.echo(text, nl=False)
 
         on_text = (lambda _: None) if as_json else show
-        answer = helper.ask(sources_of(options), asked, config.budget, config.sampling, on_text, view, cancellation)
+        answer = helper.ask(
+            sources_of(options), asked, config.budget, config.sampling, on_text, view, cancellation, view.kept
+        )
     if as_json:
         click.echo(json.dumps(_document(answer), ensure_ascii=False))
     else:

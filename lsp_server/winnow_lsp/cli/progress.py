@@ -1,56 +1,58 @@
-"""Progress on stderr: a live line on a terminal, a line every few seconds elsewhere."""
+"""Progress on stderr: a live view on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
 
-from winnow_engine.core import Progress
+from winnow_engine.core import Kept, Progress, Span
+from winnow_lsp.cli.report import kind_and_name, place
+from winnow_lsp.host.waiting import Waiting
 
 _SECONDS_BETWEEN_LINES = 5.0
-
-
-def describe(progress: Progress) -> str:
-    """One line on where the work stands: files, tokens, speed, time left."""
-    match progress.stage:
-        case "index":
-            return f"indexing {progress.done}/{progress.total} files{_rate(progress)}"
-        case "prefill":
-            return f"reading {progress.total:,} tokens of prompt ({progress.done:,} done)"
-        case stage:
-            return stage
-
-
-def _rate(progress: Progress) -> str:
-    if not progress.tokens or progress.elapsed_s <= 0:
-        return ""
-    speed = progress.tokens / progress.elapsed_s
-    left = max(progress.total_tokens - progress.tokens, 0) / speed
-    return f", {progress.tokens:,} tokens, {speed:,.0f} tokens/s, {left:.0f} s left"
+_MOST_PLACES = 8
 
 
 class ProgressView(AbstractContextManager["ProgressView"]):
-    """Shows each report it is called with; `stop` clears the live line, before other output starts."""
+    """Shows each report it is called with, and the kept code; `stop` clears them, before other output starts."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self._live = Console(stderr=True).status("reading the workspace") if _live(quiet) else None
+        self._spans: tuple[Span, ...] = ()
+        self._waiting, self._index = Waiting(), "reading the workspace"
+        self._ranked = False
+        self._spinner = Spinner("dots", style="status.spinner")
+        self._live = self._open() if not quiet and sys.stderr.isatty() else None
         self._quiet, self._last_line = quiet, time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         """Show one report."""
-        if self._live is not None:
-            self._live.update(describe(progress))
-        elif not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
+        if progress.stage == "prefill":
+            self._ranked = True
+            self._waiting.read(progress)
+        else:
+            self._index = _indexing(progress)
+        if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            click.echo(describe(progress), err=True)
+            click.echo(self._line(), err=True)
+
+    def kept(self, kept: Kept) -> None:
+        """Show the code that the answer will rest on, until the answer begins."""
+        self._spans, self._ranked = kept.spans, True
+        self._waiting.kept(kept)
+        if self._live is not None:
+            self._live.refresh()
 
     def stop(self) -> None:
-        """Clear the live line for good."""
+        """Clear the live view for good."""
         live, self._live, self._quiet = self._live, None, True
         if live is not None:
             live.stop()
@@ -65,6 +67,36 @@ class ProgressView(AbstractContextManager["ProgressView"]):
     ) -> None:
         self.stop()
 
+    def _open(self) -> Live:
+        return Live(console=Console(stderr=True), get_renderable=self._view, transient=True, refresh_per_second=8)
 
-def _live(quiet: bool) -> bool:
-    return not quiet and sys.stderr.isatty()
+    def _view(self) -> Group:
+        self._spinner.update(text=Text(self._line()))
+        return Group(*_places(self._spans), self._spinner)
+
+    def _line(self) -> str:
+        return self._waiting.line() if self._ranked else self._index
+
+
+def _places(spans: tuple[Span, ...]) -> Iterator[Text]:
+    """A line for each of the best spans, and one for the others."""
+    best = spans[:_MOST_PLACES]
+    width = max((len(place(span)) for span in best), default=0)
+    for span in best:
+        line = Text(f"  {place(span):{width}}", no_wrap=True, overflow="ellipsis")
+        yield line.append(f"  {kind_and_name(span)}", "dim")
+    if len(spans) > _MOST_PLACES:
+        yield Text(f"  and {len(spans) - _MOST_PLACES} more", "dim")
+
+
+def _indexing(progress: Progress) -> str:
+    """How far the index is: files, tokens, speed, time left."""
+    return f"indexing {progress.done}/{progress.total} files{_rate(progress)}"
+
+
+def _rate(progress: Progress) -> str:
+    if not progress.tokens or progress.elapsed_s <= 0:
+        return ""
+    speed = progress.tokens / progress.elapsed_s
+    left = max(progress.total_tokens - progress.tokens, 0) / speed
+    return f", {progress.tokens:,} tokens, {speed:,.0f} tokens/s, {left:.0f} s left"

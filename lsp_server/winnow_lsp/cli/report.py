@@ -29,7 +29,12 @@ def place(item: Citation | Span) -> str:
 
 def spans_lines(spans: Iterable[Span]) -> list[str]:
     """A line a span: place, tokens, score, what it is."""
-    return [f"{place(s)}  {s.tokens} tokens  {s.score:+.2f}  {s.kind} {s.name}".rstrip() for s in spans]
+    return [f"{place(s)}  {s.tokens} tokens  {s.score:+.2f}  {kind_and_name(s)}" for s in spans]
+
+
+def kind_and_name(span: Span) -> str:
+    """What a span is, such as `method Context.invoke`."""
+    return f"{span.kind} {span.name}".rstrip()
 
 
 def stats_line(stats: Stats | SelectionStats) -> str:

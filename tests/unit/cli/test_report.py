@@ -1,10 +1,7 @@
-import pytest
-
 from winnow_engine.assistant import Stats
-from winnow_engine.core import Citation, Progress, Span, UnitKind
+from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.base import Generation
-from winnow_lsp.cli.progress import ProgressView, describe
 from winnow_lsp.cli.report import place, spans_json, spans_lines, stats_line
 from winnow_lsp.host.stats import flat_stats
 
@@ -39,17 +36,6 @@ def test_stats_are_one_line_and_rounded_json() -> None:
     assert all(part in line for part in ("100,000", "2,600", "12.12 s", "prefill 12.00", "14.1 tokens/s"))
     assert flat_stats(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
     assert flat_stats(STATS)["ttft_s"] == 12.123
-
-
-def test_progress_tells_files_speed_and_time_left() -> None:
-    text = describe(Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=2.0))
-    assert text == "indexing 3/10 files, 2,000 tokens, 1,000 tokens/s, 4 s left"
-
-
-def test_quiet_view_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressView(quiet=True) as view:
-        view(Progress("index", 1, 2))
-    assert capsys.readouterr().err == ""
 
 
 def test_a_selection_has_the_same_fields_as_an_answer() -> None:

@@ -77,6 +77,27 @@ def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
         assert target.prefill_tokens_per_s == SLOW_CPU_TOKENS_PER_S
 
 
+def test_only_what_is_not_in_memory_takes_time(tiny_llama: Path) -> None:
+    longer, other = np.concatenate([PROMPT, PROMPT[:40]]), PROMPT[::-1].copy()
+    with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
+        assert target.seconds_to_read(PROMPT) is None
+        ask(target)
+        rate = target.prefill_tokens_per_s
+        assert rate is not None
+        for prompt, unread in ((PROMPT, 1), (longer, 40), (other, len(other))):
+            assert target.seconds_to_read(prompt) == pytest.approx(unread / rate)
+
+
+def test_what_is_on_disk_takes_no_time_to_read(tiny_llama: Path) -> None:
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        ask(target)
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        target._parking.session()._snapshots._bytes_per_s = 1e12
+        rate = target.prefill_tokens_per_s
+        assert rate is not None
+        assert target.seconds_to_read(PROMPT) == pytest.approx(1 / rate)
+
+
 def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         ask(target)

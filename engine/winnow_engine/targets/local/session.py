@@ -104,6 +104,13 @@ class Session:
             draft=draft_name(self._options, self._model),
         )
 
+    def unread(self, prompt: Prompt) -> int:
+        """How many tokens of `prompt` are neither in memory nor on disk; at least one."""
+        held = self._cache.reusable(prompt) if self._cache else 0
+        if self._snapshots:
+            held = self._snapshots.available(prompt, held, self.context_limit)
+        return len(prompt) - held
+
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
         """The current cache, in a larger context if it had no room for prompt and answer."""
         need = prompt_tokens + max_tokens

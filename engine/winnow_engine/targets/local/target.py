@@ -62,11 +62,15 @@ class LlamaTarget:
 
         None for a GPU that has read nothing.
         """
-        throughput = self._parking.throughput
-        token_s = throughput.measured_s if self._on_gpu else throughput.token_s
+        token_s = self._token_s
         if token_s is None:
             return None if self._on_gpu else SLOW_CPU_TOKENS_PER_S
         return 1 / token_s
+
+    @property
+    def _token_s(self) -> float | None:
+        throughput = self._parking.throughput
+        return throughput.measured_s if self._on_gpu else throughput.token_s
 
     def count(self, text: str) -> int:
         """The number of tokens that `text` takes as the content of a message."""
@@ -79,6 +83,13 @@ class LlamaTarget:
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""
         return self._submit(lambda: self._parking.session().forced_prefix(tools)).result() if tools.required else ""
+
+    def seconds_to_read(self, prompt: Prompt) -> float | None:
+        """How long the tokens take that are neither in memory nor on disk, at the throughput measured so far."""
+        token_s = self._token_s
+        if token_s is None:
+            return None
+        return token_s * self._submit(lambda: self._parking.session().unread(prompt)).result()
 
     def generate(self, request: Request[Prompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import httpx
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import BudgetError, TargetError, TargetProtocolError, TargetTimeoutError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
@@ -93,6 +93,10 @@ class HttpTarget:
         """Always "": servers force calls by themselves."""
         return ""
 
+    def seconds_to_read(self, prompt: RemotePrompt) -> float | None:
+        """Unknown, as `prefill_tokens_per_s` is."""
+        return None
+
     def generate(self, request: Request[RemotePrompt]) -> Generation:
         """Answer a request, as `Target.generate` says.
 
@@ -106,6 +110,7 @@ class HttpTarget:
                 f"the prompt's {need} tokens and up to {most} of the answer exceed the context "
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
             )
+        request.progress(Progress("prefill", 0, need))
         reply = StreamedReply(request.on_text, need, most * _MOST_CHARACTERS_A_TOKEN, request.progress, request.on_call)
         self._run(lambda client: _unless_cancelled(self._stream(client, request, reply), request.cancellation))
         return reply.generation()

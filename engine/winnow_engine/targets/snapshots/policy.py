@@ -55,6 +55,11 @@ class SnapshotPolicy:
             return 0
         return found.shared - held
 
+    def available(self, prompt: Prompt, held: int, room: int) -> int:
+        """How many tokens of `prompt` need not be read, if memory holds `held` of them and has room for `room`."""
+        found = self._worth_loading(prompt[:-1], held, room)
+        return found.shared if found else held
+
     def save(self, cache: KvCache, forgotten: int) -> None:
         """Have a cache written before it forgets its last `forgotten` tokens, if they take long to read and are new."""
         token_s = self._throughput.token_s

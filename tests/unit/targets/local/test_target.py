@@ -103,7 +103,7 @@ def test_progress_counts_the_tokens_to_evaluate(target: LlamaTarget) -> None:
     reports: list[Progress] = []
     target.generate(Request(prompt_of(*range(40, 140)), Sampling(max_tokens=1), progress=reports.append))
     assert [(report.stage, report.done, report.total) for report in reports] == [
-        ("prefill", done, 100) for done in (32, 64, 96, 100)
+        ("prefill", done, 100) for done in (0, 32, 64, 96, 100)
     ]
 
 

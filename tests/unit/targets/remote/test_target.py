@@ -51,7 +51,8 @@ def test_an_answer_streams_and_its_cost_is_what_the_server_counted(hostile: Host
     assert (answer.text, answer.finish, pieces) == ("Hello", "eos", ["Hel", "lo"])
     assert (answer.prompt_tokens, answer.decode_tokens, answer.reused_tokens) == (21, 3, 5)
     assert answer.first_token_s is not None
-    assert [report.stage for report in reports] == ["prefill"]
+    assert [report.stage for report in reports] == ["prefill", "prefill"]
+    assert [report.done for report in reports] == [0, reports[0].total]
 
 
 def test_the_request_says_what_to_sample_and_greedy_sends_no_seed(hostile: Hostile) -> None:

@@ -1,0 +1,48 @@
+"""What an answer waits for, in a line that counts down until the first token."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from winnow_engine.core import Kept, Progress
+
+_LONG_S = 100  # from here on in minutes
+
+
+class Waiting:
+    """The wait between the selection and the first token of one answer."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._end_s: float | None = None
+        self._read: Progress | None = None
+
+    def kept(self, kept: Kept) -> None:
+        """Take over the time expected for the first token."""
+        self._expect(kept.seconds)
+
+    def read(self, progress: Progress) -> None:
+        """Note how far the target has read; once it has read something, its pace tells how long the rest takes."""
+        self._read = progress
+        if progress.tokens:
+            self._expect(progress.elapsed_s * (progress.total_tokens / progress.tokens - 1))
+
+    def line(self) -> str:
+        """What is being waited for now, such as `reading 512 of 2,900 tokens, about 14 s`."""
+        read, left = self._read, self._left()
+        if read is None:
+            return f"reading the prompt{left}" if left else "loading the target"
+        if read.done == read.total:
+            return f"reading {read.total:,} of {read.total:,} tokens"
+        done = f"{read.done:,} of " if read.done else ""
+        return f"reading {done}{read.total:,} tokens{left}"
+
+    def _expect(self, seconds: float | None) -> None:
+        self._end_s = None if seconds is None else self._now() + seconds
+
+    def _left(self) -> str:
+        if self._end_s is None:
+            return ""
+        seconds = max(round(self._end_s - self._now()), 1)
+        return f", about {seconds} s" if seconds < _LONG_S else f", about {round(seconds / 60)} min"

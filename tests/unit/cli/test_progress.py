@@ -1,0 +1,76 @@
+"""What is shown while an answer is on its way."""
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from winnow_engine.core import Kept, Progress, Span, UnitKind
+from winnow_lsp.cli import progress
+from winnow_lsp.cli.progress import ProgressView
+
+INDEXING = Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=2.0)
+
+
+def spans(count: int) -> list[Span]:
+    return [
+        Span(f"shop/part{n}.py", n, n + 9, 40, float(n), UnitKind.FUNCTION, f"part{n}") for n in range(1, count + 1)
+    ]
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Call it in a test: capsys has another stderr while fixtures are made."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "50")
+    return lambda: monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+
+def test_the_best_places_are_listed_and_the_others_counted(
+    on_terminal: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_terminal()
+    with ProgressView() as view:
+        view.kept(Kept.of(spans(10), 18.0))
+        shown = [line.strip() for line in capsys.readouterr().err.splitlines() if "part" in line]
+        assert len(shown) == 8
+        assert "shop/part10.py:10-19" in shown[0]
+        assert shown[0].endswith("function part10\x1b[0m")
+        view(Progress("prefill", 0, 2_900))
+        view.kept(Kept.of(spans(10), 18.0))
+        err = capsys.readouterr().err
+        assert "and 2 more" in err
+        assert "reading 2,900 tokens, about 18 s" in err
+    err = capsys.readouterr().err
+    assert "\x1b[2K" in err, "the list is erased before the answer"
+    assert "part" not in err.rpartition("\x1b[2K")[2]
+
+
+def test_places_longer_than_a_line_are_cut(on_terminal: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
+    on_terminal()
+    long = Span("a/" * 40 + "b.py", 1, 2, 40, 1.0, UnitKind.IMPORTS)
+    with ProgressView() as view:
+        view.kept(Kept.of([long], None))
+        assert "…" in capsys.readouterr().err
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", -1.0)
+    with ProgressView() as view:
+        view(INDEXING)
+        view.kept(Kept.of(spans(2), 18.0))
+        view(Progress("prefill", 0, 2_900))
+    assert capsys.readouterr().err.splitlines() == [
+        "indexing 3/10 files, 2,000 tokens, 1,000 tokens/s, 4 s left",
+        "reading 2,900 tokens, about 18 s",
+    ]
+
+
+def test_quiet_view_prints_nothing(on_terminal: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
+    on_terminal()
+    with ProgressView(quiet=True) as view:
+        view(INDEXING)
+        view.kept(Kept.of(spans(2), 18.0))
+    assert capsys.readouterr().err == ""

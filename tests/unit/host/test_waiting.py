@@ -1,0 +1,52 @@
+"""The line that says what an answer waits for."""
+
+from winnow_engine.core import Kept, Progress
+from winnow_lsp.host.waiting import Waiting
+
+NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
+A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_it_counts_down_from_what_is_expected() -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    waiting.kept(Kept((), 18.4))
+    assert waiting.line() == "reading the prompt, about 18 s"
+    waiting.read(NOTHING_READ)
+    assert waiting.line() == "reading 2,900 tokens, about 18 s"
+    clock.now = 5.0
+    assert waiting.line() == "reading 2,900 tokens, about 13 s"
+    clock.now = 30.0
+    assert waiting.line() == "reading 2,900 tokens, about 1 s"
+
+
+def test_the_pace_of_this_prompt_counts_more_than_that_of_others() -> None:
+    waiting = Waiting(Clock())
+    waiting.kept(Kept((), 60.0))
+    waiting.read(A_PART_READ)
+    assert waiting.line() == "reading 512 of 2,900 tokens, about 19 s"
+
+
+def test_nothing_is_foretold_before_anything_is_known() -> None:
+    waiting = Waiting(Clock())
+    waiting.kept(Kept((), None))
+    assert waiting.line() == "loading the target"
+    waiting.read(NOTHING_READ)
+    assert waiting.line() == "reading 2,900 tokens"
+    waiting.read(Progress("prefill", 2_900, 2_900, 2_900, 2_900, elapsed_s=20.0))
+    assert waiting.line() == "reading 2,900 of 2,900 tokens"
+
+
+def test_long_waits_are_told_in_minutes() -> None:
+    waiting = Waiting(Clock())
+    waiting.kept(Kept((), 99.0))
+    assert waiting.line().endswith("about 99 s")
+    waiting.kept(Kept((), 160.0))
+    assert waiting.line().endswith("about 3 min")
