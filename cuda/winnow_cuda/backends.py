@@ -20,9 +20,9 @@ def open_encoder(
 ) -> Encoder:
     """The encoder for `weights` behind `prefix` on this machine.
 
-    `binaries` keeps compiled GPU kernels between processes; without them the first use takes some ten seconds longer,
-    of which `on_compile` tells: it gets the name of each kernel that is about to be compiled. `notify` gets one
-    sentence if the GPU is given up for the CPU, now or later.
+    `binaries` keeps compiled GPU kernels between processes. Without them the first use takes some ten seconds longer;
+    `on_compile` is called with the name of each kernel before it is compiled. `notify` is called with one sentence if
+    the CPU takes over from the GPU, now or later.
     """
     if not availability().usable:
         return CpuEncoder(weights, prefix)
@@ -58,14 +58,14 @@ def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile
 
 
 class Fallback(Generic[B]):
-    """Holds the backend in use; `second` makes the other one, `notify` gets one sentence when it takes over."""
+    """Holds the backend in use. `second` makes the other one; `notify` is called when that takes over."""
 
     def __init__(self, first: B, second: Callable[[], B], notify: Notify) -> None:
         self._backend, self._second, self._notify = first, second, notify
         self._failed = False
 
     def run(self, work: Callable[[B], T]) -> T:
-        """`work` on the backend in use; again on the second if the first's device fails at it."""
+        """Run `work` on the backend in use, and again on the second one if the first's device fails."""
         try:
             return work(self._backend)
         except DeviceError as error:
@@ -77,12 +77,12 @@ class Fallback(Generic[B]):
 
 
 def given_up(error: DeviceError) -> str:
-    """What the user is told."""
-    return f"the drafter goes on on the CPU, because the GPU failed ({error})"
+    """The notice for the user when the CPU takes over."""
+    return f"the drafter continues on the CPU, because the GPU failed ({error})"
 
 
 class SteadfastEncoder:
-    """An encoder that, once the first fails for its device's sake, goes over to the second for good."""
+    """An encoder that switches to the second one for good when the first one's device fails."""
 
     def __init__(self, first: Encoder, second: Callable[[], Encoder], notify: Notify) -> None:
         self._fallback = Fallback(first, second, notify)
@@ -103,7 +103,7 @@ class SteadfastEncoder:
 
 
 class SteadfastScorer:
-    """A scorer that, once the first fails for its device's sake, goes over to the second for good."""
+    """A scorer that switches to the second one for good when the first one's device fails."""
 
     def __init__(self, first: Scorer, second: Callable[[], Scorer], notify: Notify) -> None:
         self._fallback = Fallback(first, second, notify)

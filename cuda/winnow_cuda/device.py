@@ -1,7 +1,7 @@
-"""The CUDA device: whether there is one to use, its memory, and launching kernels on it.
+"""The CUDA device: whether there is a usable one, its memory, and how kernels are launched on it.
 
-Everything runs on the legacy default stream, so launches and copies happen in the order they are called in, with
-those of cuBLAS. A `Device` may be used by one thread at a time; whoever shares one holds its `lock`.
+Everything runs on the legacy default stream, cuBLAS's work included, so launches and copies happen in the order of
+their calls. Only one thread may use a `Device` at a time: take its `lock` where several share it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it needs numba-cuda, without which this module must say so
     from winnow_cuda.compiler.kernel import Kernel
 
 LEAST_CAPABILITY = (8, 0)
-_SPARE_BYTES = 1 << 20  # the driver takes up to a millisecond for an allocation; a question needs a dozen small ones
+_SPARE_BYTES = 1 << 20  # an allocation by the driver takes up to 1 ms; a question needs a dozen small ones
 _CTYPES = {"i32": ctypes.c_int32, "f32": ctypes.c_float}
 
 
@@ -33,16 +33,16 @@ _opening = threading.Lock()
 
 
 class DeviceError(Exception):
-    """The driver refused a call; the message has its name and code."""
+    """The driver refused a call; the message names the call and the error."""
 
 
 class OutOfDeviceMemoryError(DeviceError):
-    """The device's memory does not hold what was asked for."""
+    """The device has too little free memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether the GPU backend can run here, and why or why not, in words for the user."""
+    """Whether the GPU backend can run here, and a reason that can be shown to the user."""
 
     usable: bool
     reason: str
@@ -54,7 +54,7 @@ def availability() -> Availability:
         importlib.import_module("winnow_cuda.compiler.kernel")
     except ImportError as error:
         return Availability(False, f"the extra 'cuda' is not installed ({error})")
-    except Exception as error:  # a NumPy or a toolkit that numba-cuda cannot work with fails in its own ways
+    except Exception as error:  # an incompatible NumPy or toolkit can raise anything
         return Availability(False, f"numba-cuda does not load: {error}")
     try:
         device = open_device()
@@ -83,13 +83,13 @@ class DeviceArray:
         return DeviceArray(self.pointer + start * row, (stop - start, *self.shape[1:]), self.dtype, self._owner)
 
     def offset(self, elements: int) -> DeviceArray:
-        """The array from its element `elements` on, for kernels that stride over it themselves."""
+        """The array from element `elements` on, for kernels that stride over it themselves."""
         left = int(np.prod(self.shape)) - elements
         return DeviceArray(self.pointer + elements * self.dtype.itemsize, (left,), self.dtype, self._owner)
 
 
 def _held_bytes(size: int) -> int:
-    """What is allocated for so many bytes: small arrays share a few sizes, so that one can take another's place."""
+    """Bytes to allocate for an array of `size`: small arrays share a few sizes, so that freed ones can be reused."""
     return size if size > _SPARE_BYTES else 1 << max(size - 1, 15).bit_length()
 
 
@@ -127,7 +127,7 @@ class Device:
         return results[0] if len(results) == 1 else results
 
     def activate(self) -> None:
-        """Make this device current in the calling thread; before anything else there."""
+        """Make this device current in the calling thread. Call it before anything else there."""
         self.call("cuCtxSetCurrent", self._context)
 
     def free_memory(self) -> int:
@@ -145,9 +145,9 @@ class Device:
         return DeviceArray(pointer, size, kind, owner)
 
     def _free(self, pointer: int, held: int) -> None:
-        # Runs in whichever thread dropped the last reference, which may never have used the device.
+        # Runs in the thread that dropped the last reference, which may never have used the device.
         if held <= _SPARE_BYTES:
-            self._spare[held].append(pointer)  # work on it may be under way; whatever takes it next comes after that
+            self._spare[held].append(pointer)  # work still running on it is ordered before that of the next owner
             return
         self._driver.cuCtxSetCurrent(self._context)
         self._driver.cuMemFree(pointer)
@@ -182,7 +182,7 @@ class Device:
         self.call("cuMemsetD8", array.pointer, byte, array.bytes)
 
     def launch(self, kernel: Kernel, grid: tuple[int, int], *arguments: Any) -> None:
-        """Start a kernel over a grid; arrays stand for pointers. Returns before it has run."""
+        """Start a kernel over a grid and return before it has run. Arrays are passed as pointers."""
         if grid[0] == 0 or grid[1] == 0:
             return
         values = tuple(a.pointer if isinstance(a, DeviceArray) else a for a in arguments)
@@ -220,13 +220,13 @@ def _sources() -> bytes:
 
 
 def binary_name(kernel: Kernel, capability: tuple[int, int]) -> str:
-    """Names a compiled kernel by its source, constants and architecture."""
+    """The name of a compiled kernel, which depends on its source, constants and architecture."""
     text = f"{kernel.name} {kernel.constants} {capability}{kernel.suffix}".encode()
     return f"{kernel.name}-{hashlib.sha256(_sources() + text).hexdigest()[:24]}"
 
 
 def open_device(ordinal: int = 0) -> Device:
-    """The process's one `Device` of this number. DeviceError where there is none."""
+    """The `Device` with this number, one per process. DeviceError if there is none."""
     with _opening:  # models load on several threads
         return _opened(ordinal)
 

@@ -1,4 +1,4 @@
-"""Scores of units from a workspace's cached keys, on the CPU."""
+"""Scores units by a workspace's cached keys, on the CPU."""
 
 from winnow_cuda.ops.maxsim import maxsim
 from winnow_cuda.ops.unit_mass import unit_mass
@@ -6,7 +6,7 @@ from winnow_cuda.ops.unit_products import unit_products
 
 
 class CpuScorer:
-    """The ops as they are."""
+    """The ops of the CPU behind the interface of a `Scorer`."""
 
     maxsim = staticmethod(maxsim)
     unit_mass = staticmethod(unit_mass)

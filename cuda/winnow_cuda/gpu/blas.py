@@ -1,4 +1,4 @@
-"""cuBLAS, where cupy or nvmath-python brings it: C = A · Wᵀ on device arrays, nothing copied."""
+"""cuBLAS, if cupy or nvmath-python is installed: C = A · Wᵀ on device arrays, without copies."""
 
 from __future__ import annotations
 

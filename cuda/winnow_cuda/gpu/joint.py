@@ -1,4 +1,4 @@
-"""FlashPrefill over one long prompt: mean keys, block scores, the choice of blocks, the block-sparse attention."""
+"""FlashPrefill over one long prompt: mean keys, block scores, the choice of blocks, and block-sparse attention."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from winnow_cuda.shapes import BlockRule, TransformerShape
 
 
 class SparseAttention:
-    """The attention of every layer over one prompt of `tokens` tokens; its block scores live as long as it does."""
+    """The attention of every layer over one prompt of `tokens` tokens. Holds the memory of the block scores."""
 
     def __init__(self, device: Device, shape: TransformerShape, tokens: int, rule: BlockRule) -> None:
-        """OutOfDeviceMemoryError if the scores, 12 bytes a pair of blocks and head, do not fit."""
+        """OutOfDeviceMemoryError if the scores, 12 bytes per head and pair of blocks, do not fit."""
         blocks = -(-tokens // BLOCK)
         self._device, self._shape, self._tokens, self._blocks, self._rule = device, shape, tokens, blocks, rule
         pairs = (shape.heads, blocks, blocks)
@@ -48,7 +48,7 @@ class SparseAttention:
 
 
 def block_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
-    """The block-sparse attention for a device."""
+    """The kernel of block-sparse attention for a device."""
     if capability == (9, 0):
         return attention_hopper(head_dim, True, 128, 1)
     return attention(head_dim, True)

@@ -1,7 +1,7 @@
-"""Dense products on the device: which kernel, or cuBLAS, computes C = epilogue(A · Wᵀ) fastest here.
+"""Dense products on the device, C = epilogue(A · Wᵀ), by our own kernel or by cuBLAS.
 
-cuBLAS takes the plain products and the residual ones where it is installed. The product under SwiGLU stays with our
-own kernel on Hopper, where leaving out the pass over the unactivated columns is worth more than cuBLAS's speed.
+Where cuBLAS is installed it computes the plain and the residual products. On Hopper the product under SwiGLU stays with
+our own kernel: it saves a pass over the unactivated columns, which is worth more than cuBLAS's speed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scoring on the device. Keys stay there between questions; those it cannot hold pass through it in pieces."""
+"""Scoring on the device. Keys stay there between questions; if they do not fit, they pass through it in pieces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from winnow_cuda.ops.gpu import unit_products as unit_products_op
 from winnow_cuda.ops.maxsim import NOTHING
 from winnow_cuda.shapes import Float16, Float32, Int8, Int64
 
-PIECE_BYTES = 64 << 20  # some milliseconds over PCIe; the kernel over it takes a hundredth of that
+PIECE_BYTES = 64 << 20  # takes some milliseconds over PCIe, and the kernel a hundredth of that
 Launch = Callable[[list[DeviceArray], DeviceArray, int], list[DeviceArray]]
-"""(keys, offsets int32 [U + 1], U) → what the kernel writes, units along the first axis."""
+"""(keys, offsets int32 [U + 1], U) → the kernel's outputs, with units along the first axis."""
 
 
 class GpuScorer:
@@ -78,7 +78,7 @@ class GpuScorer:
         return found
 
     def _over_units(self, keys: Sequence[NDArray[Any]], offsets: Int64, launch: Launch) -> list[Float32]:
-        """What `launch` gives for all units, unit u being rows offsets[u]:offsets[u+1] of each array of keys."""
+        """Run `launch` over all units. Unit u is rows offsets[u]:offsets[u+1] of each array of keys."""
         try:
             return self._run([self._hold(array) for array in keys], offsets, launch)
         except OutOfDeviceMemoryError:
@@ -96,7 +96,7 @@ class GpuScorer:
         return [self._device.download(found) for found in launch(keys, borders, len(offsets) - 1)]
 
     def _hold(self, array: NDArray[Any]) -> DeviceArray:
-        """The array on the device, where it stays until it goes on the host."""
+        """The array on the device, where it stays until the host's array is freed."""
         if id(array) not in self._held:
             self._held[id(array)] = self._device.upload(array)
             weakref.finalize(array, self._held.pop, id(array), None).atexit = False

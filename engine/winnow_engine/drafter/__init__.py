@@ -1,1 +1,1 @@
-"""The drafter: a small causal LM whose first layers say which units of a workspace matter to a question."""
+"""The drafter: a small causal LM whose first layers score the units of a workspace for a question."""

@@ -1,9 +1,9 @@
 """`adapter` profiles: a low-rank update of the drafter's layers and two trained heads on their last hidden state.
 
 With x̂ = (x / rms(x) − mu) / sd:
-- maxsim (64 columns): key unit(K x̂) a token, query unit(Q x̂) with weight sigmoid(qw·x̂);
-- pool (256 columns): a vector a unit, unit(Σ softplus(kw·x̂) · unit(K x̂)), and a vector for the question alike.
-Each head's evidence is e^sc0 · similarity + sc1 · ln(tokens of the unit / 100).
+- maxsim (64 columns): a key per token, unit(K x̂); a query per token, unit(Q x̂), with weight sigmoid(qw·x̂);
+- pool (256 columns): a vector per unit, unit(Σ softplus(kw·x̂) · unit(K x̂)), and likewise one for the question.
+A head's score of a unit is e^sc0 · similarity + sc1 · ln(tokens of the unit / 100).
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Head:
         x = standardise(hidden, self.mu, self.sd)
         return _unit(x @ self.q.T), _sigmoid(x @ self.qw[0])
 
-    def evidence(self, similarity: Float32, unit_offsets: Int64) -> Float32:
+    def scores(self, similarity: Float32, unit_offsets: Int64) -> Float32:
         """e^sc0 · similarity + sc1 · ln(tokens / 100), float32 [U]."""
         tokens = np.maximum(np.diff(unit_offsets), 1)
         return np.asarray(np.exp(self.sc[0]) * similarity + self.sc[1] * np.log(tokens / 100), np.float32)
 
 
 class AdapterProfile:
-    """Scores with a trained adapter, read from a safetensors file: `tensors` by name, as float32, and `scale`."""
+    """Scores with a trained adapter from a safetensors file. `tensors` has its tensors by name, as float32."""
 
     taps: frozenset[int] = frozenset()
 
@@ -97,7 +97,7 @@ class AdapterProfile:
 
     @property
     def readout(self) -> Readout:
-        """The maxsim head's keys by token, the pool head's by unit."""
+        """The maxsim head gives keys by token, the pool head by unit."""
         token, unit = self._maxsim, self._pool
         return Readout(
             KeyHead(token.k, token.mu, token.sd), KeyHead(np.concatenate([unit.k, unit.kw]), unit.mu, unit.sd)
@@ -109,7 +109,7 @@ class AdapterProfile:
         return Read({"codes": keys.codes, "scales": keys.scales.astype(np.float16)}, {"sums": keys.sums})
 
     def keep(self, read: Read, units: Int32, count: int) -> Arrays:
-        """The keys, and a float16 vector a unit: 66 bytes a token, 512 a unit."""
+        """The keys and a float16 vector per unit: 66 bytes per token and 512 per unit."""
         sums = np.zeros((count, read.runs["sums"].shape[1]), np.float32)
         np.add.at(sums, units, read.runs["sums"])
         return {**read.tokens, "pooled": _unit(sums).astype(np.float16)}
@@ -122,20 +122,20 @@ class AdapterProfile:
         nulls: Sequence[QuestionStates],
         scorer: Scorer,
     ) -> dict[str, Float32]:
-        """Evidence `maxsim` and `pooled`; training made null questions unnecessary."""
+        """Scores `maxsim` and `pooled`. A trained profile needs no null questions."""
         queries, weights = self._maxsim.queries(question.encoded.hidden)
         best = scorer.maxsim(arrays["codes"], arrays["scales"], unit_offsets, queries, weights)
         vectors, importance = self._pool.queries(question.encoded.hidden)
         cosine = scorer.unit_products(arrays["pooled"], _unit(importance @ vectors))
         return {
-            "maxsim": self._maxsim.evidence(best, unit_offsets),
-            "pooled": self._pool.evidence(cosine, unit_offsets),
+            "maxsim": self._maxsim.scores(best, unit_offsets),
+            "pooled": self._pool.scores(cosine, unit_offsets),
         }
 
 
 def write_adapter(path: Path, tensors: Tensors, scale: float) -> None:
-    """The inverse of reading an `AdapterProfile`; tensors are kept as float16. Equal adapters are equal files."""
-    # save_file takes arrays for C-ordered; more than one entry of metadata would come in any order.
+    """The inverse of reading an `AdapterProfile`. Tensors are stored as float16. Equal adapters give equal files."""
+    # save_file assumes C order. With more than one entry of metadata, their order would not be fixed.
     rows = {name: value.astype(np.float16, order="C") for name, value in tensors.items()}
     save_file(rows, path, {"lora_scale": str(scale)})
 

@@ -1,4 +1,4 @@
-"""The drafter as the engine sees it: files in, cached arrays out; a question in, evidence by unit out."""
+"""The drafter as the engine sees it: files in, arrays to cache out; a question in, scores of units out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NULL_CODE = ("pass\n", "def f(x):\n    return x\n")
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """A file as the drafter reads it: its path and the text of each unit, in order."""
+    """A file to encode: its path and the text of each unit, in order."""
 
     path: str
     units: tuple[str, ...]
@@ -41,7 +41,7 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class FileKeys:
-    """What the drafter keeps of a file: tokens by unit (int32 [U]) and the profile's arrays."""
+    """What is cached of a file: tokens by unit (int32 [U]) and the profile's arrays."""
 
     unit_tokens: Int32
     arrays: Arrays
@@ -71,7 +71,7 @@ class _Pending:
 
 
 class Drafter:
-    """A GGUF's first layers with the profile that turns them into scores. Safe to use from several threads."""
+    """A GGUF's first layers and the profile that turns them into scores. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Drafter:
     ) -> None:
         """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
 
-        `on_compile` is called with the name of each GPU kernel before it is compiled, which is once on a machine.
+        `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
         """
         header = read_header(path)
         tensors = GgufTensors(path, header)
@@ -97,13 +97,13 @@ class Drafter:
         weights = replace(load_weights(path, header, profile.layers, profile.merge), readout=profile.readout)
         self._encoder = open_encoder(weights, self._template.prefix, default_folder(), self._notify, on_compile)
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
-        # A device takes its batches one by one; a second thread prepares the next meanwhile.
+        # A device takes one batch at a time; meanwhile a second thread prepares the next.
         self._threads = threads or (physical_cores() if self._encoder.parallel else 2)
         self.identity = _identity(tensors, profile)
 
     @property
     def place(self) -> str:
-        """Where it works: `resident` on the GPU, or on the `cpu`, also once the GPU has been given up."""
+        """`resident` on the GPU, or `cpu`, also after the GPU has failed."""
         return "cpu" if self._encoder.parallel or self._gave_up else "resident"
 
     def count(self, text: str) -> int:
@@ -111,10 +111,10 @@ class Drafter:
         return len(self.vocabulary.tokenize(text))
 
     def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
-        """The keys of each file, in order. A file's keys come as soon as its last segment is done.
+        """The keys of each file, in order, each as soon as its last segment is done.
 
-        Segments of many files share a batch. On the CPU one batch runs on each core, with a BLAS of one thread, so
-        that nothing waits inside a batch. CancelledError ends all batches within a layer's time.
+        Segments of many files share a batch. On the CPU each core runs a batch of its own, with a BLAS of one thread,
+        so that nothing waits within a batch. Raises CancelledError, within the time of a layer.
         """
         pending: dict[int, _Pending] = {}
         groups = pack(self._segments(files, pending), self._encoder.batch_tokens)
@@ -138,7 +138,7 @@ class Drafter:
         code: CodeAtCursor | None = None,
         cancellation: Cancellation | None = None,
     ) -> dict[str, Float32]:
-        """Evidence by name, float32 [U] each, for the units of a workspace: rows unit_offsets[u]:[u+1]."""
+        """Scores by name, float32 [U] each. Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays."""
         states, nulls = self.question_states(question, code, cancellation)
         return self._profile.score(arrays, unit_offsets, states, nulls, self._scorer)
 
@@ -155,7 +155,7 @@ class Drafter:
     def question_states(
         self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
     ) -> tuple[QuestionStates, list[QuestionStates]]:
-        """A question as the drafter sees it, and the null questions that a profile on its heads measures against."""
+        """The states of a question, and those of the null questions that a profile of heads compares with."""
         check = (cancellation or Cancellation()).check
         asked, *nulls = self._states([self._encoded_question(question, code), *self._nulls(code)], check)
         return asked, nulls
@@ -190,7 +190,7 @@ class Drafter:
         return self._template.question_at(question, code.text, code.language)
 
     def _nulls(self, code: CodeAtCursor | None) -> Sequence[EncodedQuestion]:
-        """The questions that ask for nothing, where the profile needs them."""
+        """Questions that ask for nothing, if the profile needs them."""
         if not self._profile.taps:
             return []
         if code is None:
@@ -198,7 +198,7 @@ class Drafter:
         return [self._template.question_at("Explain this code.", text, code.language) for text in _NULL_CODE]
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
-        """Questions in one batch, each as far behind the prefix as the last token of a full segment would be."""
+        """The states of questions, in one batch. Each is placed where the last token of a full segment would be."""
         first, ends = len(self._template.prefix) + SEGMENT_TOKENS, np.cumsum([0, *(len(one.ids) for one in questions)])
         if not questions:
             return []
@@ -210,7 +210,7 @@ class Drafter:
 
 
 def _part(encoded: Encoded, rows: slice) -> Encoded:
-    """Some rows of a pass."""
+    """Some rows of the results of a pass."""
     queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
     return Encoded(encoded.hidden[rows], queries, keys)
 
@@ -222,7 +222,7 @@ def _in_order(
     work: Any,
     cancellation: Cancellation,
 ) -> Iterator[tuple[list[Segment], Read]]:
-    """Map `work` over groups on the pool, at most `ahead` + 1 under way; leaving early waits for no new group."""
+    """Map `work` over groups on the pool, at most `ahead` + 1 at a time. Leaving early starts no new group."""
     queue: list[tuple[list[Segment], Future[Read]]] = []
     try:
         for group in groups:
@@ -239,7 +239,7 @@ def _in_order(
 
 
 def _dealt(group: list[Segment], read: Read) -> Iterator[tuple[Segment, Read]]:
-    """What was read of each segment."""
+    """Split what was read of a batch by segment."""
     token = run = 0
     for segment in group:
         tokens, runs = slice(token, token + len(segment.ids)), slice(run, run + len(segment.units))
@@ -248,7 +248,7 @@ def _dealt(group: list[Segment], read: Read) -> Iterator[tuple[Segment, Read]]:
 
 
 def _identity(tensors: GgufTensors, profile: Profile) -> str:
-    """Changes whenever stored arrays would: a hash of the layers as stored, and the profile's own (0.05 s)."""
+    """Changes whenever stored arrays would: a hash of the layers as stored and of the profile's identity (0.05 s)."""
     digest = hashlib.sha256(profile.identity.encode())
     for name in tensors.names(profile.layers):
         digest.update(tensors.stored(name).data)

@@ -1,4 +1,4 @@
-"""Compiled GPU kernels between processes: a folder of files that behaves as a mapping of names to bytes."""
+"""A cache of compiled GPU kernels: a folder that behaves as a mapping of names to bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import platformdirs
 
 
 class KernelFolder(MutableMapping[str, bytes]):
-    """One file a kernel. Files appear whole or not at all; a folder that cannot be written just keeps nothing."""
+    """One file per kernel. Files appear whole or not at all. A folder that cannot be written keeps nothing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The one interface behind which a drafter scores units, whatever its kind: `adapter` or `heads`."""
+"""The interface of a drafter's profile, which scores units: with a trained adapter or with attention heads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64, R
 from winnow_engine.drafter.weights import Merge
 
 Arrays = Mapping[str, NDArray[Any]]
-"""What scoring needs of a file, by name; every array has a row a token, or a row a unit."""
+"""The arrays by which a file is scored, by name. Each has one row per token, or one per unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class QuestionStates:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a profile takes of encoded runs of tokens, in order: arrays with a row a token, and with a row a run."""
+    """What a profile reads from encoded runs of tokens: arrays with one row per token, and with one per run."""
 
     tokens: Arrays
     runs: Arrays
@@ -40,9 +40,9 @@ class Read:
 
 
 class Profile(Protocol):
-    """How a drafter's hidden states become scores. `identity` changes whenever stored arrays would.
+    """Turns a drafter's hidden states into scores. `identity` changes whenever stored arrays would.
 
-    `taps` are the layers whose queries and keys it needs of a question.
+    `taps` are the layers whose queries and keys it needs.
     """
 
     identity: str
@@ -51,17 +51,17 @@ class Profile(Protocol):
 
     @property
     def readout(self) -> Readout | None:
-        """What reads keys off the last hidden states, if it was trained."""
+        """The trained heads that turn the last hidden states into keys, if there are any."""
 
     @property
     def merge(self) -> Merge:
         """The update of the drafter's matrices this profile was trained with."""
 
     def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
-        """Encode `batch` and read its rows runs[r, 0]:runs[r, 1], int32 [R, 2]; what `check` raises ends the pass."""
+        """Encode `batch` and read its rows runs[r, 0]:runs[r, 1], int32 [R, 2]. What `check` raises ends the pass."""
 
     def keep(self, read: Read, units: Int32, count: int) -> Arrays:
-        """What to store of one file of `count` units: run r holds tokens of unit units[r], int32 [R] in order."""
+        """The arrays to store of a file of `count` units. Run r holds tokens of unit units[r] (int32 [R], in order)."""
 
     def score(
         self,
@@ -71,14 +71,14 @@ class Profile(Protocol):
         nulls: Sequence[QuestionStates],
         scorer: Scorer,
     ) -> dict[str, Float32]:
-        """Evidence by name, float32 [U] each, higher is more relevant, over a whole workspace's arrays.
+        """Scores by name, float32 [U] each, of all units of a workspace; higher is more relevant.
 
-        `nulls` are questions that ask for nothing, for profiles that measure against them.
+        `nulls` are questions that ask for nothing, for profiles that compare with them.
         """
 
 
 def joined(parts: Sequence[Read]) -> Read:
-    """What several calls read as if it had been one."""
+    """The results of several calls as if they came from one."""
     return Read(concatenate([part.tokens for part in parts]), concatenate([part.runs for part in parts]))
 
 

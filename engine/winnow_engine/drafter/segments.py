@@ -51,14 +51,14 @@ def cut(file: int, header: Int32, units: list[Int32]) -> list[Segment]:
 
 
 def _runs(borders: Int64, start: int, stop: int) -> tuple[Int32, Int32]:
-    """What each unit has between two tokens, counted from the first, and the units that have something."""
+    """The units with tokens in start:stop, and each one's range there, counted from `start`."""
     cuts = np.clip(borders, start, stop) - start
     units = np.flatnonzero(np.diff(cuts))
     return np.stack([cuts[units], cuts[units + 1]], axis=1).astype(np.int32), units.astype(np.int32)
 
 
 def pack(segments: Iterable[Segment], batch_tokens: int) -> Iterator[list[Segment]]:
-    """Groups of consecutive segments of at most `batch_tokens` tokens together; no less than SEGMENT_TOKENS."""
+    """Groups of consecutive segments of at most `batch_tokens` tokens in all (no less than SEGMENT_TOKENS)."""
     group: list[Segment] = []
     for segment in segments:
         if group and sum(map(len, group)) + len(segment) > batch_tokens:
@@ -70,7 +70,7 @@ def pack(segments: Iterable[Segment], batch_tokens: int) -> Iterator[list[Segmen
 
 
 def batch_of(group: list[Segment], first_position: int) -> Batch:
-    """The packed sequences header + ids of each segment, positions counted from `first_position` in each."""
+    """The segments as packed sequences, header and ids of each. Positions count from `first_position` in each."""
     lengths = [len(segment) for segment in group]
     return Batch(
         ids=np.concatenate([part for segment in group for part in (segment.header, segment.ids)]),

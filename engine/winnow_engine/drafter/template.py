@@ -12,10 +12,10 @@ import numpy as np
 from winnow_cuda.shapes import Int32
 from winnow_engine.llama.vocabulary import Vocabulary
 
-# An adapter's training cut the code at the cursor here; the attention of a question to more code dilutes.
+# The adapter was trained with code cut here. More code would dilute the question's attention.
 CURSOR_TOKENS = 320
 
-# What the drafter reads of a question: a pasted log must not cost a forward pass of its length.
+# How much of a question the drafter reads, so that a pasted log does not cost a forward pass of its length.
 QUESTION_CHARACTERS = 2048
 
 _SYSTEM = "You are a helpful coding assistant. Use the repository below to answer."
@@ -45,19 +45,19 @@ class Template:
         self._turn = vocabulary.tokenize(turn, special=True)
 
     def header(self, path: str) -> Int32:
-        """What stands before a file's code: int32 [H]."""
+        """The tokens before a file's code: int32 [H]."""
         marker = self._vocabulary.tokenize(self._file_marker, special=True)
         return np.concatenate([marker, self._vocabulary.tokenize(path + "\n")])
 
     def question(self, text: str) -> EncodedQuestion:
-        """A question about the workspace as a whole, of which the first QUESTION_CHARACTERS count."""
+        """A question about the whole workspace, cut to QUESTION_CHARACTERS."""
         asked = f"{_ASK} {text[:QUESTION_CHARACTERS]}"
         ids = self._vocabulary.tokenize(asked + _ANSWER)
         body = slice(len(self._vocabulary.tokenize(_ASK)), len(self._vocabulary.tokenize(asked)))
         return EncodedQuestion(np.concatenate([ids, self._turn]), body)
 
     def question_at(self, text: str, code: str, language: str) -> EncodedQuestion:
-        """A question about `code`, the text at the cursor, of which the first CURSOR_TOKENS tokens count."""
+        """A question about `code`, the text at the cursor, cut to CURSOR_TOKENS tokens."""
         opening = self._vocabulary.tokenize(_AT_CURSOR.format(language=language))
         body = self._vocabulary.tokenize(code)[:CURSOR_TOKENS]
         closing = self._vocabulary.tokenize(f"\n```\nQuestion: {text[:QUESTION_CHARACTERS]}")

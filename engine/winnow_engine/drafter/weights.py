@@ -17,12 +17,12 @@ from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, req
 
 SUPPORTED_ARCHITECTURES = frozenset({"llama", "qwen2", "qwen3"})
 
-# gguf takes 16 rows at a time, too few to be worth its calls: with 16 in place of one, the default drafter's layers
-# take 1.4 s instead of 2.6 (one core of an AMD EPYC with AVX2).
+# gguf dequantises 16 rows per call, which is slow for short ones. With 16 rows taken as one, the default drafter's
+# layers take 1.4 s instead of 2.6 (one core of an AMD EPYC with AVX2).
 _ROWS_TOGETHER = 16
 
 Merge = Callable[[str, Float32], Float32]
-"""Called with each matrix's name and value; returns what to use instead (an adapter's low-rank update)."""
+"""Called with each matrix's name and value; returns the matrix to use (with an adapter's low-rank update, say)."""
 
 
 class GgufTensors:
@@ -71,7 +71,7 @@ class GgufTensors:
 
 
 class QuantisedEmbedding:
-    """The token embedding, kept as the file has it; a lookup dequantises the distinct rows it needs."""
+    """The token embedding as the file stores it. A lookup dequantises the distinct rows it needs."""
 
     def __init__(self, tensors: GgufTensors) -> None:
         self._stored = tensors.stored_rows("token_embd.weight")

@@ -37,7 +37,7 @@ from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks import all_tasks
 
-_HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # a workspace
+_HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # per workspace
 _TOKENS, _QUESTIONS = 16_000, 16
 _THOROUGH_TOKENS, _THOROUGH_QUESTIONS = 128_000, 32
 _SMALL_TOKENS, _HELD_OUT_QUESTIONS = 2_000, 8
@@ -45,14 +45,14 @@ _HELD_OUT = ("describe", "cursor", "usage", "doc")
 
 Heads = list[dict[str, Any]]
 Report = Callable[[str], None]
-"""Told in a sentence what was found."""
+"""Called with a sentence for each finding."""
 
 
 @dataclass(frozen=True)
 class _Asking:
-    """What to open for observing: the drafter in `file` and the repositories of `split`. Must pickle.
+    """The drafter in `file` and the repositories of `split` whose questions it is asked. Must pickle.
 
-    The drafter has `heads` where they are given, else the profile in use, or with `shipped` the one without the user's.
+    The drafter works with `heads` if given, else with the profile in use; `shipped` passes over the user's own.
     """
 
     file: Path
@@ -76,8 +76,10 @@ class _Asking:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What to calibrate with, in how many processes. `thorough` takes workspaces of 128K tokens instead of 16K, and
-    whole repositories too; `store` is a file, and keeps what is encoded."""
+    """How to calibrate. `thorough` takes workspaces of 128K tokens instead of 16K, and whole repositories too.
+
+    `store` is the file of a store that keeps the encoded keys; `jobs` is the number of processes.
+    """
 
     store: Path
     thorough: bool

@@ -30,7 +30,7 @@ def batch_of(ids: np.ndarray) -> Batch:
     return Batch(ids.astype(np.int32), np.arange(len(ids), dtype=np.int32), np.array([0, len(ids)]))
 
 
-def evidence(bias: float) -> np.ndarray:
+def scores(bias: float) -> np.ndarray:
     encoder, profile = FakeEncoder(bias), HeadsProfile(HEADS, 2)
     read = profile.read(encoder, batch_of(np.arange(310)), np.array([[10, 310]], np.int32), lambda: None)
     asked, null = (
@@ -42,7 +42,7 @@ def evidence(bias: float) -> np.ndarray:
 
 
 def test_what_all_keys_have_in_common_changes_no_score() -> None:
-    np.testing.assert_allclose(evidence(158.0), evidence(0.0), atol=0.05)
+    np.testing.assert_allclose(scores(158.0), scores(0.0), atol=0.05)
 
 
 def test_int8_keys_take_a_byte_a_column_and_a_scale() -> None:

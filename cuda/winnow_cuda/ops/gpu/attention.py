@@ -1,8 +1,8 @@
 """Causal attention over packed sequences, on any tensor core since sm_80: dense behind a shared prefix, or by blocks.
 
 A block of threads takes ROWS query rows of one head and walks over tiles of KEYS keys with an online softmax
-(FlashAttention-2, Dao 2023, alg. 1). Keys are counted through: first the prefix's rows, then the sequence's own, so
-a prefix costs its length and no tile of its own. Row i of a sequence sees keys 0 … prefix + i.
+(FlashAttention-2, Dao 2023, alg. 1). Keys are numbered through the prefix and on through the sequence, so
+a prefix costs its length, not a tile of its own. Row i of a sequence sees keys 0 … prefix + i.
 
 - `segment_attention` walks over all keys up to the diagonal;
 - `block_attention` walks over the chosen blocks of 128 keys only (`flash_prefill` chooses them).
@@ -39,13 +39,13 @@ from winnow_cuda.shapes import Int32, Int64
 ROWS = 128  # query rows a block of threads
 KEYS = 64  # keys a tile
 NEVER = -1e30
-_ROW = 128  # bytes: 64 columns; wider heads lie as several such halves one after another
+_ROW = 128  # bytes: 64 columns; wider heads are stored as several such parts, one after another
 
-PARAMETERS = (
+PARAMETERS = (  # strides are in elements
     "u16*", "u16*", "u16*", "u32*",  # q, k, v, out
     "u16*", "u16*", "i32",  # the prefix's k and v, and its rows
     "i32*", "i32*", "i32*", "i32",  # tiles; chosen blocks, how many, and the row length of `chosen`
-    "i32", "i32", "i32", "f32",  # elements from a row of q, k, v to the next; of out; heads a KV head; scale · log2 e
+    "i32", "i32", "i32", "f32",  # row strides of q, k, v and of out; query heads per KV head; scale · log2 e
 )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def key_copier(keys: int, head_dim: int, threads: int) -> Any:
     """A device function that starts copying keys (or values) first … first + keys - 1 into swizzled shared memory.
 
     (destination, own, prefix, first, prefix rows, limit, stride): own and prefix are addresses of the head's column
-    in key row `prefix rows`, and in row 0; keys from `limit` on become zeros; stride is bytes a row.
+    in key row `prefix rows`, and in row 0; keys from `limit` on become zeros; stride is bytes per row.
     """
     step, halves = threads // 8, head_dim // 64
 

@@ -1,4 +1,4 @@
-"""Token embeddings on the device: rows of a resident float16 table, as the float32 residual stream. A warp a row."""
+"""`embedding` on the device: rows of a resident float16 table as float32 rows. One warp takes a row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from winnow_cuda.compiler.intrinsics import bits_of, global_address, high_half, load_4, low_half, store_4_if
 from winnow_cuda.compiler.kernel import Kernel
 
-ROWS = 8  # a block
+ROWS = 8  # per block
 
 
 @cache

@@ -60,9 +60,9 @@ def mean_keys(head_dim: int) -> Kernel:
 @cache
 def block_scores(head_dim: int) -> Kernel:
     """Parameters: q float16 by row stride; means of `mean_keys`; M and S float32 [H, blocks, blocks], written up to the
-    diagonal; T; stride; query heads a KV head; scale · log2 e. Grid: (blocks, H).
+    diagonal; T; stride; query heads per KV head; scale · log2 e. Grid: (blocks, H).
 
-    Mean keys are the rows of the product and queries its columns, so that a warp sees a block's scores whole.
+    Mean keys are the rows of the product and queries its columns, so that one warp holds all scores of a block.
     """
     k_steps, tiles, threads = head_dim // 16, ROWS // 8, 32 * SCORE_WARPS
     held, a_held, a_step = tiles * 4, k_steps * 4, 16 * SCORE_WARPS
@@ -134,7 +134,7 @@ def block_scores(head_dim: int) -> Kernel:
 @cache
 def choose_blocks() -> Kernel:
     """Parameters: M and S float32 [H, blocks, blocks]; chosen int32 [H, blocks, blocks], counts int32 [H, blocks] as
-    `block_attention` takes them; alpha, sink, window, last. A warp a query block. Grid: (blocks, H).
+    `block_attention` takes them; alpha, sink, window, last. One warp takes a query block. Grid: (blocks, H).
     """
 
     def body(high: Any, total: Any, chosen: Any, counts: Any, alpha: Any, sink: Any, window: Any, last: Any) -> None:

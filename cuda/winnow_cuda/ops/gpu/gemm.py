@@ -2,7 +2,7 @@
 
 A tile of C is held in registers by 4 or 8 warps; tiles of A and W pass through a ring of shared-memory stages, filled
 by `cp.async` two stages ahead. Rows of 128 bytes are swizzled (chunk c of row r lies at c ^ (r & 7)), so that both the
-copies and `ldmatrix` touch every bank once.
+copies and `ldmatrix` use every bank once.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def copy_rows(rows: int, threads: int) -> Any:
     """A device function that starts copying a tile [rows, 64] of a float16 matrix into swizzled shared memory.
 
     (destination, source, first, limit, stride): `source` is the address of the tile's column in row 0, `first` the
-    tile's first row, rows from `limit` on become zeros, `stride` is bytes a row.
+    tile's first row, rows from `limit` on become zeros, `stride` is bytes per row.
     """
     step = threads // 8
 

@@ -1,8 +1,8 @@
-"""`maxsim` on the device: int8 keys of 64 columns against 16-bit queries, on int8 tensor cores. A warp a unit.
+"""`maxsim` on the device: int8 keys of 64 columns against 16-bit queries, on int8 tensor cores. A warp takes a unit.
 
-A query is split into two int8 halves, q = scale · (256 · high + low), so that two exact integer products keep it to 16
-bits. Which columns of a key meet in which step of the product is ours to choose, as long as the query's do too: each
-lane takes 16 neighbouring columns, so a warp reads 8 whole keys with one instruction.
+A query is split into two int8 halves, q = scale · (256 · high + low), so that two exact integer products keep 16 bits
+of it. The order of columns within the product is free, as long as keys and queries share it: each lane takes 16
+neighbouring columns, so a warp reads 8 whole keys with one instruction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.shapes import Float32
 
 COLUMNS = 64
-QUERIES = 32  # a block
+QUERIES = 32  # per block
 _NOTHING = -1e30
 _LEVELS = 127 * 256
 

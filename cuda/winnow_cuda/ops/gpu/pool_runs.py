@@ -1,4 +1,4 @@
-"""`pool_runs` on the device: products of 256 columns and a logit in, a vector a run out. A warp a run."""
+"""`pool_runs` on the device: products of 256 columns and a logit in, a vector per run out. One warp takes a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from winnow_cuda.compiler.intrinsics import (
 from winnow_cuda.compiler.kernel import Kernel
 
 COLUMNS = 256
-MOST_ROWS = 128  # a run; longer ones go in parts, or a warp would work on alone
+MOST_ROWS = 128  # per run; longer runs are cut into parts, so that no warp works on alone
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 _HELD = COLUMNS // 32

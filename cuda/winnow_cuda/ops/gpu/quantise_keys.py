@@ -1,4 +1,4 @@
-"""`quantise_keys` on the device: products of 64 columns in, int8 codes and scales out. 16 lanes a row."""
+"""`quantise_keys` on the device: products of 64 columns in, int8 codes and scales out. 16 lanes take a row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from winnow_cuda.compiler.intrinsics import (
 from winnow_cuda.compiler.kernel import Kernel
 
 COLUMNS = 64
-ROWS = 16  # a block
+ROWS = 16  # per block
 _LANES = COLUMNS // 4
 _LEVELS = 127.0
 

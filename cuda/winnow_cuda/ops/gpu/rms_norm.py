@@ -1,4 +1,4 @@
-"""`rms_norm` on the device: float32 rows in, float16 rows out, ready for the next product. A warp a row."""
+"""`rms_norm` on the device: float32 rows in, float16 rows out, ready for the next product. One warp takes a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from winnow_cuda.compiler.intrinsics import (
 )
 from winnow_cuda.compiler.kernel import Kernel
 
-ROWS = 8  # a block
+ROWS = 8  # per block
 
 
 @cache

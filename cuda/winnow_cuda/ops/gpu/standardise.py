@@ -1,4 +1,4 @@
-"""`standardise` on the device: float32 rows in, float16 rows out, ready for the product with a head. A warp a row."""
+"""`standardise` on the device: float32 rows in, float16 rows out, for the product with a head. One warp takes a row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from winnow_cuda.compiler.intrinsics import (
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.ops.standardise import EPS
 
-ROWS = 8  # a block
+ROWS = 8  # per block
 
 
 @cache

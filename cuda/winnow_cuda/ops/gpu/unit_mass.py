@@ -17,7 +17,7 @@ from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.ops.gpu.maxsim import int8_halves
 from winnow_cuda.shapes import Float32, Int8
 
-QUERIES = 16  # a block
+QUERIES = 16  # per block
 _NOTHING = -1e30
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453

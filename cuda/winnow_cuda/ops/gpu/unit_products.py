@@ -1,4 +1,4 @@
-"""`unit_products` on the device: float16 vectors against a float32 query. A warp a unit."""
+"""`unit_products` on the device: float16 vectors against a float32 query. One warp takes a unit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import cuda, float32, int32, int64, uint32, uint64
 from winnow_cuda.compiler.intrinsics import float_of, global_address, high_half, load_4, low_half, store_if, warp_sum
 from winnow_cuda.compiler.kernel import Kernel
 
-UNITS = 8  # a block
+UNITS = 8  # per block
 
 
 @cache
