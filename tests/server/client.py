@@ -97,6 +97,9 @@ class Client(LanguageClient):
     def deltas(self, token: types.ProgressToken) -> list[dict[str, Any]]:
         return [value for value in self.values[token] if value["kind"] == "delta"]
 
+    def kept(self, token: types.ProgressToken) -> list[dict[str, Any]]:
+        return [value for value in self.values[token] if value["kind"] == "kept"]
+
     def said(self, token: types.ProgressToken, words: str) -> bool:
         """Whether a progress showed these words."""
         return any(words in value.get("message", "") for value in self.values[token])
@@ -171,6 +174,11 @@ def _status(ls: Client, params: dict[str, Any]) -> None:
     ls.news()
 
 
+def _kept(ls: Client, params: dict[str, Any]) -> None:
+    ls.values[params["token"]].append({"kind": "kept", **params})
+    ls.news()
+
+
 def _message(ls: Client, params: types.ShowMessageParams) -> None:
     ls.messages.append(params)
     ls.news()
@@ -199,6 +207,7 @@ def _settings(ls: Client, params: types.ConfigurationParams) -> list[Any]:
 HANDLERS = {
     types.PROGRESS: _progress,
     "winnow/status": _status,
+    "winnow/kept": _kept,
     types.WINDOW_SHOW_MESSAGE: _message,
     types.WINDOW_SHOW_DOCUMENT: _show,
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: _created,

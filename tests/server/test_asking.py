@@ -71,6 +71,31 @@ async def test_the_answer_streams_whole_and_in_order(client) -> None:
     assert client.said(7, "answering")
 
 
+async def test_what_was_kept_comes_before_the_answer_to_those_who_listen(client) -> None:
+    # The second question is a new one to the target, whose speed it knows by then.
+    for question in (QUESTION, "Who pays at the till?"):
+        result = await client.ask(question, partialResultToken=question)
+    first, *_, last = client.values[question]
+    assert (first["kind"], last["kind"]) == ("kept", "delta")
+    kept = client.kept(question)[-1]
+    assert set(kept) == {"kind", "token", "spans", "seconds"}
+    assert kept["seconds"] >= 0
+    assert sorted(kept["spans"], key=str) == sorted(result["spans"], key=str)
+    scores = [span["score"] for span in kept["spans"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+async def test_the_status_says_what_is_waited_for(client, folder: Path) -> None:
+    token = str(uuid.uuid4())
+    asked = slow_to_read(client, folder)
+    identity, answer = client.start("winnow/ask", asked | {"workDoneToken": token})
+    await client.until(lambda: client.statuses[-1]["message"].startswith("reading "), answer)
+    assert client.statuses[-1]["state"] == "answering"
+    client.cancel(types.CANCEL_REQUEST, identity, token)
+    assert (await client.refusal(answer)).code == REQUEST_CANCELLED
+    client.shut(asked["textDocument"]["uri"])
+
+
 async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Path) -> None:
     result = await client.ask(QUESTION)
     assert set(result) == {"conversation", "question", "answer", "finish", "citations", "spans", "stats", "notices"}

@@ -37,8 +37,8 @@ class WinnowServer(LanguageServer):
         self.questions = Questions()
         self.conversations: dict[str, list[Turn]] = {}
         self.pages = Pages(self)
-        self.bars = ProgressBars(self)
         self.status = Status(self._status_json, self.protocol.notify)
+        self.bars = ProgressBars(self, self.status.changed)
         self.indexer = Indexer(self.editor, lambda: self.engine, self.bars, self.status.changed)
         self.watcher = FileWatcher(self.editor, self, self.indexer.changed)
         self._engines = engines
@@ -91,7 +91,8 @@ class WinnowServer(LanguageServer):
             await self._release(self._engine)
 
     def _status_json(self) -> dict[str, Any]:
-        return status_json(self.engine, self.indexer.state)
+        doing = self.bars.running.message if self.bars.running else ""
+        return status_json(self.engine, self.indexer.state, doing)
 
     async def _release(self, engine: Engine) -> None:
         engine.unwatch(self.status.changed)

@@ -46,7 +46,7 @@ async def server() -> Any:
         editor=editor,
         engine=Engine(),
         questions=Questions(),
-        bars=ProgressBars(SimpleNamespace(work_done_progress=None)),
+        bars=ProgressBars(SimpleNamespace(work_done_progress=None), lambda: None),
         indexer=SimpleNamespace(stale=()),
         protocol=SimpleNamespace(notify=lambda *_: None),
         conversations={},

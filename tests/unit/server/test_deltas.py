@@ -60,3 +60,12 @@ async def test_pieces_that_come_at_once_are_joined_behind_the_first(monkeypatch:
 async def test_the_first_text_is_said_once_even_without_a_token() -> None:
     wire = await stream(["a", "b"], token=None)
     assert (wire.starts, wire.values) == (1, [])
+
+
+async def test_what_was_kept_is_sent_with_the_token_it_belongs_to() -> None:
+    sent: list[tuple[str, Any]] = []
+    for token in ("text", None):
+        deltas = Deltas(lambda method, params: sent.append((method, params)), token, lambda: None)
+        deltas.kept({"spans": [], "seconds": 2.0})
+    await asyncio.sleep(0)
+    assert sent == [("winnow/kept", {"token": "text", "spans": [], "seconds": 2.0})]

@@ -54,7 +54,9 @@ async def indexer(assistant: Slow):
         folders=SimpleNamespace(roots=("root",)),
         settings=SimpleNamespace(index_automatic=True),
     )
-    bars = ProgressBars(SimpleNamespace(client_capabilities=types.ClientCapabilities(), work_done_progress=None))
+    bars = ProgressBars(
+        SimpleNamespace(client_capabilities=types.ClientCapabilities(), work_done_progress=None), lambda: None
+    )
     made = Indexer(editor, lambda: engine, bars, lambda: None)
     yield made
     await made.stop()

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from winnow_engine.assistant import Answer
-from winnow_engine.core import Budget, Cancellation, Question, Turn
+from winnow_engine.core import Budget, Cancellation, Kept, Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Work
 from winnow_lsp.host.settings import AUTO
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
-from winnow_lsp.server.render.results import answer_json, selection_json
+from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.symbols import symbol_at
 from winnow_lsp.server.topics import ask_about
@@ -46,6 +46,10 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
             deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: bar.say("answering", 100))
             seen, question = frozenset[str](), await _question(server, params)
 
+            def on_kept(kept: Kept) -> None:
+                bar.kept(kept)
+                deltas.kept(kept_json(kept, folders.location))
+
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
                 if params.earlier is not None:
@@ -56,12 +60,14 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 sampling = server.editor.settings.sampling
 
                 def work(cancellation: Cancellation) -> Answer:
-                    return assistant.ask(sources, question, budget, sampling, deltas.add, bar.report, cancellation)
+                    return assistant.ask(
+                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept
+                    )
 
                 return work
 
             try:
-                answered = await engine.queue.question(prepare, _moved(engine, bar))
+                answered = await engine.queue.question(prepare, _moved(server, engine, bar))
             finally:
                 deltas.close()
         server.indexer.fresh(seen)
@@ -84,7 +90,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 sources, assistant = server.editor.sources(folders), engine.assistant()
                 return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
 
-            selected = await engine.queue.question(prepare, _moved(engine, bar))
+            selected = await engine.queue.question(prepare, _moved(server, engine, bar))
         server.indexer.fresh(seen)
         return {"question": question.text, **selection_json(selected, folders.location)}
 
@@ -123,11 +129,12 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     return budget
 
 
-def _moved(engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
+def _moved(server: WinnowServer, engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
     def moved(before: int) -> None:
         if before:
             bar.say(f"waiting, {before} before this one")
         else:
+            server.bars.running = bar
             bar.say("searching" if engine.drafter.state == "ready" else "loading models")
 
     return moved

@@ -1,13 +1,15 @@
-"""Streams the answer to the client, piece by piece."""
+"""Streams an answer to the client: the code it will rest on, then its text, piece by piece."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from lsprotocol import types
 
 from winnow_lsp.server.render.throttle import Notify, Throttle
+from winnow_lsp.server.wire.messages import KEPT
 
 _INTERVAL_S = 1 / 60
 
@@ -22,6 +24,11 @@ class Deltas:
         self._pending: list[str] = []
         self._sequence = 0
         self._throttle = Throttle(self._send, _INTERVAL_S)
+
+    def kept(self, kept: dict[str, Any]) -> None:
+        """Send what was kept: `kept_json`. May be called from any thread, before the first text."""
+        if self._token is not None:
+            self._loop.call_soon_threadsafe(self._notify, KEPT, {"token": self._token, **kept})
 
     def add(self, text: str) -> None:
         """Send some text soon. May be called from any thread."""

@@ -11,25 +11,35 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.progress import Progress as Notifications
 
-from winnow_engine.core import Progress
+from winnow_engine.core import Kept, Progress
+from winnow_lsp.host.waiting import Waiting
 from winnow_lsp.server.render.throttle import Throttle
 
 _INTERVAL_S = 0.1
+_COUNTDOWN_S = 1.0
 _CREATE_TIMEOUT_S = 5
-_WORDS = {"index": ("indexing", "files"), "prefill": ("reading", "tokens")}
 
 
 class ProgressBar:
     """One bar, from `begin` to `end`. It begins with the first message at the latest; without a token nothing is sent.
 
-    Belongs to the event loop, but for `report`.
+    Belongs to the event loop, but for `report` and `kept`.
     """
 
-    def __init__(self, notifications: Notifications, token: types.ProgressToken | None, title: str) -> None:
-        self._notifications, self._token, self._title = notifications, token, title
+    def __init__(
+        self,
+        notifications: Notifications,
+        token: types.ProgressToken | None,
+        title: str,
+        said: Callable[[ProgressBar], None],
+    ) -> None:
+        """`said` is called with each new message."""
+        self._notifications, self._token, self._title, self._said = notifications, token, title, said
         self._loop = asyncio.get_running_loop()
-        self._message, self._percentage = "", 0
+        self.message, self._percentage = "", 0
         self._begun = False
+        self._waiting = Waiting()
+        self._countdown: asyncio.TimerHandle | None = None
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
     def begin(self) -> None:
@@ -41,36 +51,59 @@ class ProgressBar:
 
     def say(self, message: str, percentage: int = 0) -> None:
         """Show a message."""
-        self._message, self._percentage = message, percentage
+        if self._countdown is not None:
+            self._countdown.cancel()
+        self.message, self._percentage = message, percentage
         self.begin()
         self._throttle.want()
+        self._said(self)
 
     def report(self, progress: Progress) -> None:
         """Show how far the engine is. May be called from any thread."""
         self._loop.call_soon_threadsafe(self._reported, progress)
 
+    def kept(self, kept: Kept) -> None:
+        """Show how long the first token is expected to take. May be called from any thread."""
+        self._loop.call_soon_threadsafe(self._expected, kept)
+
     def end(self) -> None:
         """Take the bar away."""
+        if self._countdown is not None:
+            self._countdown.cancel()
         self._throttle.flush()
         if self._token is not None and self._begun:
             self._notifications.end(self._token, types.WorkDoneProgressEnd())
 
     def _reported(self, progress: Progress) -> None:
-        doing, things = _WORDS.get(progress.stage, (progress.stage, ""))
         share = round(100 * progress.done / progress.total) if progress.total else 0
-        self.say(f"{doing} {progress.done:,} of {progress.total:,} {things}".strip(), share)
+        if progress.stage == "prefill":
+            self._waiting.read(progress)
+            self._count_down(share)
+        else:
+            self.say(f"indexing {progress.done:,} of {progress.total:,} files", share)
+
+    def _expected(self, kept: Kept) -> None:
+        self._waiting.kept(kept)
+        self._count_down(0)
+
+    def _count_down(self, share: int) -> None:
+        """Say what is left now, and again every second until something else is said."""
+        self.say(self._waiting.line(), share)
+        self._countdown = self._loop.call_later(_COUNTDOWN_S, self._count_down, share)
 
     def _send(self) -> None:
         if self._token is not None:
-            report = types.WorkDoneProgressReport(message=self._message, percentage=self._percentage, cancellable=True)
+            report = types.WorkDoneProgressReport(message=self.message, percentage=self._percentage, cancellable=True)
             self._notifications.report(self._token, report)
 
 
 class ProgressBars:
-    """The bars of one client."""
+    """The bars of one client. `running` is that of its question that runs now, if there is one."""
 
-    def __init__(self, client: LanguageServer) -> None:
-        self._client = client
+    def __init__(self, client: LanguageServer, changed: Callable[[], None]) -> None:
+        """`changed` is called when the message of `running` has."""
+        self._client, self._changed = client, changed
+        self.running: ProgressBar | None = None
         self._cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
 
     @asynccontextmanager
@@ -79,13 +112,15 @@ class ProgressBars:
         task = asyncio.current_task()
         assert task is not None
         notifications = self._client.work_done_progress
-        bar = ProgressBar(notifications, token, title)
+        bar = ProgressBar(notifications, token, title, self._said)
         if token is not None:
             self._cancel_by_token[token] = task.cancel
         try:
             yield bar
         finally:
             bar.end()
+            if bar is self.running:
+                self.running = None
             if token is not None:
                 self._cancel_by_token.pop(token, None)
                 notifications.tokens.pop(token, None)
@@ -102,6 +137,10 @@ class ProgressBars:
         except Exception:  # a client that refuses its own offer, or does not answer, gets no bar
             return None
         return token
+
+    def _said(self, bar: ProgressBar) -> None:
+        if bar is self.running:
+            self._changed()
 
     def cancel(self, token: types.ProgressToken) -> None:
         """Cancel the work behind a bar; does nothing if the work has ended."""

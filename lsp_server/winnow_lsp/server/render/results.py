@@ -8,7 +8,7 @@ from typing import Any
 from lsprotocol import types
 
 from winnow_engine.assistant import Answer, Stats
-from winnow_engine.core import Citation, Span
+from winnow_engine.core import Citation, Kept, Span
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.host.stats import flat_stats
 
@@ -45,6 +45,12 @@ def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
         "stats": _stats_json(answer.stats),
         "notices": list(answer.notices),
     }
+
+
+def kept_json(kept: Kept, locate: Locate) -> dict[str, Any]:
+    """The parameters of `winnow/kept`, less its token."""
+    expected = {} if kept.seconds is None else {"seconds": round(kept.seconds, 1)}
+    return {"spans": _spans_json(kept.spans, locate), **expected}
 
 
 def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:

@@ -55,9 +55,9 @@ class Status:
             self._notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
 
 
-def status_json(engine: Engine, index: IndexState) -> dict[str, Any]:
-    """The parameters of `winnow/status`, without the memory."""
-    state, message = _summary(engine, index)
+def status_json(engine: Engine, index: IndexState, doing: str) -> dict[str, Any]:
+    """The parameters of `winnow/status`, without the memory. `doing` says what this client's question waits for."""
+    state, message = _summary(engine, index, doing)
     progress, queue = index.progress, engine.queue
     return {
         "state": state,
@@ -74,14 +74,14 @@ def status_json(engine: Engine, index: IndexState) -> dict[str, Any]:
     }
 
 
-def _summary(engine: Engine, index: IndexState) -> tuple[str, str]:
+def _summary(engine: Engine, index: IndexState, doing: str) -> tuple[str, str]:
     """The state in a word and in a line. What the user must act on comes first."""
     drafter, target, queue = engine.drafter, engine.target, engine.queue
     if failed := drafter.error or target.error:
         return "error", failed
     if queue.running:
         waiting = f", {queue.waiting} waiting" if queue.waiting else ""
-        return "answering", f"answering{waiting}"
+        return "answering", f"{doing or 'answering'}{waiting}"
     if index.error:
         return "error", index.error
     if index.working:

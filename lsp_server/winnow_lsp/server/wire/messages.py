@@ -13,7 +13,8 @@ from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")
 
-ASK, SPANS, STATUS = "winnow/ask", "winnow/spans", "winnow/status"
+ASK, SPANS = "winnow/ask", "winnow/spans"
+KEPT, STATUS = "winnow/kept", "winnow/status"
 
 
 @attrs.frozen
