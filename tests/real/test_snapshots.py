@@ -158,7 +158,7 @@ def test_a_conversation_goes_on_after_a_restart_and_after_others(smollm2: Path) 
 def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
     folder = tmp_path / "code"
     folder.mkdir()
-    for name in ("budget.py", "gate.py", "auto.py"):
+    for name in ("budget.py", "ranking.py", "auto_budget.py"):
         (folder / name).write_text((REPOSITORY / "selection" / name).read_text())
     with assistant(smollm2, folder) as one:
         first = answered(one, "How are spans chosen?")
