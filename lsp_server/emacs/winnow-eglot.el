@@ -30,9 +30,11 @@
   :documentation "A connection to `winnow serve'.")
 
 (defvar winnow--servers nil "Alist from project root to its `winnow-server', connected ones only.")
+(defconst winnow--most-kept 8 "How much of the kept code is listed before the answer.")
 (defvar winnow--count 0 "How many requests there were; their tokens are made from it.")
 (defvar-local winnow--conversation nil "The conversation that the buffer shows.")
 (defvar-local winnow--turns nil "Questions and answers of that conversation, in order, as `:earlier' wants them.")
+(defvar-local winnow--kept nil "Where the list of kept code begins, as long as it stands in for the answer, or nil.")
 (defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
 
 ;;; The connection
@@ -152,6 +154,7 @@
       (setq default-directory (car (rassq server winnow--servers))
             winnow--conversation conversation
             winnow--token token
+            winnow--kept nil
             start (goto-char (point-max))
             window (display-buffer (current-buffer)))
       (insert (if (bobp) "" "\n") "## " heading "\n\n")
@@ -165,6 +168,25 @@
     (insert "\n- ")
     (insert-button (format "%s:%d" (file-relative-name path) first)
                    'winnow-location location 'action #'winnow--visit)))
+
+(defun winnow--insert-kept (spans)
+  "List SPANS, code that the answer will rest on, where the answer is going to be."
+  (winnow--delete-kept)
+  (setq winnow--kept (point))
+  (insert "Kept:\n")
+  (seq-doseq (span (seq-take spans winnow--most-kept))
+    (winnow--insert-citation (plist-get span :location))
+    (insert (string-trim-right (format "  %s %s" (plist-get span :kind) (plist-get span :name)))))
+  (when (> (length spans) winnow--most-kept)
+    (insert (format "\n- and %d more" (- (length spans) winnow--most-kept))))
+  (insert "\n"))
+
+(defun winnow--delete-kept ()
+  "Make room for the answer."
+  (when winnow--kept
+    (remove-overlays winnow--kept (point-max))
+    (delete-region winnow--kept (point-max))
+    (setq winnow--kept nil)))
 
 (defun winnow--visit (button)
   "Visit the location of BUTTON."
@@ -180,12 +202,13 @@
 
 (defun winnow--end (error)
   "Leave the buffer as it is: the request is over, with ERROR or without."
-  (setq winnow--token nil header-line-format nil)
+  (setq winnow--token nil winnow--kept nil header-line-format nil)
   (insert (if error (concat "\n\n" (plist-get error :message)) "") "\n"))
 
 (defun winnow--finish (token result)
   "Put what RESULT says beyond its answer under the answer of TOKEN."
   (winnow--writing token
+    (winnow--delete-kept)
     (setq winnow--conversation (plist-get result :conversation)
           winnow--turns (append winnow--turns (list (list :question (plist-get result :question)
                                                           :answer (plist-get result :answer)))))
@@ -224,8 +247,13 @@ A question that still runs is cancelled: there is one buffer for answers."
     (when (member kind '("begin" "report"))
       (winnow--writing token (setq header-line-format (plist-get value :message))))
     (if (equal kind "delta")
-        (winnow--writing (string-remove-suffix "/answer" token) (insert (plist-get value :text)))
+        (winnow--writing (string-remove-suffix "/answer" token) (winnow--delete-kept) (insert (plist-get value :text)))
       (cl-call-next-method))))
+
+(cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql 'winnow/kept)) &key token spans
+                                         &allow-other-keys)
+  "Show SPANS, which the answer to the request of TOKEN will rest on, until it comes."
+  (winnow--writing (string-remove-suffix "/answer" token) (winnow--insert-kept spans)))
 
 (cl-defmethod eglot-handle-notification ((server winnow-server) (_method (eql 'winnow/status)) &rest status)
   "Keep STATUS of SERVER for the mode line."

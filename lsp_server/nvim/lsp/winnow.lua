@@ -16,6 +16,9 @@ return {
     ["$/progress"] = function(...)
       return require("winnow.requests").on_progress(...)
     end,
+    ["winnow/kept"] = function(...)
+      return require("winnow.requests").on_kept(...)
+    end,
     ["winnow/status"] = function(...)
       return require("winnow.status").on_status(...)
     end,

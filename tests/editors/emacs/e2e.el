@@ -18,6 +18,7 @@
 (defconst e2e-patience 300 "Seconds after which a wait has failed; nothing here takes nearly as long.")
 
 (defvar e2e-deltas nil "Deltas of the request under way, the last one first.")
+(defvar e2e-kept nil "(SPANS TEXT LOCATIONS DELTAS-BEFORE) of the request under way: kept code, and how *winnow* showed it.")
 (defvar e2e-stages nil "Work-done messages of the request under way, the last one first.")
 (defvar e2e-targets nil "Names of the targets that `winnow/status' has named.")
 (defvar e2e-outcome nil "(DELTAS-BEFORE . RESULT-OR-ERROR) of the request, once it is answered.")
@@ -40,6 +41,17 @@
       (push value e2e-deltas)
     (push (plist-get value :message) e2e-stages)))
 
+(cl-defmethod eglot-handle-notification :after
+  ((_server winnow-server) (_method (eql 'winnow/kept)) &key spans &allow-other-keys)
+  (with-current-buffer "*winnow*"
+    (setq e2e-kept (list spans (buffer-string) (e2e-locations) (length e2e-deltas)))))
+
+(defun e2e-locations ()
+  "The locations of the current buffer's buttons."
+  (let ((overlays (sort (overlays-in (point-min) (point-max))
+                        (lambda (one other) (< (overlay-start one) (overlay-start other))))))
+    (delq nil (mapcar (lambda (overlay) (overlay-get overlay 'winnow-location)) overlays))))
+
 (cl-defmethod eglot-handle-notification :before
   ((_server winnow-server) (_method (eql 'winnow/status)) &key models &allow-other-keys)
   (cl-pushnew (plist-get (plist-get models :target) :name) e2e-targets :test #'equal))
@@ -58,7 +70,7 @@
 
 (defmacro e2e-start (&rest body)
   "Run BODY, which asks something; do not wait for the answer."
-  `(progn (setq e2e-deltas nil e2e-stages nil e2e-outcome nil) ,@body))
+  `(progn (setq e2e-deltas nil e2e-kept nil e2e-stages nil e2e-outcome nil) ,@body))
 
 (defun e2e-streamed ()
   (mapconcat (lambda (delta) (plist-get delta :text)) (reverse e2e-deltas) ""))
@@ -101,11 +113,26 @@
     (e2e-check "deltas-are-numbered" (equal (mapcar (lambda (d) (plist-get d :sequence)) (reverse e2e-deltas))
                                             (number-sequence 0 (1- (length e2e-deltas)))))
     (e2e-check "buffer-shows-the-answer" (e2e-shown-p question answer))
+    (e2e-kept)
     (let* ((again "Which of these functions did you name first?")
            (next (e2e-asking (winnow-follow-up again))))
       (e2e-check "follow-up-continues-the-conversation"
                  (equal (plist-get next :conversation) (plist-get result :conversation)) next)
       (e2e-check "buffer-shows-both-turns" (e2e-shown-p question answer again (plist-get next :answer))))))
+
+(defun e2e-kept ()
+  (pcase-let ((`(,spans ,text ,locations ,deltas) e2e-kept))
+    (e2e-check "kept-code-comes-before-the-answer" (and (cl-plusp (length spans)) (equal deltas 0)) e2e-kept)
+    (e2e-check "kept-code-is-shown-best-first"
+               (and (string-search "Kept:" text)
+                    (equal locations (seq-take (mapcar (lambda (span) (plist-get span :location)) spans)
+                                               winnow--most-kept)))
+               e2e-kept)
+    (e2e-check "the-answer-takes-its-place"
+               (with-current-buffer "*winnow*"
+                 (and (not (e2e-shown-p "Kept:"))
+                      (= (length (e2e-locations)) (length (plist-get (cdr e2e-outcome) :citations)))))
+               e2e-kept)))
 
 (defun e2e-citation ()
   (e2e-check "explains-a-region"

@@ -27,7 +27,7 @@ function M.die(code, signal)
   connection.dispatchers.on_exit(code, signal)
 end
 
---- The last request and its progress: `delta`, `stage`, `answer`, `fail`.
+--- The last request and its progress: `kept`, `delta`, `stage`, `answer`, `fail`.
 function M.last()
   return M.asked[#M.asked]
 end
@@ -73,6 +73,9 @@ function M._question(id, method, params, reply)
     params = params,
     delta = function(sequence, text)
       progress(params.partialResultToken, { kind = "delta", sequence = sequence, text = text })
+    end,
+    kept = function(spans)
+      M.notification("winnow/kept", { token = params.partialResultToken, spans = spans, seconds = 18 })
     end,
     stage = function(message)
       progress(params.workDoneToken, { kind = "report", message = message })

@@ -23,6 +23,10 @@ local function location(path, first, character, last)
   return { uri = vim.uri_from_fname(vim.fs.joinpath(workspace, path)), range = range }
 end
 
+local function span(path, first, last, kind, name)
+  return { location = location(path, first, 0, last), kind = kind, name = name, score = 1, tokens = 9, features = {} }
+end
+
 local function result(answer, citations)
   local question = server.last().params.question
   return { question = question, answer = answer, finish = "stop", citations = citations or {}, notices = {}, spans = {}, stats = {} }
@@ -65,12 +69,34 @@ local function streaming()
     asked.params
   )
   check("the answer's window is entered", api.nvim_buf_get_name(0):find("winnow://answer", 1, true))
-  asked.stage("reading 512 of 2,900 tokens")
-  check("the stage is shown", stage_is("⋯ reading 512 of 2,900 tokens"), stage())
+  local heading = text()
+  asked.kept({ span("names.py", 1, 1, "imports", "") })
+  check("kept code is shown before the answer", shown("Kept:\n\n- `names.py:1` imports\n"), text())
+  local spans = { span("sub/far.py", 3, 4, "function", "far") }
+  for line = 1, 8 do
+    table.insert(spans, span("names.py", line, line, "top_level", ""))
+  end
+  asked.kept(spans)
+  check("what is known better replaces it", shown("- `sub/far.py:3-4` function `far`\n- `names.py:1`"), text())
+  check("a long list is cut", shown("`names.py:7` top_level\n- and 1 more\n") and not text():find("py:8"), text())
+  asked.stage("reading 512 of 2,900 tokens, about 14 s")
+  check("the stage is shown", stage_is("⋯ reading 512 of 2,900 tokens, about 14 s"), stage())
+  local answer = api.nvim_get_current_win()
+  vim.fn.search("far.py:3")
+  press("<CR>")
+  check(
+    "kept code is jumped to while the answer is on its way",
+    vim.fn.expand("%:t") == "far.py" and api.nvim_win_get_cursor(0)[1] == 3,
+    api.nvim_buf_get_name(0)
+  )
+  open("names.py")
+  api.nvim_set_current_win(answer)
+  press("G")
   asked.delta(0, "one ")
   asked.delta(2, "three\nfour")
   asked.delta(1, "two ")
-  check("deltas are put in order", shown("one two three\nfour"), text())
+  check("deltas are put in order, in place of the kept code", shown("one two three\nfour"), text())
+  check("nothing of the kept code is left", text() == heading .. "one two three\nfour", text())
   check("the cursor at the end follows", api.nvim_win_get_cursor(0)[1] == api.nvim_buf_line_count(0))
   press("gg")
   asked.delta(3, "\nfive")

@@ -10,6 +10,7 @@ local messages = harness.record_messages()
 local client ---@type vim.lsp.Client
 local asked = {} -- methods of the requests sent, in order
 local results = {} -- of winnow/ask
+local kept -- what was kept for the last question, and what the buffer showed then
 local streams = {} -- by request: what was streamed before the result came
 
 local function server_status()
@@ -34,7 +35,11 @@ local function listen()
   local requests = require("winnow.requests")
   local send = requests.send
   requests.send = function(to, method, params, bufnr, listener)
-    local stream, on_delta, on_end = {}, listener.on_delta, listener.on_end
+    local stream, on_kept, on_delta, on_end = {}, listener.on_kept, listener.on_delta, listener.on_end
+    listener.on_kept = on_kept and function(spans)
+      on_kept(spans)
+      kept = { spans = spans, text = text(), before = #stream }
+    end
     listener.on_delta = on_delta and function(piece)
       table.insert(stream, piece)
       on_delta(piece)
@@ -84,6 +89,9 @@ local function asking()
   check("the answer streams before it is whole", #stream > 1, #stream)
   check("the pieces are the answer", table.concat(stream) == result.answer, { stream, result.answer })
   check("the buffer holds the answer", text():find(result.answer, 1, true), text())
+  local first = kept and ("- `greeting.py:%d"):format(kept.spans[1].location.range.start.line + 1)
+  check("what was kept is shown before the answer", kept and kept.before == 0 and kept.text:find(first, 1, true), kept)
+  check("the answer takes its place", not text():find("Kept:", 1, true), text())
   check("the answer cites the function", #result.citations > 0, result)
   vim.cmd("WinnowAsk And what does it return?")
   check("a follow-up is answered in the same buffer", answered(2) and api.nvim_get_current_buf() == answer, text())

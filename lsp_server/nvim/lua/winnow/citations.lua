@@ -24,6 +24,15 @@ function M.label(location, client)
   return first == last and ("%s:%d"):format(path, first) or ("%s:%d-%d"):format(path, first, last)
 end
 
+--- A span as a line of a list.
+---@param span table `SpanInfo`
+---@param client vim.lsp.Client
+---@return string
+function M.span_line(span, client)
+  local what = span.name == "" and span.kind or ("%s `%s`"):format(span.kind, span.name)
+  return ("- `%s` %s"):format(M.label(span.location, client), what)
+end
+
 --- First and last line of a range, 1-based. A range that ends at the start of a line does not include that line.
 ---@param range lsp.Range
 ---@return integer first

@@ -5,6 +5,8 @@ local View = require("winnow.view")
 
 local M = {}
 
+local MOST_KEPT = 8
+
 --- A name that no other Neovim on the same server uses.
 ---@return string
 local function new_id()
@@ -65,13 +67,18 @@ end
 ---@field view winnow.View
 ---@field start [integer, integer] row and column where the answer starts
 ---@field pieces string[] the deltas so far
+---@field waits? boolean the kept code is shown where the answer will start
 
 ---@private
 ---@param turn winnow.Turn
 ---@return winnow.Listener
 function M._listener(turn)
   return {
+    on_kept = function(spans)
+      M._show_kept(turn, spans)
+    end,
     on_delta = function(text)
+      M._clear_kept(turn)
       table.insert(turn.pieces, text)
       turn.view:append(text)
     end,
@@ -86,12 +93,40 @@ function M._listener(turn)
   }
 end
 
+--- List the code that the answer will rest on, until the answer comes.
+---@private
+---@param turn winnow.Turn
+---@param spans table[] `SpanInfo`, best first
+function M._show_kept(turn, spans)
+  M._clear_kept(turn)
+  local view = turn.view
+  turn.waits = true
+  view:paragraph("Kept:\n")
+  view:list(vim.tbl_map(function(span)
+    return { text = citations.span_line(span, view.client), location = span.location }
+  end, vim.list_slice(spans, 1, MOST_KEPT)))
+  if #spans > MOST_KEPT then
+    view:append(("\n- and %d more"):format(#spans - MOST_KEPT))
+  end
+  view:append("\n\n")
+end
+
+---@private
+---@param turn winnow.Turn
+function M._clear_kept(turn)
+  if turn.waits then
+    turn.waits = false
+    turn.view:cut(turn.start[1], turn.start[2])
+  end
+end
+
 --- Add to the streamed answer what only the result has.
 ---@private
 ---@param turn winnow.Turn
 ---@param result table `AskResult`
 function M._complete(turn, result)
   local view = turn.view
+  M._clear_kept(turn)
   table.insert(view.turns, { question = result.question, answer = result.answer })
   if table.concat(turn.pieces) ~= result.answer then
     view:replace_from(turn.start[1], turn.start[2], result.answer)

@@ -11,6 +11,7 @@ local M = {}
 
 ---@class winnow.Listener
 ---@field on_delta? fun(text: string) the next piece of the answer, in order
+---@field on_kept? fun(spans: table[]) the code that the answer will rest on, best first; perhaps twice, before any delta
 ---@field on_stage fun(message: string) what the server does now
 ---@field on_end fun(outcome: winnow.Outcome) called once
 
@@ -84,6 +85,15 @@ function M.on_progress(err, params, ctx)
   end
   if not vim.startswith(tostring(token), DELTA) then
     return vim.lsp.handlers["$/progress"](err, params, ctx)
+  end
+end
+
+--- Handler of `winnow/kept`.
+---@param params { token: string, spans: table[], seconds?: number }
+function M.on_kept(_, params)
+  local request = running[params.token]
+  if request and request.listener.on_kept then
+    request.listener.on_kept(params.spans)
   end
 end
 

@@ -49,9 +49,8 @@ end
 ---@param client vim.lsp.Client
 ---@return string
 function M._line(span, client)
-  local what = span.name == "" and span.kind or ("%s `%s`"):format(span.kind, span.name)
-  local label = citations.label(span.location, client)
-  return ("- `%s` %s, %d tokens, score %.2f%s"):format(label, what, span.tokens, span.score, M._why(span.features))
+  local line = citations.span_line(span, client)
+  return ("%s, %d tokens, score %.2f%s"):format(line, span.tokens, span.score, M._why(span.features))
 end
 
 --- What each feature adds to the score, the largest first; features that add nothing are left out.

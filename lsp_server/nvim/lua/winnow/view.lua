@@ -109,6 +109,14 @@ function View:replace_from(row, column, text)
   end)
 end
 
+--- Take back everything from a position on, with the locations listed there.
+---@param row integer 0-based
+---@param column integer bytes
+function View:cut(row, column)
+  api.nvim_buf_clear_namespace(self.bufnr, LISTED, row, -1)
+  self:replace_from(row, column, "")
+end
+
 --- Add a question and the place it was asked from.
 ---@param question string
 ---@param place winnow.Place
