@@ -232,10 +232,7 @@ class Assistant:
         """
         with clock.stage("read"):
             workspace = self._read(sources, cancellation)
-            if question.cursor is not None:
-                cursor = workspace.settled(question.cursor)
-                workspace.selected_text(cursor)  # PositionError now, not after the long part
-                question = replace(question, cursor=cursor)
+            question = workspace.located(question)  # PositionError now, not after the long part
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:

@@ -66,6 +66,14 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeAtCursor:
+    """The text at a cursor, with the name of its language; empty if Winnow does not know the language."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A question asked earlier in the conversation, with its answer."""
 
@@ -83,11 +91,15 @@ _POINTING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user asks, where from, and the turns before it, oldest first."""
+    """What the user asks, where from, and the turns before it, oldest first.
+
+    `code` is the code at the cursor, once a workspace has located it (`Workspace.located`).
+    """
 
     text: str
     cursor: Cursor | None = None
     earlier: tuple[Turn, ...] = ()
+    code: CodeAtCursor | None = None
 
     def __post_init__(self) -> None:
         if not self.text.strip():

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
-from winnow_engine.drafter.drafter import CodeAtCursor, Drafter, FileKeys, FileText
+from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
-from winnow_engine.drafter.profile import concatenate
+from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import CancelledError, ProfileError
@@ -89,7 +89,7 @@ def test_every_file_comes_back_in_order_empty_and_huge_ones_too(qwen: Drafter) -
     assert [len(k.unit_tokens) for k in keys] == [5, 0, 1, 2]
     assert keys[3].unit_tokens[0] > 2048
     assert all(len(k.arrays["codes"]) == k.unit_tokens.sum() for k in keys)
-    joined = concatenate([k.arrays for k in keys])
+    joined = join_arrays([k.arrays for k in keys])
     assert len(joined["pooled"]) == 8
 
 

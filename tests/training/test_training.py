@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.drafter import Drafter, FileText
-from winnow_engine.drafter.profile import concatenate
+from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train as command
 from winnow_research.training.batches import Mixture
@@ -85,7 +85,7 @@ def test_the_product_gives_the_scores_that_training_saw(
     texts = [FileText(file.path, tuple(map(file.text_of, file.units))) for file in tree.haystack.files]
     files = list(product.encode(texts, Cancellation()))
     offsets = np.cumsum([0, *np.concatenate([file.unit_tokens for file in files])])
-    arrays = concatenate([file.arrays for file in files])
+    arrays = join_arrays([file.arrays for file in files])
     names = [place.unit.name for place in tree.haystack.places if place.unit.name]
     for (_, seen), name in zip(scores_of(model, data), names, strict=True):
         scored = product.score(arrays, offsets, name)

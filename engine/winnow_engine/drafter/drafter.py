@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from winnow_cuda.backends import open_encoder, open_scorer
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, joined
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
@@ -45,14 +45,6 @@ class FileKeys:
 
     unit_tokens: Int32
     arrays: Arrays
-
-
-@dataclass(frozen=True, slots=True)
-class CodeAtCursor:
-    """The code a question is about, with the name of its language for the code fence."""
-
-    text: str
-    language: str
 
 
 @dataclass(slots=True)

@@ -79,9 +79,9 @@ class Profile(Protocol):
 
 def joined(parts: Sequence[Read]) -> Read:
     """The results of several calls as if they came from one."""
-    return Read(concatenate([part.tokens for part in parts]), concatenate([part.runs for part in parts]))
+    return Read(join_arrays([part.tokens for part in parts]), join_arrays([part.runs for part in parts]))
 
 
-def concatenate(files: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
+def join_arrays(files: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
     """The arrays of many files as those of one workspace."""
     return {name: np.concatenate([arrays[name] for arrays in files]) for name in (files[0] if files else ())}

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, Cursor, Unit
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import SourceFile, scan
+from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex, WordCounts
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.names import SymbolTable
@@ -110,6 +111,11 @@ class IndexedFile:
         """The text of some lines, 1-based and inclusive."""
         return self.text(*self.lines.span(start_line, end_line))
 
+    def check_line(self, line: int) -> None:
+        """Raise PositionError if there is no such line."""
+        if not 1 <= line <= self.lines.count:
+            raise PositionError(f"{self.path} has {self.lines.count} lines; there is no line {line}")
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -171,9 +177,7 @@ class Workspace:
     def unit_at(self, path: str, line: int) -> int:
         """The number of the unit that holds a line. PositionError if there is no such file or line."""
         number = self.file_number(path)
-        count = self.files[number].lines.count
-        if not 1 <= line <= count:
-            raise PositionError(f"{path} has {count} lines; there is no line {line}")
+        self.files[number].check_line(line)
         return int(self.unit_starts[number]) + enclosing(self.files[number].units, line)
 
     def settled(self, cursor: Cursor) -> Cursor:
@@ -183,14 +187,27 @@ class Workspace:
         start, end = (line - 1 if line == beyond else line for line in (cursor.start_line, cursor.end_line))
         return replace(cursor, start_line=start, end_line=end)
 
-    def selected_text(self, cursor: Cursor) -> str:
-        """The selected lines, or for a single line the whole unit around it."""
-        first = self.unit_at(cursor.path, cursor.start_line)
-        self.unit_at(cursor.path, cursor.end_line)
-        file, unit = self.units[first]
+    def located(self, question: Question) -> Question:
+        """The question with its cursor on lines that exist, and with the code there.
+
+        Raises PositionError if the cursor is nowhere in the workspace.
+        """
+        if question.cursor is None:
+            return question
+        cursor = self.settled(question.cursor)
+        return replace(question, cursor=cursor, code=self.code_at(cursor))
+
+    def code_at(self, cursor: Cursor) -> CodeAtCursor:
+        """The selected lines, or for a single line the whole unit around it. PositionError if there is no such line."""
+        file = self.files[self.file_number(cursor.path)]
+        for line in (cursor.start_line, cursor.end_line):
+            file.check_line(line)
+        language = for_path(cursor.path)
         if cursor.start_line == cursor.end_line:
-            return file.text_of(unit)
-        return file.text_of_lines(cursor.start_line, cursor.end_line)
+            text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
+        else:
+            text = file.text_of_lines(cursor.start_line, cursor.end_line)
+        return CodeAtCursor(text, language.name if language else "")
 
     def _numbered(self, symbols: Sequence[Sequence[tuple[str, int]]]) -> Iterator[tuple[str, int]]:
         """Each file's names with their units, numbered through."""

@@ -71,9 +71,11 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
     selection = ranked.select(budget)
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
+    if is_too_long(spans, ranked.tokens(limits.budget)):
+        return None
     messages = continued_messages(conversation.messages, ranked.workspace, new, question)
     prompt = limits.reader.chat_prompt(messages)
-    if is_too_long(spans, ranked.tokens(limits.budget)) or len(prompt) > limits.room:
+    if len(prompt) > limits.room:
         return None
     stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
     notices = selection.notices if selection.spans else ()  # there is code, if not for this question

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from winnow_engine.core import Cancellation, Question, Scores
-from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
-from winnow_engine.index.languages import for_path
+from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.key_cache import WorkspaceKeys
@@ -56,13 +55,13 @@ def ask_drafter(
 ) -> AskedQuestion:
     """Score the workspace's units with the drafter, for the question and for each of its sub-questions.
 
-    A question about the code at the cursor is scored with that code and has no sub-questions. For any other question
-    the cursor is ignored, because where it stands says nothing about the answer. Raises PositionError if the cursor
-    is not in the workspace, CancelledError.
+    The workspace has located the question (`Workspace.located`). A question about the code at the cursor is scored with
+    that code and has no sub-questions. For any other question the cursor is ignored, because where it stands says
+    nothing about the answer. Raises CancelledError.
     """
     if not question.is_about_cursor:
-        question = replace(question, cursor=None)
-    code = code_at_cursor(workspace, question)
+        question = replace(question, cursor=None, code=None)
+    code = question.code
     scores = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
     if code is not None:
         return AskedQuestion(workspace, question, code.text, scores)
@@ -72,11 +71,3 @@ def ask_drafter(
         AskedQuestion(workspace, Question(text), "", own) for text, own in zip(texts, scores_of_each, strict=True)
     )
     return AskedQuestion(workspace, question, "", scores, tuple(subquestions))
-
-
-def code_at_cursor(workspace: Workspace, question: Question) -> CodeAtCursor | None:
-    """The code at the cursor, with its language; None without a cursor. Raises PositionError."""
-    if question.cursor is None:
-        return None
-    language = for_path(question.cursor.path)
-    return CodeAtCursor(workspace.selected_text(question.cursor), language.name if language else "")

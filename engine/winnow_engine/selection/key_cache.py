@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
-from winnow_engine.drafter.profile import concatenate
+from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.store import Record, Store
 
@@ -96,4 +96,4 @@ def _file_keys(record: Record) -> FileKeys:
 
 def _joined(files: Sequence[FileKeys]) -> WorkspaceKeys:
     tokens = np.concatenate([file.unit_tokens for file in files]) if files else np.empty(0, np.int32)
-    return WorkspaceKeys(tokens, np.cumsum([0, *tokens]), concatenate([file.arrays for file in files]))
+    return WorkspaceKeys(tokens, np.cumsum([0, *tokens]), join_arrays([file.arrays for file in files]))

@@ -59,7 +59,8 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
     workspace = Workspace(indexed(scene.files))
     keys = cache.of(workspace, progress, cancellation)
     for case in scene.cases:
-        asked = ask_drafter(workspace, keys, cache.drafter, case.question, cancellation)
+        located = workspace.located(case.question)
+        asked = ask_drafter(workspace, keys, cache.drafter, located, cancellation)
         at_cursor = _units(workspace, [case.question.cursor] if case.question.cursor else [])
         golds = np.setdiff1d(_units(workspace, case.golds), at_cursor)
         question, units = question_features(asked), unit_features(asked)

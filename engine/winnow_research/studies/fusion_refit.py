@@ -91,7 +91,7 @@ class Judge:
             workspace = subject.workspace
             keys = self.cache.of(workspace, lambda _: None, never)
             for case in scene.cases:
-                asked = ask_drafter(workspace, keys, drafter, case.question, never)
+                asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), never)
                 for name, weights in self.sets.items():
                     fused = fuse(asked, weights)
                     worth = density(fused.total, subject.unit_tokens)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from winnow_engine.core import Progress, ProgressSink
-from winnow_engine.drafter.drafter import CodeAtCursor
+from winnow_engine.core import CodeAtCursor, Progress, ProgressSink
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import IndexedFile

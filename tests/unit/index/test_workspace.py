@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor
 from winnow_engine.errors import CancelledError, PositionError
 from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.symbols import analyse
@@ -101,9 +101,9 @@ def test_symbols_point_at_definitions(workspace: Workspace) -> None:
     assert workspace.units[int(named.argmax())][1].name == "Dog.bark"
 
 
-def test_selected_text_is_the_selection_or_the_unit_around_the_cursor(workspace: Workspace) -> None:
-    assert workspace.selected_text(Cursor("pets/dog.py", 8, 8)).startswith("    def bark")
-    assert workspace.selected_text(Cursor("pets/dog.py", 11, 12)) == "def main():\n    Dog().bark()\n"
+def test_the_code_at_a_cursor_is_the_selection_or_the_unit_around_the_cursor(workspace: Workspace) -> None:
+    assert workspace.code_at(Cursor("pets/dog.py", 8, 8)).text.startswith("    def bark")
+    assert workspace.code_at(Cursor("pets/dog.py", 11, 12)) == CodeAtCursor("def main():\n    Dog().bark()\n", "python")
 
 
 @pytest.mark.parametrize(("path", "line"), [("pets/dog.py", 13), ("pets/dog.py", 0), ("pets/cat.py", 1)])

@@ -11,10 +11,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Question
-from winnow_engine.drafter.drafter import CodeAtCursor, Drafter
+from winnow_engine.core import CodeAtCursor, Question
+from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.selection.asked_question import code_at_cursor
 from winnow_engine.selection.budget import Piece, choose
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import Store
@@ -59,7 +58,7 @@ class Subject:
 
     def code_at(self, question: Question) -> CodeAtCursor | None:
         """The code the question is about, as the drafter wants it."""
-        return code_at_cursor(self.workspace, question)
+        return self.workspace.located(question).code
 
     def text_of(self, question: Question) -> str:
         """The question with the code it is about."""
