@@ -27,9 +27,6 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.runtime import physical_cores
 
-_NULL_QUESTIONS = ("this", "something", "it does what it says")
-_NULL_CODE = ("pass\n", "def f(x):\n    return x\n")
-
 
 @dataclass(frozen=True, slots=True)
 class FileText:
@@ -141,7 +138,7 @@ class Drafter:
         if not questions:
             return []
         asked = self._states([self._template.question(text) for text in questions], cancellation.check)
-        nulls = self._states(self._nulls(None), cancellation.check)
+        nulls = self._states(self._template.null_questions() if self._profile.taps else [], cancellation.check)
         return [self._profile.score(arrays, unit_offsets, states, nulls, self._scorer) for states in asked]
 
     def question_states(
@@ -149,7 +146,10 @@ class Drafter:
     ) -> tuple[QuestionStates, list[QuestionStates]]:
         """The states of a question, and those of the null questions that a profile of heads compares with."""
         check = (cancellation or Cancellation()).check
-        asked, *nulls = self._states([self._encoded_question(question, code), *self._nulls(code)], check)
+        encoded = [self._template.question(question, code)]
+        if self._profile.taps:
+            encoded += self._template.null_questions(code)
+        asked, *nulls = self._states(encoded, check)
         return asked, nulls
 
     def _notify(self, notice: str) -> None:
@@ -175,19 +175,6 @@ class Drafter:
     def _read_nothing(self) -> Read:
         none = np.empty(0, np.int32)
         return self._profile.read(self._encoder, Batch(none, none, np.array([0])), none.reshape(0, 2), lambda: None)
-
-    def _encoded_question(self, question: str, code: CodeAtCursor | None) -> EncodedQuestion:
-        if code is None:
-            return self._template.question(question)
-        return self._template.question_at(question, code.text, code.language)
-
-    def _nulls(self, code: CodeAtCursor | None) -> Sequence[EncodedQuestion]:
-        """Questions that ask for nothing, if the profile needs them."""
-        if not self._profile.taps:
-            return []
-        if code is None:
-            return [self._template.question(text) for text in _NULL_QUESTIONS]
-        return [self._template.question_at("Explain this code.", text, code.language) for text in _NULL_CODE]
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
         """The states of questions, in one batch. Each is placed where the last token of a full segment would be."""

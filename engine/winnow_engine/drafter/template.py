@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_cuda.shapes import Int32
+from winnow_engine.core import CodeAtCursor
 from winnow_engine.llama.vocabulary import Vocabulary
 
 # The adapter was trained with code cut here. More code would dilute the question's attention.
@@ -21,6 +22,8 @@ QUESTION_CHARACTERS = 2048
 _SYSTEM = "You are a helpful coding assistant. Use the repository below to answer."
 _ASK = "\n\nQuestion: Which function in this repository does the following:"
 _ANSWER = "\nAnswer with the function's code."
+_NULL_QUESTIONS = ("this", "something", "it does what it says")
+_NULL_CODE = ("pass\n", "def f(x):\n    return x\n")
 _AT_CURSOR = "\n\nCode at the cursor:\n```{language}\n"
 
 
@@ -49,17 +52,28 @@ class Template:
         marker = self._vocabulary.tokenize(self._file_marker, special=True)
         return np.concatenate([marker, self._vocabulary.tokenize(path + "\n")])
 
-    def question(self, text: str) -> EncodedQuestion:
-        """A question about the whole workspace, cut to QUESTION_CHARACTERS."""
+    def question(self, text: str, code: CodeAtCursor | None = None) -> EncodedQuestion:
+        """A question about the whole workspace, or about the code at the cursor.
+
+        The text is cut to QUESTION_CHARACTERS, the code to CURSOR_TOKENS tokens.
+        """
+        return self._about_workspace(text) if code is None else self._about_code(text, code)
+
+    def null_questions(self, code: CodeAtCursor | None = None) -> list[EncodedQuestion]:
+        """Questions that ask for nothing, with which scoring heads compare a question."""
+        if code is None:
+            return [self._about_workspace(text) for text in _NULL_QUESTIONS]
+        return [self._about_code("Explain this code.", CodeAtCursor(text, code.language)) for text in _NULL_CODE]
+
+    def _about_workspace(self, text: str) -> EncodedQuestion:
         asked = f"{_ASK} {text[:QUESTION_CHARACTERS]}"
         ids = self._vocabulary.tokenize(asked + _ANSWER)
         body = slice(len(self._vocabulary.tokenize(_ASK)), len(self._vocabulary.tokenize(asked)))
         return EncodedQuestion(np.concatenate([ids, self._turn]), body)
 
-    def question_at(self, text: str, code: str, language: str) -> EncodedQuestion:
-        """A question about `code`, the text at the cursor, cut to CURSOR_TOKENS tokens."""
-        opening = self._vocabulary.tokenize(_AT_CURSOR.format(language=language))
-        body = self._vocabulary.tokenize(code)[:CURSOR_TOKENS]
+    def _about_code(self, text: str, code: CodeAtCursor) -> EncodedQuestion:
+        opening = self._vocabulary.tokenize(_AT_CURSOR.format(language=code.language))
+        body = self._vocabulary.tokenize(code.text)[:CURSOR_TOKENS]
         closing = self._vocabulary.tokenize(f"\n```\nQuestion: {text[:QUESTION_CHARACTERS]}")
         ids = np.concatenate([opening, body, closing, self._turn])
         return EncodedQuestion(ids, slice(len(opening), len(opening) + len(body)))

@@ -202,11 +202,11 @@ class Workspace:
         file = self.files[self.file_number(cursor.path)]
         for line in (cursor.start_line, cursor.end_line):
             file.check_line(line)
-        language = for_path(cursor.path)
-        if cursor.start_line == cursor.end_line:
-            text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
-        else:
+        if cursor.start_line < cursor.end_line:
             text = file.text_of_lines(cursor.start_line, cursor.end_line)
+        else:
+            text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
+        language = for_path(cursor.path)
         return CodeAtCursor(text, language.name if language else "")
 
     def _numbered(self, symbols: Sequence[Sequence[tuple[str, int]]]) -> Iterator[tuple[str, int]]:

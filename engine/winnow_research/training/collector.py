@@ -70,11 +70,7 @@ class Collector:
         part.twins.append(int.from_bytes(digest, "little"))
 
     def _add_question(self, part: TokenisedProject, example: Example, numbers: dict[tuple[str, int], int]) -> None:
-        code = example.code
-        if code is None:
-            encoded = self._template.question(example.text)
-        else:
-            encoded = self._template.question_at(example.text, code.text, code.language)
+        encoded = self._template.question(example.text, example.code)
         part.kinds.append(example.kind)
         part.questions.append(encoded.ids)
         part.golds.append([numbers[key(gold)] for gold in example.golds])

@@ -110,10 +110,7 @@ class FullDrafter:
 
     def question(self, question: Question, subject: Subject) -> Int32:
         """The question as the end of the prompt."""
-        code = subject.code_at(question)
-        if code is None:
-            return self.template.question(question.text).ids
-        return self.template.question_at(question.text, code.text, code.language).ids
+        return self.template.question(question.text, subject.code_at(question)).ids
 
     def continued(self, behind: Encoder, ids: Int32, first: int) -> Int32:
         """`ids`, which begin at position `first`, and the LOOK_AHEAD tokens that greedy decoding adds to them."""
