@@ -104,13 +104,13 @@ class Calibration:
         questions = _THOROUGH_QUESTIONS if self.thorough else _QUESTIONS
         asking = _Asking(file, Split.CALIBRATION, questions, self.store, heads)
         observations = list(self._observations(asking, self._items()))
-        gate = fit_fusion(observations)
-        rank = mean_reciprocal_rank(observations, gate)
+        weights = fit_fusion(observations)
+        rank = mean_reciprocal_rank(observations, weights)
         self.report(f"fusion: mean reciprocal rank {rank:.3f} over {len(observations):,} questions")
-        gate, said = self._held_out(file, heads).check(gate, read_fusion_weights(shipped(file).fusion))
+        weights, said = self._held_out(file, heads).check(weights, read_fusion_weights(shipped(file).fusion))
         self.report(said)
         default = own.path if own and own.path.parent == user_directory() else user_directory() / name
-        write_profile(out or default, name, gate.document(), heads, adapter)
+        write_profile(out or default, name, weights.document(), heads, adapter)
         return out or default
 
     def _heads(self, file: Path) -> Heads:

@@ -184,7 +184,11 @@ SETTINGS: tuple[Setting, ...] = (
         "--budget",
     ),
     Setting(
-        "budget.ratio", "budget.keep_ratio", _or_null(_SHARE), "Or the share of the workspace to keep.", "--keep-ratio"
+        "budget.ratio",
+        "budget.keep_ratio",
+        _or_null(_SHARE),
+        "The share of the workspace to keep, in place of a number of tokens.",
+        "--keep-ratio",
     ),
     Setting(
         "budget.earlierTokens",
@@ -203,7 +207,7 @@ SETTINGS: tuple[Setting, ...] = (
         "answer.temperature",
         "sampling.temperature",
         _number("a number of at least 0", lambda v: 0 <= v < float("inf"), minimum=0),
-        "0 always takes the likeliest token.",
+        "Temperature of the sampling; 0 always takes the likeliest token.",
         "--temperature",
     ),
     Setting(
@@ -229,7 +233,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("files.exclude", "files.exclude", _PATTERNS, "Leave out files that match (gitignore syntax).", "--exclude"),
     Setting("files.maxBytes", "files.max_bytes", _whole(1), "Leave out larger files.", "--max-file-bytes"),
-    Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date while nobody asks."),
+    Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
     Setting("codeLens.enabled", "code_lens", _FLAG, "Show *Explain* and *Uses* above functions."),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -17,12 +17,12 @@ def test_descent_finds_the_bottom_of_a_narrow_valley() -> None:
     np.testing.assert_allclose(minimise(valley, np.zeros(3), tolerance=1e-14), bottom, atol=1e-4)
 
 
-def example(kind: int, trait: float, chance: np.random.Generator, golds: int = 1) -> ListwiseExample:
+def example(kind: int, feature: float, chance: np.random.Generator, golds: int = 1) -> ListwiseExample:
     """A question whose golds stand out by one feature."""
     others = chance.normal(size=(40, 3)).astype(np.float32)
     right = chance.normal(size=(golds, 3)).astype(np.float32)
     right[:, kind] += 4
-    return ListwiseExample(np.array([1.0, trait]), right, others)
+    return ListwiseExample(np.array([1.0, feature]), right, others)
 
 
 def test_the_weights_say_which_features_count_for_which_questions() -> None:

@@ -17,10 +17,10 @@ WRONG = FusionWeights({"heads": {"one": -1.0}}, {})
 
 def observation(answered: bool = True) -> Observation:
     """The first of ten units answers, and `heads` says so."""
-    evidence = {"heads": np.arange(10, 0, -1).astype(np.float32)}
-    traits = {**dict.fromkeys(QUESTION_FEATURES, 0.0), "one": 1.0}
+    features = {"heads": np.arange(10, 0, -1).astype(np.float32)}
+    question = {**dict.fromkeys(QUESTION_FEATURES, 0.0), "one": 1.0}
     golds = np.array([0] if answered else [], np.int64)
-    return Observation("describe", traits, {"one": 1.0}, evidence, golds, np.empty(0, np.int64))
+    return Observation("describe", question, {"one": 1.0}, features, golds, np.empty(0, np.int64))
 
 
 SEEN = [observation() for _ in range(20)]
