@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.folders import cache_folder
 
 Record = Mapping[str, NDArray[Any]]
 
@@ -133,6 +133,5 @@ def _refused(path: Path, error: Exception) -> WorkspaceError:
 
 
 def default_path() -> Path:
-    """`index.sqlite` in $WINNOW_CACHE_DIR, or in the platform's cache directory for Winnow."""
-    override = os.environ.get("WINNOW_CACHE_DIR")
-    return (Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))) / "index.sqlite"
+    """`index.sqlite` in the cache folder."""
+    return cache_folder() / "index.sqlite"

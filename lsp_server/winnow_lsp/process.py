@@ -6,14 +6,17 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from winnow_engine.folders import cache_folder
+
 _CPUINFO = Path("/proc/cpuinfo")
 _SPINS = "300"
 _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
 
 
 def prepare(environment: MutableMapping[str, str] = os.environ, cpuinfo: Path = _CPUINFO) -> None:
-    """Settle how OpenBLAS and OpenMP run in this process; what the environment says already stays."""
+    """Settle how OpenBLAS, OpenMP and Numba run in this process; what the environment says already stays."""
     _use_avx512(environment, cpuinfo)
+    _share_compiled_code(environment)
     _wait_politely(environment)
 
 
@@ -29,6 +32,14 @@ def _use_avx512(environment: MutableMapping[str, str], cpuinfo: Path) -> None:
     flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
     if "AuthenticAMD" in text and _NEEDED.issubset(flags):
         environment["OPENBLAS_CORETYPE"] = "SkylakeX"
+
+
+def _share_compiled_code(environment: MutableMapping[str, str]) -> None:
+    """Let Numba keep what it compiles in the cache folder, where every virtual environment finds it.
+
+    Otherwise it lies beside the source, and each new environment compiles for seconds.
+    """
+    environment.setdefault("NUMBA_CACHE_DIR", str(cache_folder(environment) / "numba"))
 
 
 def _wait_politely(environment: MutableMapping[str, str]) -> None:

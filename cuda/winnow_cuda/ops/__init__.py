@@ -2,3 +2,7 @@
 
 `winnow_cuda.ops.gpu` has the same ops under the same names as kernels for a CUDA device.
 """
+
+from winnow_cuda.ops._cache import share_compiled_ops
+
+share_compiled_ops()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
-import platformdirs
+from winnow_engine.folders import cache_folder
 
 
 class KernelFolder(MutableMapping[str, bytes]):
@@ -45,8 +44,5 @@ class KernelFolder(MutableMapping[str, bytes]):
 
 
 def default_folder() -> KernelFolder:
-    """`kernels` in $WINNOW_CACHE_DIR, or in the platform's cache directory for Winnow."""
-    override = os.environ.get("WINNOW_CACHE_DIR")
-    return KernelFolder(
-        (Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))) / "kernels"
-    )
+    """`kernels` in the cache folder."""
+    return KernelFolder(cache_folder() / "kernels")

@@ -39,4 +39,17 @@ def test_system_without_cpuinfo_is_left_alone(tmp_path: Path) -> None:
 def test_threads_sleep_soon_unless_the_user_says_how_they_wait(tmp_path: Path, own: dict[str, str]) -> None:
     environment = dict(own)
     prepare(environment, tmp_path / "missing")
+    environment.pop("NUMBA_CACHE_DIR")
     assert environment == (own or {"GOMP_SPINCOUNT": "300"})
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [({}, "numba"), ({"NUMBA_CACHE_DIR": "/mine"}, "/mine")],
+)
+def test_compiled_code_is_shared_by_all_environments_unless_the_user_says_where_it_lies(
+    tmp_path: Path, own: dict[str, str], expected: str
+) -> None:
+    environment = {"WINNOW_CACHE_DIR": str(tmp_path), **own}
+    prepare(environment, tmp_path / "missing")
+    assert environment["NUMBA_CACHE_DIR"] == str(tmp_path / expected)  # an absolute path stays as it is

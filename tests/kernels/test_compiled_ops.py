@@ -1,0 +1,86 @@
+"""Compiled CPU ops are found from any copy of the package, and from none whose sources differ."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import winnow_cuda
+
+CODE = """
+import json
+import numpy as np
+from winnow_cuda.ops import rms_norm, swiglu
+rows = np.ones((2, 6), np.float32)
+rms_norm.rms_norm(rows, rows[0], 1e-6)
+swiglu.swiglu(rows)
+kernels = (rms_norm._rms_norm, swiglu._swiglu)
+print(json.dumps({
+    "hits": sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels),
+    "folders": [kernel.stats.cache_path for kernel in kernels],
+    "source": rms_norm.__file__,
+}))
+"""
+
+
+def copied(folder: Path) -> Path:
+    """Another copy of the package, as a second virtual environment has one."""
+    shutil.copytree(Path(winnow_cuda.__file__).parent, folder / "winnow_cuda", ignore=lambda *_: ["__pycache__"])
+    return folder
+
+
+def run(packages: Path, cache: Path | None) -> tuple[int, set[Path]]:
+    """Call two ops of the copy in `packages` → how many were found compiled, and where."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment["PYTHONPATH"] = str(packages)
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert Path(seen["source"]).is_relative_to(packages)
+    return seen["hits"], {Path(folder) for folder in seen["folders"]}
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, set[Path]]:
+    """A copy that has compiled its ops, their cache, and the folder they are in."""
+    packages, cache = copied(tmp_path_factory.mktemp("first")), tmp_path_factory.mktemp("cache")
+    hits, folders = run(packages, cache)
+    assert hits == 0
+    return packages, cache, folders
+
+
+def test_a_second_environment_compiles_nothing(first: tuple[Path, Path, set[Path]], tmp_path: Path) -> None:
+    _, cache, folders = first
+    assert run(copied(tmp_path), cache) == (2, folders)
+    (folder,) = folders
+    assert folder.parent == cache
+
+
+def test_a_change_of_what_a_kernel_has_inlined_compiles_it_again(
+    first: tuple[Path, Path, set[Path]], tmp_path: Path
+) -> None:
+    _, cache, folders = first
+    packages = copied(tmp_path)
+    with (packages / "winnow_cuda" / "ops" / "_exp.py").open("a") as file:
+        file.write("# another\n")
+    hits, others = run(packages, cache)
+    assert hits == 0
+    assert not others & folders
+
+
+def test_without_the_variable_they_lie_beside_their_source(tmp_path: Path) -> None:
+    packages = copied(tmp_path)
+    assert run(packages, None) == (0, {packages / "winnow_cuda" / "ops" / "__pycache__"})
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    hits, folders = run(copied(tmp_path), tmp_path / "file" / "cache")
+    assert hits == 0
+    assert not any(folder.is_relative_to(tmp_path / "file") for folder in folders)
