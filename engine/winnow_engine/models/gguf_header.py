@@ -14,6 +14,7 @@ import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFValueType
@@ -72,6 +73,13 @@ def read_header(path: Path) -> GgufHeader:
     """
     if not path.is_file():
         raise ModelNotFoundError(f"there is no model file at {path}")
+    stat = path.stat()
+    return _read(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, *_version: int) -> GgufHeader:
+    """As `read_header`. A question asks for the same headers several times: where a model lies, and what it is."""
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
