@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch, Encoded, Encoder, Float16, Float32, Int8, Int32, Int64, Keys, Scorer, Weights
 
 B = TypeVar("B")
 T = TypeVar("T")
 Notify = Callable[[str], None]
+
+
+def warm_up() -> None:
+    """Start Numba, if the CPU's ops will run here: 0.4 s of Python, which need not wait for what they work on."""
+    if not availability().usable:
+        rms_norm(np.zeros((1, 1), np.float32), np.zeros(1, np.float32), 1.0)
 
 
 def open_encoder(

@@ -11,8 +11,8 @@ from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
 from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.profile import join_arrays
-from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.drafter.profiles import fingerprint, open_profile, shipped_profile, write_profile
+from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
 
@@ -58,6 +58,34 @@ def best(drafter: Drafter, keys: FileKeys, question: str, code: CodeAtCursor | N
 def test_what_names_the_keys_in_an_index_stays(qwen_small: Path, smollm2: Path) -> None:
     assert Drafter(qwen_small).identity == "684f2d41079cfc5ea55dad66631a7ed3"
     assert Drafter(smollm2).identity == "46edcbbde76b20d8770255e2698ff3b8"
+
+
+def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
+    qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    header = read_header(qwen_small)
+    profile = open_profile(GgufTensors(qwen_small, header), shape_of(header, 1), header.block_count).profile
+    computed = Drafter(qwen_small, profile)
+    assert not (tmp_path / "cache" / "weights").exists()
+    written = Drafter(qwen_small)
+    (file,) = (tmp_path / "cache" / "weights").iterdir()
+    monkeypatch.setattr(AdapterProfile, "merge", None)  # nothing is left to compute them
+    mapped = Drafter(qwen_small)
+    assert mapped.identity == written.identity == computed.identity
+    (expected,) = encode(computed, FileText("tools.py", UNITS))
+    offsets = np.cumsum([0, *expected.unit_tokens])
+    for drafter in (written, mapped):
+        (keys,) = encode(drafter, FileText("tools.py", UNITS))
+        for name, values in expected.arrays.items():
+            np.testing.assert_array_equal(keys.arrays[name], values, strict=True)
+        for question in QUESTIONS[:2]:
+            scores = computed.score(expected.arrays, offsets, question)
+            for name, values in drafter.score(expected.arrays, offsets, question).items():
+                np.testing.assert_array_equal(values, scores[name], strict=True)
+    file.unlink()
+    with pytest.raises(TypeError):
+        Drafter(qwen_small)
 
 
 def test_the_described_unit_scores_highest(drafter: Drafter) -> None:

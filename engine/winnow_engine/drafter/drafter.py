@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from winnow_cuda.backends import open_encoder, open_scorer
+from winnow_cuda.backends import open_encoder, open_scorer, warm_up
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.kernels import default_folder
+from winnow_engine.drafter.merged import MergedWeights, name_of
+from winnow_engine.drafter.merged import default_folder as weights_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, joined
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, runs_of
@@ -24,7 +26,7 @@ from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.runtime import physical_cores
 
 
@@ -73,22 +75,30 @@ class Drafter:
 
         `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
         """
-        header = read_header(path)
+        header, self._gave_up = read_header(path), False
         tensors = GgufTensors(path, header)
-        if profile is None:
-            opened = open_profile(tensors, shape_of(header, 1), header.block_count)
-        else:
-            opened = OpenedProfile(profile, fusion_for(profile))
-        profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
-        self._profile, self._gave_up = profile, False
-        self.vocabulary = Vocabulary(LlamaModel(path, vocabulary_only=True))
+        with ThreadPoolExecutor(1) as pool:  # llama.cpp and hashing leave the interpreter to this thread
+            vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
+            opened = _opened(tensors, header, profile)
+            identity = pool.submit(_identity, tensors, opened.profile)
+            warm_up()
+            self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
+            self.identity = identity.result()
+            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity))
+            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept)
+        self.vocabulary = vocabulary.result()
         self._template = Template(self.vocabulary)
-        weights = replace(load_weights(path, header, profile.layers, profile.merge), readout=profile.readout)
-        self._encoder = open_encoder(weights, self._template.prefix, default_folder(), self._notify, on_compile)
+        with threadpool_limits(1, "blas"):  # so few rows that a second thread mostly waits
+            self._encoder = open_encoder(
+                replace(weights, readout=opened.profile.readout),
+                self._template.prefix,
+                default_folder(),
+                self._notify,
+                on_compile,
+            )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         # A device takes one batch at a time; meanwhile a second thread prepares the next.
         self._threads = threads or (physical_cores() if self._encoder.parallel else 2)
-        self.identity = _identity(tensors, profile)
 
     @property
     def place(self) -> str:
@@ -186,6 +196,13 @@ class Drafter:
         encoded = self._encoder.encode(batch, self._profile.taps, check)
         rows = [slice(int(start), int(end)) for start, end in pairwise(ends)]
         return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]
+
+
+def _opened(tensors: GgufTensors, header: GgufHeader, given: Profile | None) -> OpenedProfile:
+    """The profile that was given, or the drafter's own."""
+    if given is not None:
+        return OpenedProfile(given, fusion_for(given))
+    return open_profile(tensors, shape_of(header, 1), header.block_count)
 
 
 def _part(encoded: Encoded, rows: slice) -> Encoded:

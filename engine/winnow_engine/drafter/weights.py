@@ -24,6 +24,10 @@ _ROWS_TOGETHER = 16
 Merge = Callable[[str, Float32], Float32]
 """Called with each matrix's name and value; returns the matrix to use (with an adapter's low-rank update, say)."""
 
+Layers = tuple[LayerWeights, ...]
+Kept = Callable[[Callable[[], Layers]], Layers]
+"""Called with what computes layers; returns them from a cache if it can."""
+
 
 class GgufTensors:
     """The tensors of one GGUF, dequantised on demand from a memory map."""
@@ -122,11 +126,20 @@ def _unchanged(name: str, value: Float32) -> Float32:
     return value
 
 
-def load_weights(path: Path, header: GgufHeader, layers: int, merge: Merge = _unchanged) -> Weights:
-    """The embedding and first `layers` layers, each matrix passed through `merge` under its GGUF name."""
+def load_weights(
+    path: Path,
+    header: GgufHeader,
+    layers: int,
+    merge: Merge = _unchanged,
+    kept: Kept | None = None,
+) -> Weights:
+    """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name."""
     shape, tensors = shape_of(header, layers), GgufTensors(path, header)
-    decoded = tuple(_layer(tensors, f"blk.{index}", merge) for index in range(layers))
-    return Weights(shape, QuantisedEmbedding(tensors), decoded)
+
+    def decode() -> Layers:
+        return tuple(_layer(tensors, f"blk.{index}", merge) for index in range(layers))
+
+    return Weights(shape, QuantisedEmbedding(tensors), kept(decode) if kept else decode())
 
 
 def _layer(tensors: GgufTensors, block: str, merge: Merge) -> LayerWeights:

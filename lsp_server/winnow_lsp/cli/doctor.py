@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
+from winnow_engine.drafter import merged
 from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
@@ -69,6 +70,7 @@ def _findings() -> Iterator[Finding]:
         _build,
         _cache,
         _snapshots,
+        _weights,
     )
     for check in checks:
         yield from check()
@@ -161,3 +163,10 @@ def _snapshots() -> Iterator[Finding]:
     number, size = used_bytes(folder)
     seen = f"{number} of what a target has read, {size / 1e6:,.0f} MB, kept in {folder}"
     yield Finding(True, "snapshots", seen)
+
+
+def _weights() -> Iterator[Finding]:
+    """Drafters' weights that need not be computed again."""
+    folder = merged.default_folder()
+    number, size = merged.used_bytes(folder)
+    yield Finding(True, "merged weights", f"of {number} drafters, {size / 1e6:,.0f} MB, kept in {folder}")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
-from winnow_lsp.cli.doctor import _snapshots
+from winnow_lsp.cli.doctor import _snapshots, _weights
 
 
 def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,3 +15,13 @@ def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.M
     (finding,) = _snapshots()
     assert finding.works
     assert finding.seen == f"1 of what a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"
+
+
+def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    assert next(finding.seen for finding in _weights()).startswith("of 0 drafters, 0 MB")
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "one.weights").write_bytes(bytes(2_000_000))
+    (finding,) = _weights()
+    assert finding.works
+    assert finding.seen == f"of 1 drafters, 2 MB, kept in {tmp_path / 'weights'}"

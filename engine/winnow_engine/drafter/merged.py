@@ -1,0 +1,218 @@
+"""Merged weights on disk: a drafter's layers, dequantised and with the adapter's update, in one file that is mapped.
+
+Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file (477 MB of
+float32 for its 8 layers) is mapped read-only, so that loading costs milliseconds and processes share its pages.
+
+Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place
+and shape, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is cut
+short, or whose header or samples are not what they were, is deleted and counts as missing. Complete files are renamed
+into place, and any process may delete any file at any time, so that no lock is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import mmap
+import os
+import shutil
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from winnow_cuda.shapes import Float32, LayerWeights
+from winnow_engine.drafter.weights import Layers
+from winnow_engine.folders import cache_folder
+
+Tensors = Mapping[str, Float32]
+
+KEPT = 2
+"""Files that are kept: those used last."""
+
+_MAGIC = b"WINNOWW1"
+_PREAMBLE = struct.Struct("<8sQ32s")
+_SUFFIX = ".weights"
+_ALIGNMENT = 64
+_SAMPLE, _SAMPLE_EVERY = 1 << 12, 1 << 20  # bytes
+_LEFT_FREE = 1 << 30  # bytes of disk that are left to the user
+_ABANDONED_S = 3600  # no write takes this long
+_log = logging.getLogger(__name__)
+
+
+class MergedWeights:
+    """One drafter's merged weights in a folder. Safe to use beside other processes; a full disk keeps nothing."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """`name` identifies all that the weights depend on (`name_of`)."""
+        self._path = folder / f"{name}{_SUFFIX}"
+
+    def __call__(self, compute: Callable[[], Layers]) -> Layers:
+        """The layers on disk; if they are not there, what `compute` returns is written and read back.
+
+        Matrices are read-only views of the file, vectors are copies. What cannot be written is returned as computed.
+        """
+        return self._mapped() or self._keep(compute())
+
+    def _mapped(self) -> Layers | None:
+        try:
+            layers = _layers(_map(self._path))
+        except OSError:
+            return None
+        except (ValueError, KeyError, TypeError, struct.error) as error:
+            _log.warning("the merged weights %s are not sound and are deleted: %s", self._path, error)
+            _delete(self._path)
+            return None
+        with suppress(OSError):
+            os.utime(self._path)
+        return layers
+
+    def _keep(self, layers: Layers) -> Layers:
+        """Write `layers` and return them as mapped, so that processes share their memory; as given if that fails."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(self._path, _tensors(layers))
+        except OSError as error:
+            _log.info("no merged weights can be kept in %s: %s", self._path.parent, error)
+            return layers
+        _trim(self._path.parent)
+        return self._mapped() or layers
+
+
+def _trim(folder: Path) -> None:
+    """Delete all but the `KEPT` used last, and what killed processes left behind."""
+    newest_first = sorted(_files(folder), key=lambda file: -file[1])
+    whole = [path for path, _, _ in newest_first if path.suffix == _SUFFIX]
+    old = time.time() - _ABANDONED_S
+    for path in whole[KEPT:] + [path for path, used, _ in newest_first if path.suffix != _SUFFIX and used < old]:
+        _delete(path)
+
+
+def name_of(identity: str) -> str:
+    """Names the merged weights of the drafter with this `identity`, computed on this machine.
+
+    The adapter's update is a product of matrices, which the libraries for different processors round differently.
+    """
+    blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
+    return hashlib.sha256(json.dumps([identity, np.__version__, blas]).encode()).hexdigest()[:32]
+
+
+def default_folder() -> Path:
+    """The folder `weights` in the cache folder."""
+    return cache_folder() / "weights"
+
+
+def used_bytes(folder: Path) -> tuple[int, int]:
+    """The number of merged weights in a folder, and their bytes."""
+    sizes = [size for path, _, size in _files(folder) if path.suffix == _SUFFIX]
+    return len(sizes), sum(sizes)
+
+
+def _tensors(layers: Layers) -> Tensors:
+    """The tensors of all layers, as LAYER.FIELD."""
+    named = {f"{i}.{of.name}": getattr(layer, of.name) for i, layer in enumerate(layers) for of in fields(layer)}
+    return {name: tensor for name, tensor in named.items() if tensor is not None}
+
+
+def _layers(tensors: Tensors) -> Layers:
+    """The inverse of `_tensors`. Vectors are copied: Numba would compile its kernels again for read-only ones."""
+    by_layer: dict[int, dict[str, Float32 | None]] = {}
+    for name, tensor in tensors.items():
+        layer, _, field = name.partition(".")
+        of = by_layer.setdefault(int(layer), {one.name: None for one in fields(LayerWeights)})
+        of[field] = tensor if tensor.ndim > 1 else tensor.copy()
+    return tuple(LayerWeights(**by_layer[layer]) for layer in range(len(by_layer)))  # type: ignore[arg-type]
+
+
+def _write(path: Path, tensors: Tensors) -> None:
+    """Write a file whole or not at all. OSError if there is no room, or it cannot be written."""
+    places, end = {}, 0
+    for name, tensor in tensors.items():
+        places[name] = [end, list(tensor.shape)]
+        end += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
+    described = json.dumps({"tensors": places, "bytes": end, "samples": _samples(tensors.values())}).encode()
+    header = described.ljust(_body(len(described)) - _PREAMBLE.size)
+    if shutil.disk_usage(path.parent).free < end + _LEFT_FREE:
+        raise OSError("the disk is almost full")
+    with _temporary(path.parent) as (file, part):
+        file.write(_PREAMBLE.pack(_MAGIC, len(header), hashlib.sha256(header).digest()) + header)
+        for tensor in tensors.values():
+            file.write(np.ascontiguousarray(tensor).data)
+            file.write(bytes(-tensor.nbytes % _ALIGNMENT))
+        file.close()
+        part.replace(path)
+
+
+def _map(path: Path) -> Tensors:
+    """The tensors of a file, as views of it. ValueError, KeyError, TypeError or struct.error if it is damaged."""
+    with path.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    magic, length, checksum = _PREAMBLE.unpack_from(data)
+    header = data[_PREAMBLE.size : _PREAMBLE.size + length]
+    if magic != _MAGIC or hashlib.sha256(header).digest() != checksum:
+        raise ValueError("its header is damaged")
+    described, start = json.loads(header), _PREAMBLE.size + length
+    if len(data) != start + described["bytes"]:
+        raise ValueError(f"it has {len(data):,} bytes instead of {start + described['bytes']:,}")
+    if hasattr(data, "madvise"):
+        data.madvise(mmap.MADV_WILLNEED)  # all of it will be read soon
+    tensors = {
+        name: np.frombuffer(data, np.float32, math.prod(shape), start + offset).reshape(shape)
+        for name, (offset, shape) in described["tensors"].items()
+    }
+    if _samples(tensors.values()) != described["samples"]:
+        raise ValueError("its tensors are damaged")
+    return tensors
+
+
+def _samples(tensors: Iterable[Float32]) -> str:
+    """A checksum of the beginning of each tensor and of a page for each megabyte of it: milliseconds for all."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        raw = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+        for start in range(0, len(raw), _SAMPLE_EVERY):
+            digest.update(raw[start : start + _SAMPLE].data)
+    return digest.hexdigest()
+
+
+def _body(header: int) -> int:
+    """Where the tensors begin behind a header of that many bytes."""
+    return -(-(_PREAMBLE.size + header) // _ALIGNMENT) * _ALIGNMENT
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
+    """The files in a folder, with the time of their last use and their size in bytes."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield path, stat.st_mtime, stat.st_size
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, which another process may have deleted. Logs a refusal of the system."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("the merged weights %s cannot be deleted: %s", path, error)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """A new file that only the user may read, deleted afterwards unless it was renamed."""
+    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file, Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
