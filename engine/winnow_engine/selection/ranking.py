@@ -70,7 +70,8 @@ class Ranked:
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
         subquestions = len(subquestions_of(self.question.text))
-        return tokens_at_cursor + tokens_needed(self.scores.total, tokens, subquestions, most)
+        needed = tokens_needed(self.scores.total, tokens, subquestions, most, at_cursor=focus is not None)
+        return tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget: the code at the cursor, then units by their chance per token."""

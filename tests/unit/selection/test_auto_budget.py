@@ -13,8 +13,25 @@ def standing_out(count: int, by: float) -> np.ndarray:
     return scores
 
 
-def test_one_unit_that_stands_out_needs_little() -> None:
-    assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=0) == 1500
+def sure_of(share: float, log_odds: float) -> np.ndarray:
+    """Scores of 1,000 units of which the first has a share of the chance, and the highest is `log_odds`."""
+    rest = np.log((1 - share) / (len(FLAT) - 1)) - np.log(share)
+    return np.asarray(log_odds + np.where(np.arange(len(FLAT)) == 0, 0, rest), np.float32)
+
+
+def test_one_unit_that_surely_answers_needs_little() -> None:
+    assert tokens_needed(sure_of(0.85, 2.5), TOKENS, subquestions=0) == 400
+    assert tokens_needed(sure_of(0.85, 2.5), np.full(1000, 900, np.int32), subquestions=0) == 900
+
+
+@pytest.mark.parametrize(("share", "log_odds"), [(0.75, 2.5), (0.85, 1.5)])
+def test_one_unit_that_is_likelier_than_others_but_not_sure_gets_company(share: float, log_odds: float) -> None:
+    assert tokens_needed(sure_of(share, log_odds), TOKENS // 200, subquestions=0) == 1500
+
+
+def test_a_question_at_the_cursor_or_with_subquestions_is_never_answered_by_one_place() -> None:
+    assert tokens_needed(sure_of(0.9, 3), TOKENS, subquestions=0, at_cursor=True) == 1500
+    assert tokens_needed(sure_of(0.9, 3), TOKENS, subquestions=2) == 2000
 
 
 def test_units_that_stand_out_together_are_all_wanted() -> None:
@@ -45,5 +62,5 @@ def test_a_slow_target_gets_what_it_reads_in_half_a_minute_or_the_least(tokens_p
 
 def test_what_is_needed_is_read_however_long_it_takes() -> None:
     assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=4, most=2600) == 4000
-    assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=0, most=2600) == 1500
+    assert tokens_needed(standing_out(1, 12) - 12, TOKENS, subquestions=0, most=2600) == 1500
     assert tokens_needed(FLAT - 4, TOKENS, subquestions=4, most=2600) == 0
