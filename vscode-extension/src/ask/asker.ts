@@ -1,6 +1,6 @@
 /** The question that is being answered, and everything the page must know to show it: also a page that comes late. */
-import type { AskService, CancellationToken, Exchange, HostMessage, Question } from './contract';
-import { shownExchange } from './links';
+import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, KeptLink, Question } from './contract';
+import { keptLinks, shownExchange } from './links';
 
 /** `vscode.CancellationTokenSource`. */
 export interface Cancellation {
@@ -13,6 +13,7 @@ interface Running {
   cancellation: Cancellation;
   done: Promise<Exchange>;
   started: Extract<HostMessage, { type: 'started' }>;
+  kept: KeptLink[];
   answer: string;
   progress: string;
 }
@@ -56,8 +57,8 @@ export class Asker {
   /** What a page that has just been loaded has missed. */
   replay(): HostMessage[] {
     if (!this.running) return [this.history()];
-    const { started, answer, progress } = this.running;
-    return [this.history(), started, { type: 'progress', message: progress }, { type: 'delta', text: answer }];
+    const { started, kept, answer, progress } = this.running;
+    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer }];
   }
 
   private start(question: Question, conversation: string): Running {
@@ -65,6 +66,7 @@ export class Asker {
     const cancellation = this.cancellation();
     const running: Running = {
       cancellation,
+      kept: [],
       answer: '',
       progress: '',
       started: { type: 'started', question: wording(question), conversation, ...(place && { place }) },
@@ -74,12 +76,16 @@ export class Asker {
   }
 
   private async run(question: Question, running: Running): Promise<Exchange> {
-    const listener = {
-      delta: (text: string): void => {
+    const listener: AskListener = {
+      kept: (spans): void => {
+        running.kept = keptLinks(spans, (uri) => this.service.relative(uri));
+        this.post({ type: 'kept', links: running.kept });
+      },
+      delta: (text): void => {
         running.answer += text;
         this.post({ type: 'delta', text });
       },
-      progress: (message: string): void => {
+      progress: (message): void => {
         running.progress = message;
         this.post({ type: 'progress', message });
       },

@@ -97,6 +97,8 @@ export interface Exchange {
 
 /** Told while an answer is on its way. */
 export interface AskListener {
+  /** The code that the answer will rest on, best first: before the first piece, and again if more is known. */
+  kept(spans: SpanInfo[]): void;
   /** The next piece of the answer. */
   delta(text: string): void;
   /** One line on what is being waited for, such as `reading 512 of 2,900 tokens`. */
@@ -175,6 +177,12 @@ export interface CitationLink {
   location: Location;
 }
 
+/** Code that an answer will rest on, as the page shows it. */
+export interface KeptLink extends CitationLink {
+  /** Such as `method Cart.total`. */
+  what: string;
+}
+
 /** An exchange as the page shows it. */
 export interface ShownExchange extends Exchange {
   links: CitationLink[];
@@ -201,6 +209,7 @@ export type HostMessage =
   | { type: 'place'; place?: Place }
   | { type: 'readiness'; readiness?: Readiness }
   | { type: 'started'; question: string; place?: Place; conversation: string }
+  | { type: 'kept'; links: KeptLink[] }
   | { type: 'delta'; text: string }
   | { type: 'progress'; message: string }
   | { type: 'finished'; exchange: ShownExchange }

@@ -1,8 +1,16 @@
-/** Citations as links with labels. */
-import type { CitationLink, Exchange, Location, ShownExchange } from './contract';
+/** Citations and kept code as links with labels. */
+import type { CitationLink, Exchange, KeptLink, Location, ShownExchange, SpanInfo } from './contract';
 
 export function shownExchange(exchange: Exchange, relative: (uri: string) => string): ShownExchange {
   return { ...exchange, links: citationLinks(exchange.citations, relative) };
+}
+
+export function keptLinks(spans: readonly SpanInfo[], relative: (uri: string) => string): KeptLink[] {
+  return spans.map(({ location, kind, name }) => ({
+    label: `${relative(location.uri)}:${lines(location)}`,
+    location,
+    what: `${kind.replaceAll('_', ' ')} ${name}`.trim(),
+  }));
 }
 
 /** One link for each place, in the order cited. */

@@ -2,16 +2,19 @@
 import { WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
 import { randomUUID } from 'node:crypto';
 import type { AskListener, CancellationToken } from '../ask/contract';
+import { onKept } from '../server/kept';
 import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type SpansResult } from '../server/protocol';
 
 export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: CancellationToken): Promise<AskResult> {
   const partialResultToken = randomUUID();
+  const kept = onKept(partialResultToken, (spans) => { listener.kept(spans); });
   const deltas = client.onProgress(DeltaProgress, partialResultToken, (delta) => { listener.delta(delta.text); });
   try {
     return await withProgress(client, listener, (workDoneToken) =>
       client.sendRequest(AskRequest, { ...params, partialResultToken, workDoneToken }, token));
   } finally {
     deltas.dispose();
+    kept.dispose();
   }
 }
 

@@ -40,7 +40,7 @@ export class Service implements AskService, vscode.Disposable {
   async ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange> {
     const asked = this.begin(question);
     let text = '';
-    const gather = { progress: listener.progress.bind(listener), delta: (piece: string): void => { text += piece; listener.delta(piece); } };
+    const gather = { ...listener, delta: (piece: string): void => { text += piece; listener.delta(piece); } };
     let exchange: Exchange;
     try {
       const client = await this.session.ready(token);

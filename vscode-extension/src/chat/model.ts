@@ -29,7 +29,8 @@ export function registerModel(session: Session): vscode.Disposable {
     provideLanguageModelChatInformation: () => [MODEL],
     async provideLanguageModelChatResponse(_model, messages, _options, progress, token) {
       const { question, earlier } = split(messages.map(read));
-      const listener = { delta: (text: string): void => { progress.report(new vscode.LanguageModelTextPart(text)); }, progress: (): void => undefined };
+      const delta = (text: string): void => { progress.report(new vscode.LanguageModelTextPart(text)); };
+      const listener = { kept: (): void => undefined, delta, progress: (): void => undefined };
       await sendAsk(await session.ready(token), { question, earlier }, listener, token);
     },
     // An estimate: the models' tokenisers live in the server.

@@ -1,6 +1,6 @@
 /** `@winnow` in the chat panel. */
 import * as vscode from 'vscode';
-import type { AskService, Disposable, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
+import type { AskListener, AskService, Disposable, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
 import { label, lines, plain, relativePath, toRange } from '../asking/places';
 import { likelihood, percent } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
@@ -37,13 +37,28 @@ export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposabl
 
 async function ask(service: AskService, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   const conversation = conversationOf(results(context));
-  const listener = { delta: (text: string): void => { stream.markdown(text); }, progress: (message: string): void => { stream.progress(message); } };
+  const refer = once((location) => { stream.reference(toLocation(location)); });
+  const listener: AskListener = {
+    kept: (spans) => { for (const span of spans.slice(0, MOST_FOUND)) refer(span.location); },
+    delta: (text) => { stream.markdown(text); },
+    progress: (message) => { stream.progress(message); },
+  };
   const exchange = await service.ask({ ...question, ...(conversation !== undefined && { conversation }) }, listener, token);
-  for (const citation of exchange.citations) stream.reference(toLocation(citation));
+  exchange.citations.forEach(refer);
   for (const notice of exchange.notices) stream.markdown(`\n\n*${notice}*`);
   if (exchange.citations.length > 0) cite(exchange, stream);
   const errorDetails = exchange.outcome === 'failed' ? { errorDetails: { message: exchange.error ?? 'failed' } } : {};
   return { ...errorDetails, metadata: { conversation: exchange.conversation, exchange: exchange.id } satisfies Metadata };
+}
+
+/** Does `tell` with each place, but with none twice. */
+function once(tell: (location: Location) => void): (location: Location) => void {
+  const told = new Set<string>();
+  return (location) => {
+    const key = label(location);
+    if (!told.has(key)) tell(location);
+    told.add(key);
+  };
 }
 
 /** What is selected, or at the cursor; with words of the user's own, these are asked about it. */

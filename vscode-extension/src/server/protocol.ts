@@ -41,6 +41,15 @@ export interface Delta {
   text: string;
 }
 
+/** Code that an answer will rest on, best first; sent before the first delta, twice if more is known the second time. */
+export interface Kept {
+  /** The question's `partialResultToken`. */
+  token: string;
+  spans: SpanInfo[];
+  /** Until the first token is expected; missing if nothing tells. */
+  seconds?: number;
+}
+
 export interface ModelState {
   name: string;
   state: 'loading' | 'ready' | 'failed';
@@ -59,6 +68,7 @@ export interface Status {
 
 export const AskRequest = new RequestType<AskParams, AskResult, { kind?: string }>('winnow/ask');
 export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
+export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
 export const DeltaProgress = new ProgressType<Delta>();
 

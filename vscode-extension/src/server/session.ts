@@ -5,7 +5,8 @@ import type { CancellationToken } from '../ask/contract';
 import { coalesce } from './coalesce';
 import { Crashes, MOST_CRASHES } from './crashes';
 import type { Found } from './finding';
-import { StatusNotification, type Status } from './protocol';
+import { tellKept } from './kept';
+import { KeptNotification, StatusNotification, type Status } from './protocol';
 import { Run } from './run';
 import { UserError, whyNot, type ServerState } from './state';
 
@@ -106,6 +107,7 @@ export class Session implements vscode.Disposable {
     const run = new Run(found.command, this.options, this.log, (ended, why) => { this.ended(ended, why); });
     this.run = run;
     this.move({ kind: 'starting', ...found });
+    run.client.onNotification(KeptNotification, tellKept);
     run.client.onNotification(StatusNotification, (status) => {
       if (this.run !== run) return;
       this.lastStatus = status;

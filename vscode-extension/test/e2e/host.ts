@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 import * as vscode from 'vscode';
-import type { Exchange, Question } from '../../src/ask/contract';
+import type { AskListener, Exchange, Question, SpanInfo } from '../../src/ask/contract';
 import type { Api } from '../../src/extension';
 
 /** How long a busy machine may take for anything here: it is waited for what happens, and never for time to pass. */
@@ -93,6 +93,8 @@ export async function select(editor: vscode.TextEditor, first: string, lines = 1
 export interface Asking {
   pieces: string[];
   messages: string[];
+  /** What was kept, with how many pieces had come before. */
+  kept: { spans: SpanInfo[]; after: number }[];
   done: Promise<Exchange>;
 }
 
@@ -108,11 +110,13 @@ export function asking(question: Question, react: Reaction = {}): Asking {
   const cancel = (): void => { source.cancel(); };
   const pieces: string[] = [];
   const messages: string[] = [];
-  const listener = {
-    delta: (text: string): void => { pieces.push(text); react.piece?.(cancel); },
-    progress: (message: string): void => { messages.push(message); react.message?.(message, cancel); },
+  const kept: Asking['kept'] = [];
+  const listener: AskListener = {
+    kept: (spans) => { kept.push({ spans, after: pieces.length }); },
+    delta: (text) => { pieces.push(text); react.piece?.(cancel); },
+    progress: (message) => { messages.push(message); react.message?.(message, cancel); },
   };
-  return { pieces, messages, done: winnow.service.ask(question, listener, source.token) };
+  return { pieces, messages, kept, done: winnow.service.ask(question, listener, source.token) };
 }
 
 export async function set(name: string, value: unknown): Promise<void> {

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HostMessage, PageMessage } from '../../src/ask/contract';
 import { answer, exchange, launch, location, show, type Options, type Shown } from './harness';
-import { ANSWER, sample } from './samples';
+import { ANSWER, KEPT, sample } from './samples';
 
 const FILE = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py' };
 const SELECTION = { ...FILE, label: 'shop/pricing.py:12-14', range: location(12, 14).range };
@@ -48,6 +48,31 @@ describe('asking', () => {
     expect(await said()).toEqual([]);
     expect(await box.inputValue()).toBe('And now?');
     expect(await page.getByRole('status').textContent()).toContain('stop it first');
+  });
+
+  test('kept code is shown while the answer is waited for, each place a link, until it comes', async () => {
+    const { page, said, tell } = await open();
+    const first = page.getByRole('link', { name: 'shop/pricing.py:12-14' });
+    await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1) });
+    await tell({ type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 2,900 tokens, about 18 s' });
+    const kept = page.getByRole('region', { name: 'Kept code' });
+    expect(await kept.getByRole('listitem').count()).toBe(8);
+    expect(await kept.textContent()).toContain('and 2 more');
+    await page.getByRole('status').filter({ hasText: '10 places kept.' }).waitFor();
+    await first.evaluate((element) => { element.dataset.same = 'yes'; });
+    await tell({ type: 'progress', message: 'reading 2,900 tokens, about 17 s' });
+    expect(await first.getAttribute('data-same')).toBe('yes');
+    await first.click();
+    expect(await said()).toEqual([{ type: 'open', location: KEPT[0]?.location }]);
+    await tell({ type: 'delta', text: 'Up.' });
+    expect(await kept.count()).toBe(0);
+    expect(await page.locator('.answer').textContent()).toBe('Up.');
+  });
+
+  test('a question that is stopped while it waits shows no kept code any more', async () => {
+    const { page, tell } = await open();
+    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome: 'cancelled', answer: '' }) });
+    expect(await page.getByRole('region', { name: 'Kept code' }).count()).toBe(0);
   });
 
   test('a follow-up goes into the same conversation, a new one does not', async () => {

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
 import { exchange, launch, location, show, type Shown } from './harness';
-import { ANSWER, sample } from './samples';
+import { ANSWER, KEPT, sample } from './samples';
 import type { ThemeName } from './themes';
 
 const folder = process.env.SHOTS ?? '';
@@ -23,6 +23,7 @@ const STATES: Record<string, (shown: Shown) => Promise<void>> = {
   welcome: ({ tell }) => tell(PLACE),
   blocked: ({ tell }) => tell({ type: 'readiness', readiness: { severity: 'warning', blocked: true, message: 'Winnow’s server was not found. Install it, or say where it is.', actions: [{ label: 'Install…', command: 'x' }, { label: 'Open settings', command: 'y' }] } }),
   indexing: ({ tell }) => tell(PLACE, HISTORY, ASKED, { type: 'readiness', readiness: { severity: 'info', blocked: false, message: 'Indexing 120 of 300 files.', actions: [] } }, { type: 'progress', message: 'reading 512 of 2,900 tokens' }),
+  waiting: ({ tell }) => tell(PLACE, ASKED, { type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 512 of 2,900 tokens, about 14 s' }),
   streaming: ({ tell }) => tell(PLACE, ASKED, { type: 'delta', text: ANSWER.slice(0, 250) }),
   answered: async ({ tell, page }) => {
     await tell(PLACE, HISTORY, { ...ASKED, question: 'How are prices rounded?', conversation: 'c2' }, { type: 'delta', text: ANSWER }, { type: 'finished', exchange: sample({ id: 'e9', conversation: 'c2' }) });

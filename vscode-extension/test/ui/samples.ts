@@ -1,5 +1,5 @@
 /** An ordinary answer with all that answers have, for pictures and tests. */
-import type { ShownExchange, SpanInfo, Stats } from '../../src/ask/contract';
+import type { KeptLink, ShownExchange, SpanInfo, Stats } from '../../src/ask/contract';
 import { exchange, location } from './harness';
 
 export const ANSWER = `Prices are rounded **up** to whole cents in \`round_up\` (\`shop/pricing.py:12-14\`):
@@ -32,6 +32,14 @@ const INVOICE = 'file:///repo/shop/invoice.py';
 export const SPANS: SpanInfo[] = [
   { location: location(12, 14), score: 4.1, features: { drafter: 2.2, lexical: 1.9 }, tokens: 64, kind: 'function', name: 'round_up' },
   { location: location(31, 44, CART), score: 2.7, features: { drafter: 1.7, symbols: 1 }, tokens: 120, kind: 'method', name: 'Cart.total' },
+];
+
+/** Kept code, best first: more than is shown. */
+export const KEPT: KeptLink[] = [
+  { label: 'shop/pricing.py:12-14', location: location(12, 14), what: 'function round_up' },
+  { label: 'shop/cart.py:31-44', location: location(31, 44, CART), what: 'method Cart.total' },
+  { label: 'shop/invoicing/international/addresses_and_currencies.py:120-188', location: location(120, 188, INVOICE), what: 'method InternationalInvoice.total_in_currency' },
+  ...Array.from({ length: 7 }, (_, index) => ({ label: `shop/invoice.py:${index + 1}`, location: location(index + 1, index + 1, INVOICE), what: 'top level' })),
 ];
 
 export function sample(over: Partial<ShownExchange> = {}): ShownExchange {

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { Asker } from '../../src/ask/asker';
-import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, Question } from '../../src/ask/contract';
+import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, Question, SpanInfo } from '../../src/ask/contract';
+
+const SPAN: SpanInfo = {
+  location: { uri: 'a.py', range: { start: { line: 2, character: 0 }, end: { line: 9, character: 0 } } },
+  score: 1, features: {}, tokens: 40, kind: 'class_header', name: 'Cart',
+};
+const LINK = { label: 'a.py:3-9', location: SPAN.location, what: 'class header Cart' };
 
 /** A service whose answers the test gives. */
 class Fake {
@@ -56,10 +62,12 @@ describe('an answer on its way', () => {
     const answer = asker.ask({ text: 'q' });
     await tick();
     fake.at(0).listener.progress('reading');
+    fake.at(0).listener.kept([SPAN]);
     fake.at(0).listener.delta('a');
     fake.at(0).end();
     expect((await answer).conversation).toBe('c1');
-    expect(posted.map(({ type }) => type)).toEqual(['started', 'progress', 'delta', 'finished']);
+    expect(posted.map(({ type }) => type)).toEqual(['started', 'progress', 'kept', 'delta', 'finished']);
+    expect(posted).toContainEqual({ type: 'kept', links: [LINK] });
   });
 
   test('is replayed to a page that comes late, with nothing lost or told twice', async () => {
@@ -68,10 +76,12 @@ describe('an answer on its way', () => {
     await tick();
     for (const piece of ['one ', 'two ', 'three']) fake.at(0).listener.delta(piece);
     fake.at(0).listener.progress('answering');
+    fake.at(0).listener.kept([SPAN]);
     expect(asker.replay()).toEqual([
       { type: 'history', exchanges: [] },
       { type: 'started', question: 'q', conversation: 'c' },
       { type: 'progress', message: 'answering' },
+      { type: 'kept', links: [LINK] },
       { type: 'delta', text: 'one two three' },
     ]);
     fake.at(0).end();

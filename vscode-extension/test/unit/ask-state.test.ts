@@ -14,12 +14,13 @@ function after(...events: PageEvent[]): PageState {
   return events.reduce(reduce, EMPTY);
 }
 
+const KEPT = { label: 'a.py:2-3', location: { uri: FILE.uri, range: SELECTION.range }, what: 'function f' };
 const STARTED: PageEvent = { type: 'started', question: 'q', conversation: 'c' };
 
 describe('an answer on its way', () => {
   test('gathers pieces and progress, then becomes an exchange', () => {
-    const running = after(STARTED, { type: 'progress', message: 'reading' }, { type: 'delta', text: 'a' }, { type: 'delta', text: 'b' });
-    expect(shownRunning(running)).toEqual({ question: 'q', conversation: 'c', answer: 'ab', progress: 'reading' });
+    const running = after(STARTED, { type: 'progress', message: 'reading' }, { type: 'kept', links: [KEPT] }, { type: 'delta', text: 'a' }, { type: 'delta', text: 'b' });
+    expect(shownRunning(running)).toEqual({ question: 'q', conversation: 'c', kept: [KEPT], answer: 'ab', progress: 'reading' });
     const done = reduce(running, { type: 'finished', exchange: exchange('e', 'c') });
     expect(done.running).toBeUndefined();
     expect(shownExchanges(done).map(({ id }) => id)).toEqual(['e']);
@@ -39,7 +40,7 @@ describe('an answer on its way', () => {
   });
 
   test('pieces that come late change nothing', () => {
-    expect(after({ type: 'delta', text: 'x' }, { type: 'progress', message: 'y' })).toEqual(EMPTY);
+    expect(after({ type: 'delta', text: 'x' }, { type: 'progress', message: 'y' }, { type: 'kept', links: [KEPT] })).toEqual(EMPTY);
   });
 });
 

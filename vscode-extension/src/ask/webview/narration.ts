@@ -10,6 +10,9 @@ export function narrate(before: PageState, after: PageState, event: PageEvent, a
     case 'progress':
       if (event.message && stage(event.message) !== stage(before.running?.progress ?? '')) announcer.add(`${event.message}.`);
       break;
+    case 'kept':
+      if (event.links.length > 0) announcer.add(event.links.length === 1 ? '1 place kept.' : `${event.links.length} places kept.`);
+      break;
     case 'delta':
       announcer.add(freshParagraphs(before.running?.answer ?? '', after.running?.answer ?? ''));
       break;

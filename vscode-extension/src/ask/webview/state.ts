@@ -1,11 +1,13 @@
 /** What the page shows, as a value: every change is `reduce(state, event)`, and the page only follows. */
-import type { HostMessage, Place, Readiness, ShownExchange } from '../contract';
+import type { HostMessage, KeptLink, Place, Readiness, ShownExchange } from '../contract';
 
 /** The question being answered. */
 export interface Running {
   question: string;
   place?: Place;
   conversation: string;
+  /** The code that the answer will rest on, best first; empty as long as it is not known. */
+  kept: readonly KeptLink[];
   /** As far as it came. */
   answer: string;
   /** What is being waited for. */
@@ -47,6 +49,8 @@ export function reduce(state: PageState, event: PageEvent): PageState {
       return optional(state, 'readiness', event.readiness);
     case 'started':
       return started(state, event);
+    case 'kept':
+      return state.running ? { ...state, running: { ...state.running, kept: event.links } } : state;
     case 'delta':
       return state.running ? { ...state, running: { ...state.running, answer: state.running.answer + event.text } } : state;
     case 'progress':
@@ -94,7 +98,7 @@ export function placeKey(place: Place): string {
 }
 
 function started(state: PageState, { question, place, conversation }: Extract<HostMessage, { type: 'started' }>): PageState {
-  const running = { question, conversation, answer: '', progress: '', ...(place && { place }) };
+  const running = { question, conversation, kept: [], answer: '', progress: '', ...(place && { place }) };
   return { ...state, running, shown: conversation, historyOpen: false };
 }
 

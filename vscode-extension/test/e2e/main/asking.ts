@@ -15,6 +15,9 @@ export function define(): void {
       assert.ok(question.pieces.length > 1, `${question.pieces.length} pieces`);
       assert.equal(question.pieces.join(''), exchange.answer);
       assert.ok(question.messages.length > 0);
+      const kept = question.kept.at(-1);
+      assert.equal(kept?.after, 0);
+      assert.deepEqual(kept.spans, exchange.spans.toSorted((a, b) => b.score - a.score));
       assert.equal(winnow.service.history().at(-1)?.id, exchange.id);
     });
 

@@ -19,6 +19,18 @@ export function define(): void {
       for (const citation of exchange.citations) assert.ok(text.includes(named(citation)), text);
     });
 
+    // References are not among what the panel copies; an error of the stream's would end up here.
+    test('the chat participant takes kept code before the answer', async () => {
+      const came: string[] = [];
+      await listeningTo(QUESTION, (listener) => ({
+        ...listener,
+        kept: (spans) => { listener.kept(spans); came.push(`${spans.length} kept`); },
+        delta: (text) => { listener.delta(text); came.push('delta'); },
+      }));
+      assert.equal(came.find((what) => what !== 'delta'), came[0], came.join());
+      assert.ok(came.includes(`${last().spans.length} kept`), came.join());
+    });
+
     test('a follow-up in the panel continues the conversation', async () => {
       const before = last();
       const answer = await chat('And what does it return?');
@@ -128,16 +140,21 @@ async function chat(words: string, more: object = {}): Promise<Answer> {
 
 /** Ask, and press the panel's stop button when `listening` says so. */
 async function stopped(words: string, listening: (listener: AskListener, stop: () => void) => AskListener): Promise<Exchange> {
+  const before = winnow.service.history().length;
+  const stop = (): void => void vscode.commands.executeCommand('workbench.action.chat.cancel');
+  await listeningTo(words, (listener) => listening(listener, stop));
+  await idle();
+  assert.equal(winnow.service.history().length, before + 1);
+  return last();
+}
+
+/** Ask in the panel, and listen in on what the participant is told. */
+async function listeningTo(words: string, listening: (listener: AskListener) => AskListener): Promise<void> {
   const { service } = winnow;
   const ask = service.ask.bind(service);
-  const before = service.history().length;
-  const stop = (): void => void vscode.commands.executeCommand('workbench.action.chat.cancel');
-  service.ask = (question, listener, token) => ask(question, listening(listener, stop), token);
+  service.ask = (question, listener, token) => ask(question, listening(listener), token);
   await chat(words);
   service.ask = ask;
-  await idle();
-  assert.equal(service.history().length, before + 1);
-  return last();
 }
 
 function last(): Exchange {

@@ -1,4 +1,4 @@
-import type { Place, ShownExchange } from '../../contract';
+import type { KeptLink, Place, ShownExchange } from '../../contract';
 import { h, prose, svg } from '../dom';
 import { progressShare } from '../figures';
 import { linkPlaces, placeLink } from '../linking';
@@ -7,24 +7,29 @@ import type { Running } from '../state';
 import { footer } from './footer';
 
 const FEW = 5;
+const MOST_KEPT = 8;
+const NONE: readonly KeptLink[] = [];
 
 /** A question and its answer: on its way, and when it is over. */
 export class Turn {
   private readonly waiting = h('div', { class: 'waiting' });
+  private readonly kept = h('div', { class: 'kept' });
   private readonly answer = h('div', { class: 'answer' });
   private readonly after = h('div', { class: 'after' });
   readonly element: HTMLElement;
   private streamed = new StreamedMarkdown(this.answer);
   private shownWait: string | undefined;
+  private shownKept = NONE;
 
   constructor(question: string, place: Place | undefined) {
-    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.answer, this.after);
+    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.kept, this.answer, this.after);
     this.element.ariaBusy = 'true';
   }
 
   /** Show an answer as far as it came. */
-  follow({ answer, progress }: Running): void {
+  follow({ kept, answer, progress }: Running): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
+    this.keep(answer === '' ? kept : NONE);
     this.streamed.follow(answer);
     this.streamed.render();
   }
@@ -32,6 +37,7 @@ export class Turn {
   /** Show how it ended. */
   finish(exchange: ShownExchange): void {
     this.wait(undefined);
+    this.keep(NONE);
     this.element.ariaBusy = null;
     this.element.dataset.id = exchange.id;
     this.question(exchange);
@@ -55,6 +61,13 @@ export class Turn {
     this.streamed.render(true);
   }
 
+  /** Drawn only when it changes: a link that is replaced while it is pressed does nothing. */
+  private keep(links: readonly KeptLink[]): void {
+    if (this.shownKept === links) return;
+    this.shownKept = links;
+    this.kept.replaceChildren(...keptRows(links));
+  }
+
   private wait(message: string | undefined): void {
     if (this.shownWait === message) return;
     this.shownWait = message;
@@ -76,6 +89,14 @@ function waiting(message: string): Node[] {
     h('p', {}, svg('loading'), `${text}…`),
     ...(share === undefined ? [] : [h('progress', { value: String(share), max: '1', 'aria-label': text })]),
   ];
+}
+
+function keptRows(links: readonly KeptLink[]): Node[] {
+  if (links.length === 0) return [];
+  const rows = links.slice(0, MOST_KEPT).map(({ label, location, what }) =>
+    h('li', {}, placeLink(location, label), h('span', {}, what)));
+  const more = links.length > MOST_KEPT ? h('p', {}, `and ${links.length - MOST_KEPT} more`) : undefined;
+  return [h('section', { class: 'sources', 'aria-label': 'Kept code' }, h('ul', {}, ...rows), more)];
 }
 
 /** What the user should know: why there is no answer, why it is not whole, and the server's notices. */
