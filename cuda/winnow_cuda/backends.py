@@ -19,7 +19,7 @@ Notify = Callable[[str], None]
 
 
 def warm_up() -> None:
-    """Start Numba, if the CPU's ops will run here: 0.4 s of Python, which need not wait for what they work on."""
+    """Start Numba, if the CPU's ops will run here: 0.25 s of Python, which need not wait for what they work on."""
     if not availability().usable:
         rms_norm(np.zeros((1, 1), np.float32), np.zeros(1, np.float32), 1.0)
 

@@ -1,12 +1,16 @@
 """The device, over a driver that only remembers what it was asked."""
 
+import importlib.util
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from winnow_cuda.device import Device, DeviceError, OutOfDeviceMemoryError
+from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
 from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.ops.gpu.swiglu import swiglu
 
@@ -79,3 +83,19 @@ def test_a_cublas_handle_is_made_on_its_device_and_fails_as_devices_fail() -> No
     assert current == ["cuCtxSetCurrent"]
     with pytest.raises(DeviceError, match="EXECUTION_FAILED"):
         handle.gemm(matrix, matrix, matrix, add=False)
+
+
+def test_a_machine_without_a_device_does_not_wait_for_the_compiler_of_its_kernels() -> None:
+    code = (
+        "import sys, winnow_cuda.device as device\n"
+        "found = device.availability()\n"
+        "print(found.usable, 'numba.cuda' in sys.modules)"
+    )
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run([sys.executable, "-c", code], env=hidden, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_device_without_the_extra_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert availability() == Availability(False, "the extra 'cuda' is not installed (No module named 'cuda')")
