@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType
 
+import numba
 from numba.core import config
 from numba.core.caching import CacheImpl, _CacheLocator
 
@@ -52,8 +53,8 @@ class OpsLocator(_CacheLocator):  # type: ignore[misc]
 
 @cache
 def _content() -> str:
-    """A hash of the sources of all ops."""
-    digest = hashlib.sha256()
+    """A hash of the sources of all ops, and of Numba's version, which would overwrite what another has compiled."""
+    digest = hashlib.sha256(numba.__version__.encode())
     for file in sorted(_OPS.glob("*.py")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
