@@ -14,6 +14,7 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import row_batch, tree_batch
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.threads import ThreadPool
 from winnow_engine.llama.tree import ROOT, DraftTree
 
 _KV_TYPES = {
@@ -48,6 +49,8 @@ class LlamaContext:
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
+        self._threads = ThreadPool(options.threads)
+        self._threads.attach(self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
         past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
         # A tree is evaluated in one batch, with the token before it.
@@ -72,7 +75,7 @@ class LlamaContext:
         try:
             self._watcher.opened(self.handle, self.n_ctx)
         except TargetError:
-            llama_cpp.llama_free(self.handle)
+            self._free()
             raise
 
     def abort_with(self, flag: AbortFlag) -> None:
@@ -200,7 +203,11 @@ class LlamaContext:
         """Free the context."""
         if self._watcher is not None:
             self._watcher.closing()
+        self._free()
+
+    def _free(self) -> None:
         llama_cpp.llama_free(self.handle)
+        self._threads.close()
 
 
 def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:

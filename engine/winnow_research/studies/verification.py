@@ -19,6 +19,7 @@ from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import PAST_STATES, context_params
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.threads import ThreadPool
 from winnow_engine.models.cache import locate
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
@@ -34,6 +35,8 @@ class Passes:
         params.n_seq_max, params.kv_unified, params.n_rs_seq = 1, False, past_states
         self._handle = llama_cpp.llama_init_from_model(model.handle, params)
         assert self._handle, "llama.cpp made no context"
+        self._threads = ThreadPool(options.threads)
+        self._threads.attach(self._handle)
         self._random, self._n_batch = np.random.default_rng(0), options.n_ubatch
         self._vocabulary = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
 
@@ -58,6 +61,7 @@ class Passes:
     def close(self) -> None:
         """Free the context."""
         llama_cpp.llama_free(self._handle)
+        self._threads.close()
 
 
 def measure(model: LlamaModel, arguments: argparse.Namespace, past_states: int) -> dict[int, list[float]]:

@@ -16,6 +16,7 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import context_params
 from winnow_engine.llama.log import last_errors
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.threads import ThreadPool
 
 _ABORTED = 2
 _MROPE_AXES = 4
@@ -40,6 +41,8 @@ class DraftContext:
         self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise TargetError(f"cannot make a context of {n_ctx} tokens for the draft: {last_errors()}")
+        self._threads = ThreadPool(options.threads)
+        self._threads.attach(self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
 
     def decode(
@@ -78,6 +81,7 @@ class DraftContext:
     def close(self) -> None:
         """Free the context."""
         llama_cpp.llama_free(self.handle)
+        self._threads.close()
 
     def _run(
         self,

@@ -1,0 +1,51 @@
+"""The threads that a context computes with, kept from one evaluation to the next.
+
+Without them llama.cpp starts threads for every evaluation, unless it was built with OpenMP, which keeps some itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from llama_cpp import llama_cpp as bindings
+
+_MOST_THREADS = 512
+
+
+class _Params(ctypes.Structure):
+    """`struct ggml_threadpool_params` of ggml.h."""
+
+    _fields_ = (
+        ("cpumask", ctypes.c_bool * _MOST_THREADS),
+        ("n_threads", ctypes.c_int),
+        ("priority", ctypes.c_int),
+        ("poll", ctypes.c_uint32),
+        ("strict_cpu", ctypes.c_bool),
+        ("paused", ctypes.c_bool),
+    )
+
+
+# llama-cpp-python binds none of these. The library loads those of ggml, so their functions are found through it.
+_new = bindings._lib.ggml_threadpool_new
+_new.argtypes, _new.restype = [ctypes.POINTER(_Params)], ctypes.c_void_p
+_free = bindings._lib.ggml_threadpool_free
+_free.argtypes, _free.restype = [ctypes.c_void_p], None
+_attach = bindings._lib.llama_attach_threadpool
+_attach.argtypes, _attach.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p], None
+
+
+class ThreadPool:
+    """Threads for the contexts it is attached to, of which one may evaluate at a time."""
+
+    def __init__(self, n_threads: int, poll: int = 0) -> None:
+        """Start `n_threads` but for one, the caller's. Each polls for work 131,072 times `poll`, then sleeps."""
+        self._handle = _new(_Params(n_threads=min(n_threads, _MOST_THREADS), poll=poll))
+        assert self._handle, "llama.cpp made no threads"
+
+    def attach(self, context: int) -> None:
+        """Make the llama.cpp context compute with these threads. Free it before closing them."""
+        _attach(context, self._handle, self._handle)
+
+    def close(self) -> None:
+        """End the threads."""
+        _free(self._handle)

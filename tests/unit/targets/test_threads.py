@@ -1,0 +1,52 @@
+"""A context's threads are as many as asked for, compute the same, and end with it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import llama_cpp
+import numpy as np
+import psutil
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.threads import ThreadPool
+
+TOKENS = np.arange(1, 40, dtype=np.int32)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_pool_has_the_threads_asked_for(n_threads: int) -> None:
+    before = psutil.Process().num_threads()
+    with closing(ThreadPool(n_threads)):
+        started = psutil.Process().num_threads() - before
+    own = b"OPENMP = 1" not in llama_cpp.llama_print_system_info()
+    assert started == (n_threads - 1 if own else 0)
+    assert psutil.Process().num_threads() == before
+
+
+def test_the_number_of_threads_changes_no_logits(tiny_llama: Path) -> None:
+    logits = []
+    with closing(LlamaModel(tiny_llama)) as model:
+        for n_threads in (1, 2, 4):
+            with closing(LlamaContext(model, 64, TargetOptions(n_threads=n_threads))) as context:
+                assert context.decode(TOKENS, want_logits=True)
+                assert context.decode(TOKENS[:1], want_logits=True)
+                logits.append(context.logits().copy())
+    assert np.isfinite(logits[0]).all()
+    np.testing.assert_allclose(logits[1], logits[0], atol=1e-4)
+    np.testing.assert_allclose(logits[2], logits[0], atol=1e-4)
+
+
+def test_threads_end_with_their_context(tiny_llama: Path) -> None:
+    def evaluate() -> int:
+        with closing(LlamaContext(model, 64, TargetOptions(n_threads=3))) as context:
+            assert context.decode(TOKENS, want_logits=True)
+        return psutil.Process().num_threads()
+
+    with closing(LlamaModel(tiny_llama)) as model:
+        once = evaluate()  # a build with OpenMP keeps some of its own
+        assert [evaluate() for _ in range(3)] == [once] * 3
