@@ -32,7 +32,7 @@ class Waiting:
         """What is being waited for now, such as `reading 512 of 2,900 tokens, about 14 s`."""
         read, left = self._read, self._left()
         if read is None:
-            return f"reading the prompt{left}" if left else "loading the target"
+            return f"reading the prompt{left}" if left else "waiting for the target"
         if read.done == read.total:
             return f"reading {read.total:,} of {read.total:,} tokens"
         done = f"{read.done:,} of " if read.done else ""

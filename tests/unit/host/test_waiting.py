@@ -37,7 +37,7 @@ def test_the_pace_of_this_prompt_counts_more_than_that_of_others() -> None:
 def test_nothing_is_foretold_before_anything_is_known() -> None:
     waiting = Waiting(Clock())
     waiting.kept(Kept((), None))
-    assert waiting.line() == "loading the target"
+    assert waiting.line() == "waiting for the target"
     waiting.read(NOTHING_READ)
     assert waiting.line() == "reading 2,900 tokens"
     waiting.read(Progress("prefill", 2_900, 2_900, 2_900, 2_900, elapsed_s=20.0))
