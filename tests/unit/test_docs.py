@@ -16,7 +16,6 @@ NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 _LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)|<img[^>]*\bsrc=\"([^\"]+)\"")
 _LONGEST_LINE = 120
 _MOST_WORDS = 1200
-_UNWRAPPED = {"README.md"}  # until it is written anew
 
 
 def prose(page: Path) -> Iterator[tuple[int, str]]:
@@ -58,7 +57,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links(page) if leads_nowhere(page, link)] == []
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - _UNWRAPPED))
+@pytest.mark.parametrize("name", NAMES)
 def test_lines_of_prose_wrap(name: str) -> None:
     page = ROOT / name
     too_long = [n for n, line in prose(page) if len(line) > _LONGEST_LINE and not line.lstrip().startswith("|")]
