@@ -92,7 +92,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
         prompt = limits.reader.chat_prompt(messages)
         if len(prompt) <= limits.room:
             left_out = len(ranked.question.earlier) - len(question.earlier)
-            notices = (*selection.notices, *_notices(ranked, limits, tokens, left_out))
+            notices = (*selection.notices, *_notices(ranked, limits, wanted, tokens, left_out))
             return Fitted(replace(selection, notices=notices), messages, prompt)
         if not tokens:
             break
@@ -104,9 +104,9 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     )
 
 
-def _notices(ranked: Ranked, limits: Limits, tokens: int, left_out: int) -> Iterator[str]:
+def _notices(ranked: Ranked, limits: Limits, wanted: int, tokens: int, left_out: int) -> Iterator[str]:
     """What was kept less of than the question wants, and why."""
-    useful, wanted = ranked.tokens(limits.budget), limits.wanted(ranked)
+    useful = ranked.tokens(limits.budget)
     if useful != wanted:
         pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
         yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: set a budget to keep more"
