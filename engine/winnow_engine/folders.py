@@ -1,15 +1,59 @@
-"""Where Winnow keeps what it can make again. Imports no NumPy: `winnow_lsp/process.py` asks before that is loaded."""
+"""The folders in which Winnow keeps what it can make again, and files that several processes share there.
+
+Imports no NumPy: `winnow_lsp/process.py` asks before that is loaded.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
+
+_log = logging.getLogger(__name__)
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """`$WINNOW_CACHE_DIR`, or the platform's cache directory for Winnow."""
     override = environment.get("WINNOW_CACHE_DIR")
     return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))
+
+
+def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:
+    """The files in a folder, with the time of their last use and their size in bytes."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield path, stat.st_mtime, stat.st_size
+
+
+def used_in(folder: Path, suffix: str) -> tuple[int, int]:
+    """The number of files with this suffix in a folder, and their bytes."""
+    sizes = [size for path, _, size in files_in(folder) if path.suffix == suffix]
+    return len(sizes), sum(sizes)
+
+
+def delete(path: Path) -> None:
+    """Delete a file, which another process may have deleted. Logs a refusal of the system."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("%s cannot be deleted: %s", path, error)
+
+
+@contextmanager
+def temporary(folder: Path) -> Iterator[Path]:
+    """A new file that only the user may read, deleted afterwards unless it was renamed."""
+    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    os.close(handle)
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

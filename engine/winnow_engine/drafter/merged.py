@@ -19,20 +19,18 @@ import mmap
 import os
 import shutil
 import struct
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.shapes import Float32, LayerWeights
 from winnow_engine.drafter.weights import Layers
-from winnow_engine.folders import cache_folder
+from winnow_engine.folders import cache_folder, delete, files_in, temporary, used_in
 
 Tensors = Mapping[str, Float32]
 
@@ -70,7 +68,7 @@ class MergedWeights:
             return None
         except (ValueError, KeyError, TypeError, struct.error) as error:
             _log.warning("the merged weights %s are not sound and are deleted: %s", self._path, error)
-            _delete(self._path)
+            delete(self._path)
             return None
         with suppress(OSError):
             os.utime(self._path)
@@ -90,11 +88,11 @@ class MergedWeights:
 
 def _trim(folder: Path) -> None:
     """Delete all but the `KEPT` used last, and what killed processes left behind."""
-    newest_first = sorted(_files(folder), key=lambda file: -file[1])
+    newest_first = sorted(files_in(folder), key=lambda file: -file[1])
     whole = [path for path, _, _ in newest_first if path.suffix == _SUFFIX]
     old = time.time() - _ABANDONED_S
     for path in whole[KEPT:] + [path for path, used, _ in newest_first if path.suffix != _SUFFIX and used < old]:
-        _delete(path)
+        delete(path)
 
 
 def name_of(identity: str) -> str:
@@ -113,8 +111,7 @@ def default_folder() -> Path:
 
 def used_bytes(folder: Path) -> tuple[int, int]:
     """The number of merged weights in a folder, and their bytes."""
-    sizes = [size for path, _, size in _files(folder) if path.suffix == _SUFFIX]
-    return len(sizes), sum(sizes)
+    return used_in(folder, _SUFFIX)
 
 
 def _tensors(layers: Layers) -> Tensors:
@@ -143,7 +140,7 @@ def _write(path: Path, tensors: Tensors) -> None:
     header = described.ljust(_body(len(described)) - _PREAMBLE.size)
     if shutil.disk_usage(path.parent).free < end + _LEFT_FREE:
         raise OSError("the disk is almost full")
-    with _temporary(path.parent) as (file, part):
+    with temporary(path.parent) as part, part.open("wb") as file:
         file.write(_PREAMBLE.pack(_MAGIC, len(header), hashlib.sha256(header).digest()) + header)
         for tensor in tensors.values():
             file.write(np.ascontiguousarray(tensor).data)
@@ -187,32 +184,3 @@ def _samples(tensors: Iterable[Float32]) -> str:
 def _body(header: int) -> int:
     """Where the tensors begin behind a header of that many bytes."""
     return -(-(_PREAMBLE.size + header) // _ALIGNMENT) * _ALIGNMENT
-
-
-def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
-    """The files in a folder, with the time of their last use and their size in bytes."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            continue
-        yield path, stat.st_mtime, stat.st_size
-
-
-def _delete(path: Path) -> None:
-    """Delete a file, which another process may have deleted. Logs a refusal of the system."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _log.warning("the merged weights %s cannot be deleted: %s", path, error)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A new file that only the user may read, deleted afterwards unless it was renamed."""
-    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file, Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

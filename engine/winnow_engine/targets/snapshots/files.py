@@ -12,10 +12,8 @@ import json
 import logging
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from safetensors.numpy import save_file
 
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
+from winnow_engine.folders import delete, files_in, temporary, used_in
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.store import default_path
 
@@ -107,7 +106,7 @@ class Snapshots:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if shutil.disk_usage(self._folder).free < snapshot.state.nbytes + _LEFT_FREE:
                 raise OSError("the disk is almost full")
-            with _temporary(self._folder) as path:
+            with temporary(self._folder) as path:
                 save_file({"tokens": snapshot.tokens, "state": snapshot.state}, path, metadata)
                 path.chmod(0o600)
                 path.replace(self._path(snapshot.tokens))
@@ -120,7 +119,7 @@ class Snapshots:
 
     def newest_token_s(self) -> float | None:
         """Seconds that a token took to read, in the snapshot used last, or None if there is none."""
-        used = {path: at for path, at, _ in _files(self._folder)}
+        used = {path: at for path, at, _ in files_in(self._folder)}
         newest = max(self._mine(), key=lambda found: used.get(found.path, 0.0), default=None)
         return newest.token_s if newest else None
 
@@ -156,7 +155,7 @@ class Snapshots:
     def _trim(self) -> None:
         """Delete what was used longest ago, beyond `max_bytes`, and what killed processes left behind."""
         total = 0
-        for path, used, size in sorted(_files(self._folder), key=lambda file: -file[1]):
+        for path, used, size in sorted(files_in(self._folder), key=lambda file: -file[1]):
             if path.suffix == _SUFFIX:
                 total += size
             if total > self.max_bytes or (path.suffix != _SUFFIX and used < time.time() - _ABANDONED_S):
@@ -196,8 +195,7 @@ def default_folder() -> Path:
 
 def used_bytes(folder: Path) -> tuple[int, int]:
     """The number of snapshots in a folder, and their bytes."""
-    sizes = [size for path, _, size in _files(folder) if path.suffix == _SUFFIX]
-    return len(sizes), sum(sizes)
+    return used_in(folder, _SUFFIX)
 
 
 def refuse(path: Path, reason: str) -> None:
@@ -206,39 +204,9 @@ def refuse(path: Path, reason: str) -> None:
     delete(path)
 
 
-def delete(path: Path) -> None:
-    """Delete a file, which another process may have deleted. Logs a refusal of the system."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _log.warning("the snapshot %s cannot be deleted: %s", path, error)
-
-
 def _open(path: Path) -> Any:
     return safe_open(path, "np")
 
 
 def _begins(start: Prompt, tokens: Prompt) -> bool:
     return common_prefix(start, tokens) == len(start)
-
-
-def _files(folder: Path) -> Iterator[tuple[Path, float, int]]:
-    """The files in a folder, with the time of their last use and their size in bytes."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            continue
-        yield path, stat.st_mtime, stat.st_size
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A new file that only the user may read, deleted afterwards unless it was renamed."""
-    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    os.close(handle)
-    path = Path(name)
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
