@@ -18,13 +18,12 @@ from winnow_engine.selection.subquestions import subquestions_of
 class AskedQuestion:
     """What the features of a question and of the units are computed from.
 
-    `code` is the code the question is about, empty without a cursor. `drafter_scores` are the scores the drafter's
-    profile gives, by name. A question that asks for several things has `subquestions`, each asked on its own.
+    The question has a cursor, and the code there, only if it is about that code. `drafter_scores` are the scores the
+    drafter's profile gives, by name. A question that asks for several things has `subquestions`, each asked on its own.
     """
 
     workspace: Workspace
     question: Question
-    code: str
     drafter_scores: Mapping[str, Scores]
     subquestions: tuple[AskedQuestion, ...] = ()
 
@@ -46,8 +45,8 @@ class AskedQuestion:
     @cached_property
     def names_at_cursor(self) -> set[str]:
         """The names that the code at the cursor uses and does not itself define."""
-        cursor = self.question.cursor
-        return identifiers(self.code) - self.workspace.names_defined_at(cursor) if cursor else set()
+        cursor, code = self.question.cursor, self.question.code
+        return identifiers(code.text) - self.workspace.names_defined_at(cursor) if cursor and code else set()
 
 
 def ask_drafter(
@@ -64,10 +63,10 @@ def ask_drafter(
     code = question.code
     scores = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
     if code is not None:
-        return AskedQuestion(workspace, question, code.text, scores)
+        return AskedQuestion(workspace, question, scores)
     texts = subquestions_of(question.text)
     scores_of_each = drafter.score_each(keys.arrays, keys.offsets, texts, cancellation)
     subquestions = (
-        AskedQuestion(workspace, Question(text), "", own) for text, own in zip(texts, scores_of_each, strict=True)
+        AskedQuestion(workspace, Question(text), own) for text, own in zip(texts, scores_of_each, strict=True)
     )
-    return AskedQuestion(workspace, question, "", scores, tuple(subquestions))
+    return AskedQuestion(workspace, question, scores, tuple(subquestions))

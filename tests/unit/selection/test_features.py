@@ -13,8 +13,7 @@ from .conftest import written
 
 def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> AskedQuestion:
     nothing = np.zeros(len(workspace.units), np.float32)
-    code = workspace.code_at(at).text if at else ""
-    return AskedQuestion(workspace, Question(text, at), code, {"drafter": nothing})
+    return AskedQuestion(workspace, workspace.located(Question(text, at)), {"drafter": nothing})
 
 
 def names(workspace: Workspace, scores: np.ndarray) -> list[str]:

@@ -18,7 +18,7 @@ WEIGHTS = FusionWeights({"drafter": {"one": 1.0}, "names": {"one": 0.5, "named":
 def asked(workspace: Workspace, text: str, best: int, *subquestions: AskedQuestion) -> AskedQuestion:
     scores = np.zeros(len(workspace.units), np.float32)
     scores[best] = 1
-    return AskedQuestion(workspace, Question(text), "", {"drafter": scores}, subquestions)
+    return AskedQuestion(workspace, Question(text), {"drafter": scores}, subquestions)
 
 
 def drafter_alone(weight: float, log_odds: float) -> FusionWeights:
