@@ -13,7 +13,7 @@ from winnow_engine.index.workspace import IndexedFile, Workspace
 _PLACE = re.compile(
     r"(?<![^\s:`'\"()<>,*])(?P<path>[^\s:`'\"()<>,*]+):(?P<start>\d{1,7})(?:\s*[-–]\s*(?P<end>\d{1,7}))?"
 )
-_MARGIN = re.compile(r"^\s*\d+ ")  # a line number from the prompt's margin, copied into the answer
+_NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
 _CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
 _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur in too many places
@@ -60,7 +60,7 @@ def _quotes(answer: str, workspace: Workspace, spans: Sequence[Span]) -> Iterato
     for block in _FENCE.findall(answer):
         run: Citation | None = None
         for line in text_lines(block):
-            place = places.get(line.strip()) or places.get(_MARGIN.sub("", line).strip())
+            place = places.get(line.strip()) or places.get(_NUMBER.sub("", line).strip())
             if run and place and place.path == run.path and place.start_line == run.end_line + 1:
                 run = Citation(run.path, run.start_line, place.end_line)
                 continue

@@ -1,16 +1,15 @@
 """Earlier turns, spans and a question → the messages the target reads.
 
 Spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
-would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Neighbouring spans share one header;
-every tenth line carries its number. Over 1,000 lines of click's core.py (8,103 tokens of Qwen2.5) that margin costs 8%
-more tokens; numbering every line would cost 64%.
+would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Each file's path stands once, on a
+line of its own, and few lines carry a number: Qwen2.5 has a token for every digit. What each layout costs, and what
+answers make of it: docs/results/2026-11-23-prompt-overhead.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from winnow_engine.core import Cursor, Question, Span, Turn
 from winnow_engine.index.lines import text_lines
@@ -18,15 +17,11 @@ from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.prompting.messages import Message
 
 SYSTEM = (
-    "You answer questions about a code repository. You see the parts of it that matter to the question, each under "
-    "a header `path:first-last` with its line range; every tenth line is numbered in the margin, and `⋯` marks lines "
-    "left out. "
-    "Answer from what you see, briefly and exactly, name the functions involved, and cite code as `path:line`. "
-    "If the answer is not in what you see, say so."
+    "Answer from this code, whose numbers are line numbers, briefly and exactly; name functions, cite `path:line`. "
+    "If it does not answer, say so."
 )
 _NOTHING = "(Nothing in the repository was found for this question.)"
-_GUTTER = 5
-_NUMBER_EVERY = 10
+_NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines
 
 
 def build_messages(workspace: Workspace, spans: Sequence[Span], question: Question) -> list[Message]:
@@ -73,30 +68,16 @@ def _where(cursor: Cursor | None) -> str:
 def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:
     by_path = {file.path: file for file in workspace.files}
     for path in dict.fromkeys(span.path for span in spans):
-        yield "".join(_file(by_path[path], _merged([s for s in spans if s.path == path])))
+        yield "".join(_file(by_path[path], [span for span in spans if span.path == path]))
 
 
-def _merged(spans: Sequence[Span]) -> list[tuple[int, int]]:
-    """Line ranges of one file's spans, with those that touch joined."""
-    merged = [(spans[0].start_line, spans[0].end_line)]
-    for span in spans[1:]:
-        start, end = merged[-1]
-        if span.start_line == end + 1:
-            merged[-1] = (start, span.end_line)
-        else:
-            merged.append((span.start_line, span.end_line))
-    return merged
-
-
-def _file(file: IndexedFile, ranges: list[tuple[int, int]]) -> Iterator[str]:
-    gaps = [below[0] - above[1] - 1 for above, below in pairwise([(0, 0), *ranges])]
-    for (start, end), gap in zip(ranges, gaps, strict=True):
-        if gap:
-            yield f"⋯ {gap} lines\n"
-        yield f"{file.path}:{start}-{end}\n"
-        for number, line in enumerate(text_lines(file.text_of_lines(start, end)), start):
-            margin = f"{number:>{_GUTTER}}" if number % _NUMBER_EVERY == 0 else " " * _GUTTER
-            yield f"{margin} {line}\n"
-    rest = file.lines.count - ranges[-1][1]
-    if rest:
-        yield f"⋯ {rest} lines\n"
+def _file(file: IndexedFile, spans: Sequence[Span]) -> Iterator[str]:
+    """The path, then the lines. A number precedes the first of each run of lines, and of a span well below the last."""
+    yield f"{file.path}\n"
+    last = numbered = -_NUMBER_APART
+    for span in spans:
+        if span.start_line != last + 1 or span.start_line >= numbered + _NUMBER_APART:
+            numbered = span.start_line
+            yield f"{numbered} "
+        yield from (f"{line}\n" for line in text_lines(file.text_of_lines(span.start_line, span.end_line)))
+        last = span.end_line

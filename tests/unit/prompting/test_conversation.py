@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -7,8 +8,10 @@ from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.prompting.conversation import Conversation, follow_up_budget, is_too_long
+from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
+from winnow_engine.store import Store
 
 
 def workspace(**texts: str) -> Workspace:
@@ -46,8 +49,22 @@ def test_a_follow_up_repeats_every_message_and_adds_what_is_new() -> None:
     messages = continued_messages(HAD.messages, BEFORE, [span("a.txt", 30, 31)], FOLLOWING)
     assert messages[:-1] == [*MESSAGES, Message("assistant", "A line.")]
     assert messages[-1].role == "user"
-    assert "a.txt:30-31\n   30 line 30\n      line 31\n" in messages[-1].content
+    assert messages[-1].content.startswith("a.txt\n30 line 30\nline 31\n")
     assert messages[-1].content.endswith("\n\nQuestion: And why?")
+
+
+def test_a_conversation_stored_with_line_numbers_in_a_margin_goes_on(tmp_path: Path) -> None:
+    shown = "⋯ 9 lines\na.txt:10-11\n   10 line 10\n      line 11\n⋯ 29 lines\n\n\nQuestion: What is it?"
+    former = (Message("system", "Every tenth line is numbered."), Message("user", shown))
+    store = Store(tmp_path / "index.sqlite")
+    History(store).add(Conversation.of(FIRST, "A line.", former, Shown(BEFORE, (span("a.txt", 10, 11),))))
+    had = History(store).with_turns(FOLLOWING.earlier)
+    assert had is not None
+    assert had.goes_on(FOLLOWING, BEFORE)
+    new = had.unseen([span("a.txt", 10, 11), span("b.txt", 2, 3)])
+    *before, added = continued_messages(had.messages, BEFORE, new, FOLLOWING)
+    assert before == [*former, Message("assistant", "A line.")]
+    assert added.content == "b.txt\n2 line 2\nline 3\n\n\nQuestion: And why?"
 
 
 def test_without_new_code_only_the_question_is_added() -> None:

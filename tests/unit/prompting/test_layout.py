@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
@@ -17,21 +19,22 @@ def content(spans: list[Span], question: Question) -> str:
     return build_messages(WORKSPACE, spans, question)[-1].content
 
 
-def test_spans_that_touch_share_a_header_and_gaps_are_marked() -> None:
-    text = content([span(3, 9), span(10, 12), span(30, 31)], Question("why?"))
-    assert text.startswith("⋯ 2 lines\na.txt:3-12\n")
-    assert "⋯ 17 lines\na.txt:30-31\n" in text
-    assert "⋯ 9 lines\n" in text
-    assert text.endswith("Question: why?")
+def test_a_file_is_named_once_and_a_number_begins_each_run_of_lines() -> None:
+    text = content([span(3, 4), span(5, 6), span(30, 31)], Question("why?"))
+    assert text == "a.txt\n3 line 3\nline 4\nline 5\nline 6\n30 line 30\nline 31\n\n\nQuestion: why?"
 
 
-def test_every_tenth_line_is_numbered_and_columns_stay_aligned() -> None:
-    text = content([span(9, 11)], Question("why?"))
-    assert "      line 9\n   10 line 10\n      line 11\n" in text
+def test_a_span_well_below_the_last_number_has_one_of_its_own() -> None:
+    text = content([span(3, 5), span(6, 12), span(13, 14), span(15, 22), span(23, 23)], Question("why?"))
+    assert [line for line in text.splitlines() if line[:1].isdigit()] == ["3 line 3", "13 line 13", "23 line 23"]
 
 
-def test_whole_file_has_no_elision() -> None:
-    assert "⋯" not in content([span(1, 40)], Question("why?"))
+def test_lines_keep_their_indentation_and_files_stand_apart() -> None:
+    texts = {"a.py": b"def f():\n    return 1\n", "b.py": b"\n  x = 2\n"}
+    files = (IndexedFile(path, path, data, "k", analyse(path, data)) for path, data in texts.items())
+    spans = [replace(span(2, 2), path="a.py"), replace(span(1, 2), path="b.py")]
+    shown = build_messages(Workspace(tuple(files)), spans, Question("why?"))[-1].content
+    assert shown.startswith("a.py\n2     return 1\n\nb.py\n1 \n  x = 2\n\n\nQuestion")
 
 
 def test_cursor_and_selection_are_named() -> None:
@@ -49,7 +52,7 @@ TURNS = (Turn("one?", "1 1 1"), Turn("two?", "2"), Turn("three?", "3 3"))
 def test_earlier_turns_stand_before_the_code() -> None:
     messages = build_messages(WORKSPACE, [span(1, 2)], Question("why?", earlier=TURNS[:1]))
     assert [(m.role, m.content) for m in messages[1:3]] == [("user", "Question: one?"), ("assistant", "1 1 1")]
-    assert "a.txt:1-2" in messages[3].content
+    assert messages[3].content.startswith("a.txt\n1 line 1\n")
 
 
 @pytest.mark.parametrize(("tokens", "kept"), [(0, 0), (3, 0), (4, 1), (6, 1), (7, 2), (12, 3)])

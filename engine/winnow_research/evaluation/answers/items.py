@@ -13,7 +13,7 @@ from winnow_research.evaluation.answers.similarity import bleu
 LETTERS = "ABCD"
 _SAME = 0.8  # from this similarity on it is the wanted function, as in RepoQA (Liu et al. 2024, arXiv 2406.06025)
 _BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_MARGIN = re.compile(r"^ {0,4}\d+ (?= *\S)", re.MULTILINE)
+_NUMBER = re.compile(r"^ {0,4}\d+ (?= *\S)", re.MULTILINE)  # copied from the prompt
 _LETTER = re.compile(r"\W*([A-D])\b|.*?\b(?:answer|option)\b(?: is)?\W*([A-D])\b", re.DOTALL | re.IGNORECASE)
 
 
@@ -41,7 +41,7 @@ def gives_back(function: str) -> Callable[[str], bool]:
 
     def right(answer: str) -> bool:
         block = _BLOCK.search(answer)
-        return bleu(_MARGIN.sub("", block[1] if block else answer), function) >= _SAME
+        return bleu(_NUMBER.sub("", block[1] if block else answer), function) >= _SAME
 
     return right
 

@@ -27,7 +27,7 @@ from winnow_research.evaluation.needles.niah import distinct_keys
 
 _PATH = "context.txt"
 _RESERVE = 768  # tokens for the instructions, the question and the answer
-_MARGIN = "      "  # that a prompt puts before every line
+_SPARE = "      "  # a token for each line: more than its share of a prompt's line numbers
 _NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
 _WORDS_A_LINE = 20
 
@@ -186,7 +186,7 @@ def _trial(lines: Sequence[str], question: str, golds: Sequence[Gold], wanted: S
 
 def _cost(material: Material, lines: Sequence[str]) -> int:
     """The tokens that lines take in a prompt."""
-    return material.count("".join(f"{_MARGIN}{line}\n" for line in lines))
+    return material.count("".join(f"{_SPARE}{line}\n" for line in lines))
 
 
 def _largest(sizes: range, lines: Callable[[int], list[str]], spot: Spot, material: Material) -> int:
