@@ -30,6 +30,43 @@ def test_records_survive_reopening_with_dtype_and_shape(path: Path) -> None:
     assert found["a"]["empty"].dtype == np.float16
 
 
+def test_a_writer_stores_many_records_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, written = Store(path), []
+    put_many = store.put_many
+    monkeypatch.setattr(store, "put_many", lambda n, records: (written.append(len(records)), put_many(n, records)))
+    with store.writer("n") as writer:
+        for i in range(100):
+            writer.put(str(i), record(i, 1))
+    assert sum(written) == 100
+    assert len(written) < 50
+    assert len(Store(path).get("n", map(str, range(100)))) == 100
+
+
+def test_a_writer_does_not_wait_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("winnow_engine.store.time.monotonic", lambda: now)
+    store = Store(path)
+    with store.writer("n") as writer:
+        writer.put("a", record(1))
+        assert not store.get("n", ["a"])
+        now += 1
+        writer.put("b", record(2))
+        assert len(store.get("n", "ab")) == 2
+
+
+def test_what_an_error_ends_is_stored(path: Path) -> None:
+    store = Store(path)
+
+    def fail() -> None:
+        with store.writer("n") as writer:
+            writer.put("a", record(1))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert "a" in store.get("n", ["a"])
+
+
 def test_namespaces_do_not_mix(path: Path) -> None:
     store = Store(path)
     store.put("one", "a", record(1))

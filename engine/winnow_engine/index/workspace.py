@@ -25,7 +25,7 @@ from winnow_engine.index.names import SymbolTable
 from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
-from winnow_engine.store import Record, Store, content_key
+from winnow_engine.store import Record, Store, Writer, content_key
 
 _NAMESPACE = "units-2"  # count up whenever the units or symbols of an unchanged file would change
 
@@ -229,9 +229,10 @@ def read_workspace(
     same = [_same(earlier, *found) for found in keyed]
     stored = store.get(_NAMESPACE, [key for (*_, key), file in zip(keyed, same, strict=True) if file is None])
     files = []
-    for found, file in zip(keyed, same, strict=True):
-        cancellation.check()
-        files.append(file or _read(*found, stored, store))
+    with store.writer(_NAMESPACE) as writer:
+        for found, file in zip(keyed, same, strict=True):
+            cancellation.check()
+            files.append(file or _read(*found, stored, writer))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
@@ -245,11 +246,11 @@ def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile
     return file if file and file.key == key else None
 
 
-def _read(folder: Folder, source: SourceFile, key: str, stored: Mapping[str, Record], store: Store) -> IndexedFile:
+def _read(folder: Folder, source: SourceFile, key: str, stored: Mapping[str, Record], writer: Writer) -> IndexedFile:
     """A file with its analysis, which is stored if it is new."""
     if key in stored:
         analysis = analysis_of(stored[key])
     else:
         analysis = analyse(source.path, source.data)
-        store.put(_NAMESPACE, key, record_of(analysis))
+        writer.put(key, record_of(analysis))
     return IndexedFile(folder.workspace_path(source.path), source.path, source.data, key, analysis)

@@ -39,7 +39,7 @@ class KeyCache:
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
 
     def of(self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation) -> WorkspaceKeys:
-        """The keys of every unit. Each file's keys are stored at once, so that a cancelled run's work is not lost."""
+        """The keys of every unit. What a cancelled run has encoded is stored, too."""
         names = tuple(map(_keys_name, workspace.files))
         if self._last is None or self._last[0] != names:
             found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
@@ -55,10 +55,11 @@ class KeyCache:
         report = _Report(list(files.values()), progress)
         texts = (FileText(file.local_path, tuple(map(file.text_of, file.units))) for file in files.values())
         encoded = {}
-        for (name, file), keys in zip(files.items(), self.drafter.encode(texts, cancellation), strict=True):
-            encoded[name] = keys
-            self._store.put(self._namespace, name, _record(keys))
-            report.add(file, keys)
+        with self._store.writer(self._namespace) as writer:
+            for (name, file), keys in zip(files.items(), self.drafter.encode(texts, cancellation), strict=True):
+                encoded[name] = keys
+                writer.put(name, _record(keys))
+                report.add(file, keys)
         return encoded
 
 
