@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_cuda.cpu.readout import read_keys
+from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
@@ -32,9 +33,11 @@ class _PrefixLayer:
 
 @dataclass(slots=True)
 class _Pass:
-    """The state of one walk through the layers."""
+    """The state of one walk through the layers. `places` has the row of `x` for each row of the batch."""
 
-    x: Float32  # [T, width]
+    x: Float32  # [rows, width]
+    rows: Rows
+    places: Rows
     offsets: Int64
     cos: Float32
     sin: Float32
@@ -70,8 +73,8 @@ class CpuEncoder:
             if between_layers is not None:
                 between_layers()
             if index in taps:
-                queries[index], keys[index] = q, k
-        return Encoded(state.x, queries, keys)
+                queries[index], keys[index] = q[state.places], k[state.places]
+        return Encoded(state.x[state.places], queries, keys)
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """As `Encoder.encode_keys`."""
@@ -79,10 +82,10 @@ class CpuEncoder:
         return read_keys(self.encode(batch, between_layers=between_layers).hidden, runs, self._weights.readout)
 
     def _start(self, batch: Batch) -> _Pass:
-        shape = self._weights.shape
-        cos, sin = rope_table(batch.positions, shape.head_dim, shape.rope_base)
+        shape, (rows, places) = self._weights.shape, shared_rows(batch)
+        cos, sin = rope_table(batch.positions[rows], shape.head_dim, shape.rope_base)
         prefix = self._prefix if batch.sparse is None else self._nothing
-        return _Pass(self._weights.embedding.rows(batch.ids), batch.offsets, cos, sin, prefix)
+        return _Pass(self._weights.embedding.rows(batch.ids[rows]), rows, places, batch.offsets, cos, sin, prefix)
 
     def _prefix_layers(self, batch: Batch) -> list[_PrefixLayer]:
         state, found = self._start(batch), []
@@ -95,11 +98,12 @@ class CpuEncoder:
         self, state: _Pass, layer: LayerWeights, prefix: _PrefixLayer
     ) -> tuple[Float32, Float32, Float32, Float32]:
         """One decoder layer on `state.x`, in place → q and k before RoPE, k after it, v."""
-        shape = self._weights.shape
+        shape, places = self._weights.shape, state.places
         q, k, v = self._project(state.x, layer)
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
-        mixed = segment_attention(turned_q, turned_k, v, state.offsets, prefix.keys, prefix.values)
+        packed = (turned_q[places], turned_k[places], v[places])
+        mixed = segment_attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
         state.x += mixed.reshape(len(mixed), shape.q_width) @ layer.attn_output.T
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]
