@@ -1,4 +1,4 @@
-"""What an answer waits for, in a line that counts down until the first token."""
+"""What an answer waits for, in a line: the index, then a countdown until the first token."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from winnow_engine.core import Kept, Progress
 
 _LONG_S = 100  # from here on in minutes
+_TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch
 
 
 class Waiting:
@@ -44,5 +45,18 @@ class Waiting:
     def _left(self) -> str:
         if self._end_s is None:
             return ""
-        seconds = max(round(self._end_s - self._now()), 1)
-        return f", about {seconds} s" if seconds < _LONG_S else f", about {round(seconds / 60)} min"
+        return _about(self._end_s - self._now())
+
+
+def indexing_line(progress: Progress) -> str:
+    """How far the index is, such as `indexing 120 of 300 files, 1,250 tokens/s, about 14 s`."""
+    files = f"indexing {progress.done:,} of {progress.total:,} files"
+    if progress.tokens < _TOKENS_FOR_A_PACE or progress.elapsed_s <= 0:
+        return files
+    pace = progress.tokens / progress.elapsed_s
+    return f"{files}, {pace:,.0f} tokens/s{_about(max(progress.total_tokens - progress.tokens, 0) / pace)}"
+
+
+def _about(seconds: float) -> str:
+    whole = max(round(seconds), 1)
+    return f", about {whole} s" if whole < _LONG_S else f", about {round(whole / 60)} min"

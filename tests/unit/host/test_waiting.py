@@ -1,7 +1,7 @@
 """The line that says what an answer waits for."""
 
 from winnow_engine.core import Kept, Progress
-from winnow_lsp.host.waiting import Waiting
+from winnow_lsp.host.waiting import Waiting, indexing_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
 A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0)
@@ -50,3 +50,12 @@ def test_long_waits_are_told_in_minutes() -> None:
     assert waiting.line().endswith("about 99 s")
     waiting.kept(Kept((), 160.0))
     assert waiting.line().endswith("about 3 min")
+
+
+def test_the_index_tells_its_pace_and_how_long_it_takes() -> None:
+    assert indexing_line(Progress("index", 0, 1_300)) == "indexing 0 of 1,300 files"
+    assert indexing_line(Progress("index", 1, 1_300, 2, 90_000, 1.2)) == "indexing 1 of 1,300 files"
+    half = Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=2.0)
+    assert indexing_line(half) == "indexing 3 of 10 files, 1,000 tokens/s, about 4 s"
+    slow = Progress("index", 3, 10, tokens=2_000, total_tokens=600_000, elapsed_s=2.0)
+    assert indexing_line(slow).endswith("about 10 min")

@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.progress import Progress as Notifications
 
 from winnow_engine.core import Kept, Progress
-from winnow_lsp.host.waiting import Waiting
+from winnow_lsp.host.waiting import Waiting, indexing_line
 from winnow_lsp.server.render.throttle import Throttle
 
 _INTERVAL_S = 0.1
@@ -80,7 +80,7 @@ class ProgressBar:
             self._waiting.read(progress)
             self._count_down(share)
         else:
-            self.say(f"indexing {progress.done:,} of {progress.total:,} files", share)
+            self.say(indexing_line(progress), share)
 
     def _expected(self, kept: Kept) -> None:
         self._waiting.kept(kept)
