@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
 
-from winnow_engine.assistant import Answer
+from winnow_engine.core import Cancellation
+from winnow_engine.models.cache import locate
+from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
-    config_of,
     drafter_option,
+    given_settings,
     question_of,
     sampling_options,
     selection_options,
-    sources_of,
     target_options,
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import citations_json, place, spans_json, spans_lines, stats_line
-from winnow_lsp.cli.session import assistant, cancel_on_interrupt
-from winnow_lsp.host.stats import flat_stats
+from winnow_lsp.cli.report import place, spans_lines, stats_line
+from winnow_lsp.cli.shared import connected
+from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.asking import ask as ask_server
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.host.rendezvous import SWITCH
+from winnow_lsp.host.reply import Reply
 
 
 @click.command()
@@ -32,51 +40,63 @@ from winnow_lsp.host.stats import flat_stats
 @drafter_option
 @target_options
 @sampling_options
-def ask(question: str, show_spans: bool, **options: Any) -> None:
+@click.option(
+    "--server/--no-server",
+    default=True,
+    envvar=SWITCH,
+    help="Ask your shared server, which keeps the models loaded, or load them in this process.  [default: server]",
+)
+def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""
-    asked, config, as_json = question_of(question, options), config_of(options), options["as_json"]
-    with (
-        cancel_on_interrupt() as cancellation,
-        assistant(config.models, answers=True) as helper,
-        ProgressView(as_json) as view,
-    ):
+    as_json = options["as_json"]
+    with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
         def show(text: str) -> None:
             view.stop()
             click.echo(text, nl=False)
 
-        on_text = (lambda _: None) if as_json else show
-        answer = helper.ask(
-            sources_of(options), asked, config.budget, config.sampling, on_text, view, cancellation, view.kept
-        )
+        listener = Listener((lambda _: None) if as_json else show, view.kept, view.say)
+        # A target elsewhere has nothing to load here, and its key is in this process's environment.
+        shared = server and not is_url(options["target"])
+        reply = _from_server(question, options, listener, cancellation) if shared else None
+        if reply is None:
+            from winnow_lsp.cli.here import answer
+
+            reply = answer(question, options, listener, view, cancellation)
     if as_json:
-        click.echo(json.dumps(_document(answer), ensure_ascii=False))
+        click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
     else:
-        _print(answer, show_spans)
+        _print(reply, show_spans)
 
 
-def _document(answer: Answer) -> dict[str, Any]:
-    return {
-        "answer": answer.text,
-        "citations": citations_json(answer.citations),
-        "spans": spans_json(answer.spans),
-        "stats": flat_stats(answer.stats),
-        "finish": answer.finish,
-        "notices": list(answer.notices),
-    }
+def _from_server(
+    question: str, options: dict[str, Any], listener: Listener, cancellation: Cancellation
+) -> Reply | None:
+    """The shared server's answer; None if there is no server."""
+    asked, root = question_of(question, options), Path(options["workspace"]).resolve()
+    for model in (options["drafter"], options["target"]):
+        locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
+    server = connected(cancellation)
+    if server is None:
+        return None
+    with closing(server):
+        try:
+            return ask_server(Connection(server), root, asked, given_settings(options), listener, cancellation)
+        except ConnectionLostError as error:
+            raise click.ClickException(f"the shared server failed: {error}; ask again, or with --no-server") from error
 
 
-def _print(answer: Answer, show_spans: bool) -> None:
+def _print(reply: Reply, show_spans: bool) -> None:
     click.echo()
-    if answer.finish == "length":
+    if reply.finish == "length":
         click.echo("\n(cut off: raise --max-tokens for a longer answer)")
     for title, lines in (
-        ("Cited", [place(citation) for citation in answer.citations]),
-        ("Kept", spans_lines(answer.spans) if show_spans else []),
+        ("Cited", [place(citation) for citation in reply.citations]),
+        ("Kept", spans_lines(reply.spans) if show_spans else []),
     ):
         if lines:
             click.echo(f"\n{title}:")
             click.echo("\n".join(f"  {line}" for line in lines))
-    for notice in answer.notices:
+    for notice in reply.notices:
         click.echo(f"note: {notice}", err=True)
-    click.echo(f"\n{stats_line(answer.stats)}")
+    click.echo(f"\n{stats_line(reply.stats)}")

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from winnow_engine.index.files import explain as explain_file
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, sources_of, workspace_options
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.session import assistant, cancel_on_interrupt
+from winnow_lsp.cli.session import assistant
 
 
 @click.command()

@@ -17,6 +17,7 @@ from winnow_engine.index.workspace import Folder, Sources
 from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_MODEL_FILES = ("drafter", "target", "speculate")
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
 
 
@@ -134,6 +135,14 @@ def config_of(options: dict[str, Any]) -> Config:
     parameters = {name: _parameter(setting) for name, setting in BY_NAME.items()}
     with usage_errors():
         return Settings.of({name: options[taken] for name, taken in parameters.items() if taken in options})
+
+
+def given_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings among a command's options as an editor would send them, with model files as absolute paths."""
+    taken = {name: options[key] for name, setting in BY_NAME.items() if (key := _parameter(setting)) in options}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in taken.items()}
+    given = {name: Path(str(values[name])) for name in _MODEL_FILES}
+    return values | {name: str(path.resolve()) for name, path in given.items() if path.is_file()}
 
 
 def sources_of(options: dict[str, Any]) -> Sources:

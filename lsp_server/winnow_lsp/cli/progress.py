@@ -16,7 +16,7 @@ from rich.text import Text
 
 from winnow_engine.core import Kept, Progress, Span
 from winnow_lsp.cli.report import kind_and_name, place
-from winnow_lsp.host.waiting import Waiting
+from winnow_lsp.host.waiting import Waiting, indexing_line
 
 _SECONDS_BETWEEN_LINES = 5.0
 _MOST_PLACES = 8
@@ -28,7 +28,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
     def __init__(self, quiet: bool = False) -> None:
         self._spans: tuple[Span, ...] = ()
         self._waiting, self._index = Waiting(), "reading the workspace"
-        self._ranked = False
+        self._ranked, self._said = False, ""
         self._spinner = Spinner("dots", style="status.spinner")
         self._live = self._open() if not quiet and sys.stderr.isatty() else None
         self._quiet, self._last_line = quiet, time.monotonic()
@@ -39,10 +39,13 @@ class ProgressView(AbstractContextManager["ProgressView"]):
             self._ranked = True
             self._waiting.read(progress)
         else:
-            self._index = _indexing(progress)
-        if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            click.echo(self._line(), err=True)
+            self._index = indexing_line(progress)
+        self._print_line()
+
+    def say(self, line: str) -> None:
+        """Show what is being waited for, in place of reports."""
+        self._said = line
+        self._print_line()
 
     def kept(self, kept: Kept) -> None:
         """Show the code that the answer will rest on, until the answer begins."""
@@ -67,6 +70,11 @@ class ProgressView(AbstractContextManager["ProgressView"]):
     ) -> None:
         self.stop()
 
+    def _print_line(self) -> None:
+        if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            click.echo(self._line(), err=True)
+
     def _open(self) -> Live:
         return Live(console=Console(stderr=True), get_renderable=self._view, transient=True, refresh_per_second=8)
 
@@ -75,7 +83,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         return Group(*_places(self._spans), self._spinner)
 
     def _line(self) -> str:
-        return self._waiting.line() if self._ranked else self._index
+        return self._said or (self._waiting.line() if self._ranked else self._index)
 
 
 def _places(spans: tuple[Span, ...]) -> Iterator[Text]:
@@ -87,16 +95,3 @@ def _places(spans: tuple[Span, ...]) -> Iterator[Text]:
         yield line.append(f"  {kind_and_name(span)}", "dim")
     if len(spans) > _MOST_PLACES:
         yield Text(f"  and {len(spans) - _MOST_PLACES} more", "dim")
-
-
-def _indexing(progress: Progress) -> str:
-    """How far the index is: files, tokens, speed, time left."""
-    return f"indexing {progress.done}/{progress.total} files{_rate(progress)}"
-
-
-def _rate(progress: Progress) -> str:
-    if not progress.tokens or progress.elapsed_s <= 0:
-        return ""
-    speed = progress.tokens / progress.elapsed_s
-    left = max(progress.total_tokens - progress.tokens, 0) / speed
-    return f", {progress.tokens:,} tokens, {speed:,.0f} tokens/s, {left:.0f} s left"

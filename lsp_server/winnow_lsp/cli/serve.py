@@ -1,4 +1,4 @@
-"""`winnow serve`: the language server, and OpenAI's chat API."""
+"""`winnow serve`: the language server, the server that commands share, and OpenAI's chat API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
 from winnow_lsp.cli.session import check_models
-from winnow_lsp.server.serving import serve_stdio, serve_tcp
+from winnow_lsp.host.rendezvous import rendezvous
+from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
 
 _Address = tuple[str, int]
 _LEVELS = ["error", "warning", "info", "debug"]
@@ -38,6 +39,16 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option(
     "--http", metavar="[HOST:]PORT", callback=_address, help="Serve OpenAI's chat API to other programs; likewise."
 )
+@click.option("--shared", is_flag=True, help="Serve your own `winnow ask`, which starts this by itself.")
+@click.option(
+    "--idle",
+    type=click.FloatRange(0, min_open=True),
+    default=IDLE_S / 60,
+    show_default=True,
+    help="Minutes after its last client until a shared server ends.",
+)
+@click.option("--status", is_flag=True, help="Say whether a shared server runs, and what it has loaded.")
+@click.option("--stop", is_flag=True, help="End the shared server.")
 @click.option("--log-level", type=click.Choice(_LEVELS), default="warning", show_default=True)
 @drafter_option
 @target_options
@@ -49,20 +60,30 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     help="Tokens of a conversation to keep beside the system's messages and the user's last one.",
 )
 @click.pass_context
-def serve(context: click.Context, /, stdio: bool, log_level: str, **options: Any) -> int:
+def serve(
+    context: click.Context, /, stdio: bool, shared: bool, status: bool, stop: bool, log_level: str, **options: Any
+) -> int:
     """Run the language server for editors, or with --http OpenAI's chat API; see docs/protocol.md and docs/http.md.
 
     The options of models and budget go with --http: editors send theirs as settings.
     """
     tcp: _Address | None = options["tcp"]
     http: _Address | None = options["http"]
-    if stdio + (tcp is not None) + (http is not None) > 1:
-        raise click.UsageError("--stdio, --tcp and --http exclude each other")
+    if stdio + shared + status + stop + (tcp is not None) + (http is not None) > 1:
+        raise click.UsageError("--stdio, --tcp, --http, --shared, --status and --stop exclude each other")
+    if status or stop:
+        from winnow_lsp.cli.shared import show
+        from winnow_lsp.cli.shared import stop as stop_shared
+
+        return show() if status else stop_shared()
     _log_to_stderr(log_level)
     if http is not None:
         return _serve_http(http, options)
     _refuse_models(context)
     with closing(Store(default_path())) as store:
+        if shared:
+            asyncio.run(serve_shared(store, rendezvous(), 60 * options["idle"]))
+            return 0
         if tcp is None:
             return asyncio.run(serve_stdio(store))
         with _bound(*tcp):

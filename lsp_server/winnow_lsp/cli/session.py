@@ -1,17 +1,14 @@
-"""One command's run of the engine: the assistant it asks, and Ctrl-C as cancellation."""
+"""One command's run of the engine: the assistant it asks."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from types import FrameType
 
 import click
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import ModelConfig
-from winnow_engine.core import Cancellation
 from winnow_engine.models.cache import locate
 from winnow_engine.store import CACHE_BYTES, Store, default_path
 from winnow_engine.targets.opening import check_target
@@ -40,20 +37,3 @@ def check_models(models: ModelConfig, *, answers: bool) -> None:
 
 def _say_compiling(kernel: str) -> None:
     click.echo(f"compiling {kernel} for the GPU", err=True)
-
-
-@contextmanager
-def cancel_on_interrupt() -> Iterator[Cancellation]:
-    """A cancellation that the first Ctrl-C sets; a second one interrupts at once."""
-    cancellation = Cancellation()
-
-    def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-        if cancellation.cancelled:
-            raise KeyboardInterrupt
-        cancellation.cancel()
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield cancellation
-    finally:
-        signal.signal(signal.SIGINT, before)

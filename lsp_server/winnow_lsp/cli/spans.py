@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
     config_of,
     drafter_option,
@@ -17,7 +18,7 @@ from winnow_lsp.cli.options import (
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import spans_json, spans_lines, stats_line
-from winnow_lsp.cli.session import assistant, cancel_on_interrupt
+from winnow_lsp.cli.session import assistant
 from winnow_lsp.host.stats import flat_stats
 
 
@@ -43,4 +44,4 @@ def spans(question: str, **options: Any) -> None:
     click.echo("\n".join(spans_lines(selection.spans)))
     for notice in selection.notices:
         click.echo(f"note: {notice}", err=True)
-    click.echo(f"\n{stats_line(selection.stats)}")
+    click.echo(f"\n{stats_line(flat_stats(selection.stats))}")

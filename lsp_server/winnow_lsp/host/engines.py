@@ -7,6 +7,7 @@ import ctypes
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any
 
 from winnow_engine.assistant import Assistant, open_assistant
@@ -129,22 +130,50 @@ def _give_memory_back() -> None:
 
 
 class Engines:
-    """Engines by their models, for as long as a client uses them."""
+    """Engines by their models, for as long as a client uses them.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    With `keep_last` the engine used last stays, for the next client, until one with other models is wanted.
+    """
+
+    def __init__(self, store: Store, *, keep_last: bool = False) -> None:
+        self._store, self._keep_last = store, keep_last
         self._used: dict[ModelConfig, tuple[Engine, int]] = {}
+        self._kept: Engine | None = None
 
     def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""
-        engine, users = self._used.get(models) or (Engine(models, self._store), 0)
+        engine, users = self._used.get(models) or (self._take(models), 0)
         self._used[models] = engine, users + 1
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Give an engine back; the last one to do so frees its memory."""
+        """Give an engine back; the last one to do so frees its memory, unless that engine is kept."""
         _, users = self._used.pop(engine.models)
         if users > 1:
             self._used[engine.models] = engine, users - 1
-        else:
-            await asyncio.to_thread(engine.close)
+            return
+        unused: Engine | None = engine
+        if self._keep_last:
+            unused, self._kept = self._kept, engine
+        if unused is not None:
+            await asyncio.to_thread(unused.close)
+
+    async def close(self) -> None:
+        """Free the engine that is kept."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await asyncio.to_thread(kept.close)
+
+    @property
+    def loaded(self) -> tuple[Engine, ...]:
+        """The engines in memory."""
+        return (*(engine for engine, _ in self._used.values()), *([self._kept] if self._kept else []))
+
+    def _take(self, models: ModelConfig) -> Engine:
+        """The engine that is kept if it has these models; otherwise that one is freed for a new one."""
+        kept, self._kept = self._kept, None
+        if kept is not None and kept.models == models:
+            return kept
+        if kept is not None:
+            Thread(target=kept.close).start()
+        return Engine(models, self._store)

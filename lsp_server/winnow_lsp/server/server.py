@@ -41,14 +41,14 @@ class WinnowServer(LanguageServer):
         self.bars = ProgressBars(self, self.status.changed)
         self.indexer = Indexer(self.editor, lambda: self.engine, self.bars, self.status.changed)
         self.watcher = FileWatcher(self.editor, self, self.indexer.changed)
-        self._engines = engines
+        self.engines = engines
         self._engine: Engine | None = None
 
     @property
     def engine(self) -> Engine:
         """The models that the settings name. They begin to load when this is first used."""
         if self._engine is None:
-            self._engine = self._engines.acquire(self.editor.settings.models)
+            self._engine = self.engines.acquire(self.editor.settings.models)
             self._engine.watch(self.status.changed)
             if host := self._engine.target.host:
                 self.tell(types.MessageType.Info, f"Winnow: answers come from {host}; your code is sent there")
@@ -96,4 +96,4 @@ class WinnowServer(LanguageServer):
 
     async def _release(self, engine: Engine) -> None:
         engine.unwatch(self.status.changed)
-        await self._engines.release(engine)
+        await self.engines.release(engine)

@@ -31,7 +31,7 @@ def test_spans_as_text_and_json() -> None:
 
 
 def test_stats_are_one_line_and_rounded_json() -> None:
-    line = stats_line(STATS)
+    line = stats_line(flat_stats(STATS))
     assert "\n" not in line
     assert all(part in line for part in ("100,000", "2,600", "12.12 s", "prefill 12.00", "14.1 tokens/s"))
     assert flat_stats(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
@@ -44,4 +44,4 @@ def test_a_selection_has_the_same_fields_as_an_answer() -> None:
     assert flat.keys() == flat_stats(STATS).keys()
     assert (flat["budget_tokens"], flat["stages"]) == (4_000, {"read": 0.5})
     assert (flat["ttft_s"], flat["prompt_tokens"]) == (None, 0)
-    assert stats_line(selection) == "workspace 100,000 tokens · kept 2,600 · read 0.50"
+    assert stats_line(flat) == "workspace 100,000 tokens · kept 2,600 · read 0.50"

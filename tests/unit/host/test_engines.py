@@ -17,6 +17,8 @@ from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.residency import MemoryNeeds
 from winnow_lsp.host import engines
 
+MODELS = ModelConfig("d.gguf", "t.gguf", "f16", "off")
+
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[TargetOptions]:
@@ -76,3 +78,30 @@ async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(
         await asyncio.to_thread(engine._assistant.keys.settle)
         await asyncio.to_thread(engine.close)
     assert loads == ["first.gguf", "last.gguf"]
+
+
+async def test_an_engine_is_freed_with_its_last_client(opened: list[TargetOptions], tmp_path: Path) -> None:
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    first, again = used.acquire(MODELS), used.acquire(MODELS)
+    assert first is again
+    await used.release(first)
+    assert used.loaded == (first,)
+    await used.release(first)
+    assert used.loaded == ()
+    assert not hasattr(first, "_assistant"), "its models are freed"
+
+
+async def test_the_engine_used_last_is_kept_until_another_is_wanted(
+    opened: list[TargetOptions], tmp_path: Path
+) -> None:
+    used = engines.Engines(Store(tmp_path / "index.sqlite"), keep_last=True)
+    first = used.acquire(MODELS)
+    await used.release(first)
+    assert used.loaded == (first,)
+    assert used.acquire(MODELS) is first
+    await used.release(first)
+    other = used.acquire(ModelConfig("other.gguf", "t.gguf", "f16", "off"))
+    assert used.loaded == (other,)
+    await used.release(other)
+    await used.close()
+    assert used.loaded == ()

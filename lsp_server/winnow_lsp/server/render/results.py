@@ -10,29 +10,10 @@ from lsprotocol import types
 from winnow_engine.assistant import Answer, Stats
 from winnow_engine.core import Citation, Kept, Span
 from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_lsp.host.stat_names import for_wire
 from winnow_lsp.host.stats import flat_stats
 
 Locate = Callable[[Citation | Span], types.Location]
-
-_STATS = {
-    "workspace_tokens": "workspaceTokens",
-    "kept_tokens": "keptTokens",
-    "budget_tokens": "budgetTokens",
-    "answer_probability": "answerProbability",
-    "stages": "stages",
-    "ttft_s": "ttft",
-    "prompt_tokens": "promptTokens",
-    "reused_tokens": "reusedTokens",
-    "restored_tokens": "restoredTokens",
-    "decode_tokens": "decodeTokens",
-    "decode_tokens_per_s": "decodeTokensPerSecond",
-    "drafted_tokens": "draftedTokens",
-    "accepted_tokens": "acceptedTokens",
-    "draft": "draft",
-    "places": "places",
-    "prefill_tokens_per_s": "prefillTokensPerSecond",
-    "target_host": "targetHost",
-}
 
 
 def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
@@ -78,5 +59,4 @@ def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:
 
 def _stats_json(stats: Stats | SelectionStats) -> dict[str, Any]:
     """The stats in camelCase, without those that say nothing."""
-    flat = flat_stats(stats)
-    return {name: flat[key] for key, name in _STATS.items() if flat[key] is not None}
+    return for_wire(flat_stats(stats))

@@ -13,7 +13,7 @@ from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")
 
-ASK, SPANS = "winnow/ask", "winnow/spans"
+ASK, SPANS, SERVER = "winnow/ask", "winnow/spans", "winnow/server"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
 

@@ -1,14 +1,17 @@
-"""From byte streams to clients: standard input and output, or TCP with any number of clients."""
+"""From byte streams to clients: standard input and output, or a socket with any number of clients."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+import socket
 import sys
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
 
+from winnow_lsp.host.rendezvous import Peer
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
@@ -56,6 +59,57 @@ async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callab
     ready(*listening.sockets[0].getsockname()[:2])
     async with listening:
         await listening.serve_forever()
+
+
+async def serve_private(make_server: MakeServer, listening: socket.socket, idle_s: float) -> None:
+    """Serve this user's clients on a Unix socket until none has been there for `idle_s` seconds, or until cancelled.
+
+    Anybody else who connects is sent away.
+    """
+    idle, clients = _Idle(idle_s), set[asyncio.Task[Any]]()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not Peer.of(writer.get_extra_info("socket")).is_us:
+            writer.close()
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        clients.add(task)
+        task.add_done_callback(clients.discard)
+        with idle.busy(), suppress(asyncio.CancelledError):  # asyncio would log it as an error
+            await converse(make_server(), reader, writer)
+
+    async with await asyncio.start_unix_server(connected, sock=listening):
+        try:
+            await idle.over.wait()
+        finally:
+            for task in clients:
+                task.cancel()
+            await asyncio.gather(*clients, return_exceptions=True)
+
+
+class _Idle:
+    """Tells when nobody has been there for a while. Belongs to the event loop."""
+
+    def __init__(self, seconds: float) -> None:
+        self.over = asyncio.Event()
+        self._seconds, self._clients = seconds, 0
+        self._timer = self._wait()
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count a client during the block."""
+        self._clients += 1
+        self._timer.cancel()
+        try:
+            yield
+        finally:
+            self._clients -= 1
+            if not self._clients:
+                self._timer = self._wait()
+
+    def _wait(self) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(self._seconds, self.over.set)
 
 
 async def converse(server: ClientServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,0 +1,43 @@
+"""Answers a question in the command's own process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from winnow_engine.assistant import Answer
+from winnow_engine.core import Cancellation, ProgressSink
+from winnow_lsp.cli.options import config_of, question_of, sources_of
+from winnow_lsp.cli.session import assistant
+from winnow_lsp.client.asking import Listener
+from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.stats import flat_stats
+
+
+def answer(
+    question: str, options: dict[str, Any], listener: Listener, progress: ProgressSink, cancellation: Cancellation
+) -> Reply:
+    """What the models answer once they are loaded. Raises what the engine raises."""
+    asked, config = question_of(question, options), config_of(options)
+    with assistant(config.models, answers=True) as helper:
+        answered = helper.ask(
+            sources_of(options),
+            asked,
+            config.budget,
+            config.sampling,
+            listener.on_text,
+            progress,
+            cancellation,
+            listener.on_kept,
+        )
+    return _reply(answered)
+
+
+def _reply(answered: Answer) -> Reply:
+    return Reply(
+        answer=answered.text,
+        citations=answered.citations,
+        spans=answered.spans,
+        stats=flat_stats(answered.stats),
+        finish=answered.finish,
+        notices=answered.notices,
+    )

@@ -1,0 +1,101 @@
+"""The server that this user's commands share: found or started, shown, and stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.core import Cancellation
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.client.reaching import NoServerError, running, started
+from winnow_lsp.host.rendezvous import AVAILABLE, Peer, Rendezvous, UnsafeFolderError, rendezvous
+
+_END_S = 30.0  # for a question in progress to stop
+
+
+def connected(cancellation: Cancellation) -> socket.socket | None:
+    """A connection to the shared server, which is started if need be. None, after a word, if there can be none."""
+    if not AVAILABLE:
+        return None
+    try:
+        place = rendezvous()
+        if found := running(place):
+            return found
+        click.echo("winnow: starting a server that keeps the models loaded; `winnow serve --stop` ends it", err=True)
+        return started(place, cancellation)
+    except (NoServerError, UnsafeFolderError, OSError) as error:
+        click.echo(f"winnow: there is no shared server, so the models load here: {error}", err=True)
+        return None
+
+
+def show() -> int:
+    """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
+    with _running() as found:
+        if found is None:
+            click.echo("no shared server runs")
+            return 1
+        place, server = found
+        try:
+            state = _state(server)
+        except ConnectionLostError as error:
+            click.echo(f"the shared server, process {Peer.of(server).process}, does not answer: {error}")
+            return 1
+    for line in _lines(state, place.log):
+        click.echo(line)
+    return 0
+
+
+def stop() -> int:
+    """End the shared server; returns once it has. The exit code is 1 if it does not end."""
+    with _running() as found:
+        if found is None:
+            click.echo("no shared server runs")
+            return 0
+        place, server = found
+        process = Peer.of(server).process
+        os.kill(process, signal.SIGTERM)
+    latest = time.monotonic() + _END_S
+    while place.socket.exists() and time.monotonic() < latest:
+        time.sleep(0.05)
+    ended = not place.socket.exists()
+    click.echo("stopped" if ended else f"process {process} has not ended yet")
+    return 0 if ended else 1
+
+
+@contextmanager
+def _running() -> Iterator[tuple[Rendezvous, socket.socket] | None]:
+    """The shared server that runs, if any."""
+    try:
+        place = rendezvous() if AVAILABLE else None
+        server = running(place) if place else None
+    except (NoServerError, UnsafeFolderError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if place is None or server is None:
+        yield None
+        return
+    with closing(server):
+        yield place, server
+
+
+def _state(server: socket.socket) -> dict[str, Any]:
+    connection, never = Connection(server), Cancellation()
+    connection.result("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, never)
+    state: dict[str, Any] = connection.result("winnow/server", None, never)
+    return state
+
+
+def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:
+    minutes, megabytes = (time.time() - state["startedAt"]) / 60, state["memoryBytes"] / 1e6
+    yield f"process {state['process']}, for {minutes:.0f} min, {megabytes:,.0f} MB"
+    for models in state["models"]:
+        busy = ", answering" if models["questions"] else ""
+        yield f"loaded: drafter {models['drafter']}, target {models['target']}{busy}"
+    yield f"log: {log}"

@@ -1,0 +1,141 @@
+"""Asks the shared server a question: `winnow/ask` as the protocol describes it (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from winnow_engine import errors
+from winnow_engine.core import (
+    Cancellation,
+    Citation,
+    Cursor,
+    Kept,
+    KeptSink,
+    Question,
+    Span,
+    TextSink,
+    UnitKind,
+)
+from winnow_engine.errors import CancelledError, TargetError, WinnowError
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.stat_names import from_wire
+
+_CANCELLED = -32800  # LSP 3.17, LSPErrorCodes.RequestCancelled
+# The server need not watch the folder: each question reads it anew, and this client leaves after one.
+_CAPABILITIES = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who is told what happens while a question is answered: text, kept code, and what is being waited for."""
+
+    on_text: TextSink
+    on_kept: KeptSink
+    on_stage: Callable[[str], None]
+
+
+def ask(
+    connection: Connection,
+    root: Path,
+    question: Question,
+    settings: Mapping[str, Any],
+    listener: Listener,
+    cancellation: Cancellation,
+) -> Reply:
+    """The server's answer about the folder `root`, an absolute path. `settings` are by name, without `winnow.`.
+
+    Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
+    """
+    _introduce(connection, root, settings, cancellation)
+    asked = connection.request("winnow/ask", _params(root, question))
+    cancelled = False
+    for message in connection.messages():
+        if cancellation.cancelled and not cancelled:
+            cancelled = True
+            connection.notify("$/cancelRequest", {"id": asked})
+        if message is None:
+            continue
+        if message.get("id") == asked:
+            if "error" in message:
+                raise _error(message["error"])
+            return _reply(message["result"], root)
+        _tell(listener, message, root)
+    raise AssertionError("messages never end")
+
+
+def _introduce(connection: Connection, root: Path, settings: Mapping[str, Any], cancellation: Cancellation) -> None:
+    params = {
+        "processId": None,
+        "rootUri": None,
+        "capabilities": _CAPABILITIES,
+        "workspaceFolders": [{"uri": root.as_uri(), "name": root.name}],
+        "initializationOptions": {**settings, "index.automatic": False},
+    }
+    connection.result("initialize", params, cancellation)
+    connection.notify("initialized", {})
+
+
+def _params(root: Path, question: Question) -> dict[str, Any]:
+    params = {"question": question.text, "partialResultToken": "text", "workDoneToken": "stages"}
+    return params if question.cursor is None else params | _where(root, question.cursor)
+
+
+def _where(root: Path, cursor: Cursor) -> dict[str, Any]:
+    """Line ends: whole lines, of which the last ends where the next begins; a single one is a position."""
+    start = {"line": cursor.start_line - 1, "character": 0}
+    end = {"line": cursor.end_line, "character": 0}
+    at = {"position": start} if cursor.start_line == cursor.end_line else {"range": {"start": start, "end": end}}
+    return {"textDocument": {"uri": (root / cursor.path).as_uri()}, **at}
+
+
+def _tell(listener: Listener, message: Mapping[str, Any], root: Path) -> None:
+    match message:
+        case {"method": "winnow/kept", "params": params}:
+            spans = tuple(_span(span, root) for span in params["spans"])
+            listener.on_kept(Kept(spans, params.get("seconds")))
+        case {"method": "$/progress", "params": {"token": "text", "value": {"text": str(text)}}}:
+            listener.on_text(text)
+        case {"method": "$/progress", "params": {"token": "stages", "value": {"message": str(stage)}}}:
+            listener.on_stage(stage)
+
+
+def _error(error: Mapping[str, Any]) -> Exception:
+    """What the engine raised in the server, by its name."""
+    message = str(error["message"])
+    if error["code"] == _CANCELLED:
+        return CancelledError("cancelled")
+    data = error.get("data")
+    kind = getattr(errors, str(data.get("kind")), None) if isinstance(data, dict) else None
+    if isinstance(kind, type) and issubclass(kind, WinnowError):
+        return kind(message)
+    return TargetError(message) if data is None else ConnectionLostError(message)
+
+
+def _reply(result: Mapping[str, Any], root: Path) -> Reply:
+    return Reply(
+        answer=result["answer"],
+        citations=tuple(Citation(*_place(citation, root)) for citation in result["citations"]),
+        spans=tuple(_span(span, root) for span in result["spans"]),
+        stats=from_wire(result["stats"]),
+        finish=result["finish"],
+        notices=tuple(result["notices"]),
+    )
+
+
+def _span(span: Mapping[str, Any], root: Path) -> Span:
+    path, start, end = _place(span["location"], root)
+    kind = UnitKind(span["kind"])
+    return Span(path, start, end, span["tokens"], span["score"], kind, span["name"], span["features"])
+
+
+def _place(location: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
+    """The path below `root` and the lines of a location, which ends where the line after its last one begins."""
+    path = Path(os.fsdecode(unquote_to_bytes(urlsplit(location["uri"]).path)))
+    lines = location["range"]
+    return path.relative_to(root).as_posix(), lines["start"]["line"] + 1, lines["end"]["line"]

@@ -1,0 +1,97 @@
+"""One conversation with the language server over a socket, without an event loop (LSP 3.17, Base Protocol)."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from winnow_engine.core import Cancellation
+
+_POLL_S = 0.1
+_CHUNK = 1 << 16
+_END_OF_HEADER = b"\r\n\r\n"
+
+
+class ConnectionLostError(Exception):
+    """The server has gone away, or says what is not the protocol."""
+
+
+class Connection:
+    """A client's end. Requests of the server are granted and otherwise ignored: this client has no windows."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket, self._buffer, self._last_id = connected, bytearray(), 0
+
+    def request(self, method: str, params: object) -> int:
+        """Send a request; returns its id."""
+        self._last_id += 1
+        self._send({"id": self._last_id, "method": method, "params": params})
+        return self._last_id
+
+    def notify(self, method: str, params: object) -> None:
+        """Send a notification."""
+        self._send({"method": method, "params": params})
+
+    def result(self, method: str, params: object, cancellation: Cancellation) -> Any:
+        """The result of a request whose notifications do not matter. Raises CancelledError, ConnectionLostError."""
+        identity = self.request(method, params)
+        for message in self.messages():
+            cancellation.check()
+            if message is not None and message.get("id") == identity:
+                if "error" in message:
+                    raise ConnectionLostError(str(message["error"]))
+                return message["result"]
+        raise AssertionError("messages never end")
+
+    def messages(self) -> Iterator[dict[str, Any] | None]:
+        """Notifications and responses as they arrive, and None every tenth of a second in which there are none.
+
+        Raises ConnectionLostError when there will be no more.
+        """
+        while True:
+            body = self._body()
+            if body is None:
+                ready, _, _ = select.select([self._socket], [], [], _POLL_S)
+                if ready:
+                    self._receive()
+                else:
+                    yield None
+            elif "method" in body and "id" in body:
+                self._send({"id": body["id"], "result": None})
+            else:
+                yield body
+
+    def _body(self) -> dict[str, Any] | None:
+        """The next whole message in the buffer."""
+        end = self._buffer.find(_END_OF_HEADER)
+        if end < 0:
+            return None
+        try:
+            length = int(bytes(self._buffer[:end]).lower().partition(b"content-length:")[2].split(b"\r")[0])
+            start = end + len(_END_OF_HEADER)
+            if len(self._buffer) < start + length:
+                return None
+            body: dict[str, Any] = json.loads(self._buffer[start : start + length])
+        except ValueError as error:
+            raise ConnectionLostError("the server does not speak the protocol") from error
+        del self._buffer[: start + length]
+        return body
+
+    def _receive(self) -> None:
+        try:
+            data = self._socket.recv(_CHUNK)
+        except OSError as error:
+            raise ConnectionLostError(str(error)) from error
+        if not data:
+            raise ConnectionLostError("the server has ended")
+        self._buffer += data
+
+    def _send(self, message: dict[str, object]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        try:
+            self._socket.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        except OSError as error:
+            raise ConnectionLostError(str(error)) from error

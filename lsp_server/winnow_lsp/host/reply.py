@@ -1,0 +1,28 @@
+"""An answer as commands show it, whichever process computed it.
+
+Imports nothing of the models, so that a command that asks a running server starts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from winnow_engine.core import Citation, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a question gave. `stats` are those of `host/stats.py`, by name; `finish` says why the answer ended."""
+
+    answer: str
+    citations: tuple[Citation, ...]
+    spans: tuple[Span, ...]
+    stats: Mapping[str, Any]
+    finish: str
+    notices: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that `winnow ask --json` prints."""
+        return asdict(self)

@@ -1,0 +1,112 @@
+"""What becomes of the server's messages in a command."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, UnitKind
+from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
+from winnow_lsp.client.asking import Listener, ask
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+
+ROOT = Path("/repo with space")
+
+
+def where(path: str, start: int, end: int) -> dict[str, Any]:
+    lines = {"start": {"line": start - 1, "character": 0}, "end": {"line": end, "character": 0}}
+    return {"uri": (ROOT / path).as_uri(), "range": lines}
+
+
+SPAN = {
+    "location": where("a/é.py", 3, 9), "score": 1.5, "features": {"words": 1.5}, "tokens": 41, "kind": "method",
+    "name": "A.b",
+}  # fmt: skip
+RESULT = {
+    "conversation": "c", "question": "Why?", "answer": "So.", "finish": "eos", "citations": [where("a/é.py", 4, 4)],
+    "spans": [SPAN], "stats": {"ttft": 1.25, "keptTokens": 41}, "notices": ["n"],
+}  # fmt: skip
+
+
+def asked(*messages: dict[str, Any], question: Question | None = None) -> tuple[Any, list[Any], list[dict[str, Any]]]:
+    """What `ask` returns, what its listener hears, and what the server gets, when it sends these messages."""
+    near, far = socket.socketpair()
+    heard: list[Any] = []
+    with near, far:
+        for message in ({"id": 1, "result": {}}, *messages):
+            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            far.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        listener = Listener(heard.append, heard.append, lambda stage: heard.append(("stage", stage)))
+        reply = ask(Connection(near), ROOT, question or Question("Why?"), {}, listener, Cancellation())
+        parts = far.recv(1 << 16).decode().split("Content-Length: ")[1:]
+    sent = [json.loads(part.partition("\r\n\r\n")[2]) for part in parts]
+    return reply, heard, sent
+
+
+def test_an_answer_with_everything_that_happens_on_the_way() -> None:
+    reply, heard, sent = asked(
+        {"method": "winnow/status", "params": {}},
+        {"method": "$/progress", "params": {"token": "stages", "value": {"kind": "begin", "title": "Winnow"}}},
+        {"method": "$/progress", "params": {"token": "stages", "value": {"kind": "report", "message": "searching"}}},
+        {"method": "winnow/kept", "params": {"token": "text", "spans": [SPAN], "seconds": 2.0}},
+        {"method": "$/progress", "params": {"token": "text", "value": {"kind": "delta", "sequence": 0, "text": "So."}}},
+        {"id": 2, "result": RESULT},
+    )
+    span = Span("a/é.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
+    assert heard == [("stage", "searching"), Kept((span,), 2.0), "So."]
+    assert (reply.answer, reply.citations, reply.spans) == ("So.", (Citation("a/é.py", 4, 4),), (span,))
+    assert (reply.finish, reply.notices, reply.stats["ttft_s"], reply.stats["kept_tokens"]) == ("eos", ("n",), 1.25, 41)
+    assert reply.stats["target_host"] is None
+    assert [message["method"] for message in sent] == ["initialize", "initialized", "winnow/ask"]
+    assert sent[0]["params"]["initializationOptions"]["index.automatic"] is False
+
+
+@pytest.mark.parametrize(
+    ("cursor", "expected"),
+    [
+        (Cursor("a b.py", 3, 3), {"position": {"line": 2, "character": 0}}),
+        (Cursor("a b.py", 3, 5), {"range": {"start": {"line": 2, "character": 0}, "end": {"line": 5, "character": 0}}}),
+    ],
+)
+def test_a_cursor_is_a_position_and_a_selection_whole_lines(cursor: Cursor, expected: dict[str, Any]) -> None:
+    _, _, sent = asked({"id": 2, "result": RESULT}, question=Question("Why?", cursor))
+    assert sent[2]["params"].items() >= expected.items()
+    assert sent[2]["params"]["textDocument"]["uri"].endswith("/a%20b.py")
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        ({"code": -32803, "message": "m", "data": {"kind": "ModelDamagedError"}}, ModelDamagedError),
+        ({"code": -32800, "message": "m"}, CancelledError),
+        ({"code": -32803, "message": "m"}, TargetError),
+        ({"code": -32603, "message": "m", "data": {"kind": "getattr"}}, ConnectionLostError),
+    ],
+)
+def test_errors_are_those_of_the_engine(error: dict[str, Any], raised: type[WinnowError]) -> None:
+    with pytest.raises(raised):
+        asked({"id": 2, "error": error})
+
+
+def test_cancelling_asks_the_server_to_stop_and_waits_until_it_has() -> None:
+    near, far = socket.socketpair()
+    cancellation = Cancellation()
+    with near, far:
+
+        def on_stage(_: str) -> None:
+            cancellation.cancel()
+            send({"method": "$/progress", "params": {"token": "text", "value": {"text": "late"}}})
+            send({"id": 2, "error": {"code": -32800, "message": "cancelled"}})
+
+        def send(message: dict[str, Any]) -> None:
+            body = json.dumps(message).encode()
+            far.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+        send({"id": 1, "result": {}})
+        send({"method": "$/progress", "params": {"token": "stages", "value": {"message": "searching"}}})
+        listener = Listener(lambda _: None, lambda _: None, on_stage)
+        with pytest.raises(CancelledError):
+            ask(Connection(near), ROOT, Question("Why?"), {}, listener, cancellation)
+        assert b'"$/cancelRequest", "params": {"id": 2}' in far.recv(1 << 16)

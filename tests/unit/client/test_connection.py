@@ -1,0 +1,77 @@
+"""A client's end of a conversation: whole messages out of any chunks, and a server that goes away."""
+
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Connection, socket.socket]]:
+    near, far = socket.socketpair()
+    with near, far:
+        yield Connection(near), far
+
+
+def framed(message: object) -> bytes:
+    body = json.dumps(message).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def test_messages_arrive_whole_however_they_are_cut(ends: tuple[Connection, socket.socket]) -> None:
+    connection, server = ends
+    stream = framed({"method": "a", "params": "é"}) + framed({"method": "b"}) + framed({"id": 1, "result": None})
+    messages = connection.messages()
+    found = []
+    for start in range(0, len(stream), 7):
+        server.sendall(stream[start : start + 7])
+        while (message := next(messages)) is not None:
+            found.append(message)
+    assert [message.get("method") for message in found] == ["a", "b", None]
+    assert found[0]["params"] == "é"
+
+
+def test_requests_of_the_server_are_granted(ends: tuple[Connection, socket.socket]) -> None:
+    connection, server = ends
+    server.sendall(framed({"id": "s1", "method": "client/registerCapability", "params": {}}) + framed({"method": "x"}))
+    assert next(connection.messages()) == {"method": "x"}
+    assert b'"id": "s1", "result": null' in server.recv(1000)
+
+
+def test_a_result_is_found_among_notifications(ends: tuple[Connection, socket.socket]) -> None:
+    connection, server = ends
+    server.sendall(framed({"method": "winnow/status"}) + framed({"id": 1, "result": {"a": 1}}))
+    assert connection.result("initialize", {}, Cancellation()) == {"a": 1}
+    server.sendall(framed({"id": 2, "error": {"code": -1, "message": "no such thing"}}))
+    with pytest.raises(ConnectionLostError, match="no such thing"):
+        connection.result("other", {}, Cancellation())
+
+
+def test_waiting_for_a_result_can_be_cancelled(ends: tuple[Connection, socket.socket]) -> None:
+    connection, cancellation = ends[0], Cancellation()
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        connection.result("initialize", {}, cancellation)
+
+
+@pytest.mark.parametrize(
+    "last", [b"", b"HTTP/1.1 400\r\n\r\n", b"Content-Length: x\r\n\r\n", b"Content-Length: 2\r\n\r\n{]"]
+)
+def test_a_server_that_ends_or_talks_nonsense_is_an_error(last: bytes, ends: tuple[Connection, socket.socket]) -> None:
+    connection, server = ends
+    server.sendall(last)
+    server.close()
+    with pytest.raises(ConnectionLostError):
+        list(connection.messages())
+
+
+def test_a_server_that_is_gone_cannot_be_asked(ends: tuple[Connection, socket.socket]) -> None:
+    connection, server = ends
+    server.close()
+    with pytest.raises(ConnectionLostError):
+        connection.request("winnow/ask", {"question": "x" * 1_000_000})
