@@ -187,7 +187,7 @@ class Assistant:
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
         """The spans for a prompt of its own, as far as is known of the target now."""
         target = self.target.loaded if self.target else None
-        most = prefill_limit(target.prefill_tokens_per_s if target else None)
+        most = prefill_limit(target.prefill_tokens_per_s if target else None, budget.patience_s)
         return ranked.select(ranked.tokens(budget, most))
 
     def index(

@@ -6,6 +6,7 @@ Paths are relative to the workspace root, with forward slashes.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -121,12 +122,14 @@ class Budget:
     """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
 
     With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
-    given, wins. `earlier_tokens` bounds the turns before the question.
+    given, wins. `earlier_tokens` bounds the turns before the question, `patience_s` the seconds for which a target may
+    read what the scores decide on.
     """
 
     keep_tokens: int | None = None
     keep_ratio: float | None = None
     earlier_tokens: int = 1500
+    patience_s: float = 10.0
 
     def __post_init__(self) -> None:
         if self.keep_tokens is not None and self.keep_tokens < 1:
@@ -135,6 +138,8 @@ class Budget:
             raise ValueError(f"keep_ratio must be in (0, 1], not {self.keep_ratio}")
         if self.earlier_tokens < 0:
             raise ValueError(f"earlier_tokens must be at least 0, not {self.earlier_tokens}")
+        if not 0 < self.patience_s < math.inf:
+            raise ValueError(f"patience_s must be a number above 0, not {self.patience_s}")
 
     def tokens(self, workspace_tokens: int) -> int | None:
         """The budget in tokens for a workspace of this size; None where the scores decide."""

@@ -8,13 +8,11 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Question, Sampling
+from winnow_engine.core import Budget, Cursor, Question, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Folder, Sources
-from winnow_engine.selection import auto_budget as auto
 from winnow_engine.store import Store, default_path
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
 
 pytestmark = pytest.mark.real_weights
 
@@ -47,16 +45,15 @@ def budget_tokens(assistant: Assistant, budget: Budget = Budget()) -> int:  # no
     return assistant.select(SOURCES, BROAD, budget).stats.budget_tokens
 
 
-def test_a_slow_target_is_shown_less_and_the_answer_says_so(
-    assistant: Assistant, target: LlamaTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a quarter of the usual numbers, because SmolLM2 takes a minute for 2,600 tokens where others work too."""
-    monkeypatch.setattr(auto, "_LEAST_TOKENS", 375)
-    monkeypatch.setattr(auto, "_PREFILL_LIMITS", (650, 1000, 6000))
-    answer = assistant.ask(SOURCES, BROAD, Budget(), Sampling(max_tokens=1), lambda _: None)
-    assert (answer.stats.selection.budget_tokens, answer.stats.prefill_tokens_per_s) == (650, SLOW_CPU_TOKENS_PER_S)
-    assert sum(span.tokens for span in answer.spans) <= 650
-    assert any("because the target reads about 33 tokens a second" in notice for notice in answer.notices)
+def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant, target: LlamaTarget) -> None:
+    hurried = Budget(patience_s=0.01)
+    assumed = target.prefill_tokens_per_s
+    answer = assistant.ask(SOURCES, BROAD, hurried, Sampling(max_tokens=1), lambda _: None)
+    assert (answer.stats.selection.budget_tokens, answer.stats.prefill_tokens_per_s) == (800, assumed)
+    assert sum(span.tokens for span in answer.spans) <= 800
+    (notice,) = (notice for notice in answer.notices if "because the target reads about" in notice)
+    assert notice.startswith("kept up to 800 tokens of code instead of ")
+    assert notice.endswith("to keep more, raise the patience of 0.01 s (--patience) or set a --budget")
     throughput = target._parking.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = answer.stats.generation.prompt_tokens * throughput.measured_s
@@ -68,9 +65,27 @@ def test_one_that_reads_fast_is_shown_all_and_what_the_user_set_is_kept(
 ) -> None:
     throughput = target._parking.throughput
     found = []
-    for tokens_per_s in (10, 1000):
+    for tokens_per_s in (10, 130, 1000):
         throughput.measured_s = 1 / tokens_per_s
         found.append(budget_tokens(assistant))
         assert budget_tokens(assistant, Budget(keep_tokens=5000)) == 5000
         assert budget_tokens(assistant, Budget(keep_ratio=1.0)) > 5000
-    assert found[0] == 2600 < found[1] <= 6000
+        assert budget_tokens(assistant, Budget(patience_s=1e6)) > 1200
+    assert found[:2] == [800, 1200]
+    assert 1200 < found[2] <= 6000
+
+
+def test_a_long_selection_is_kept_whole_beside_400_tokens_however_slow_the_target(
+    assistant: Assistant, target: LlamaTarget
+) -> None:
+    target._parking.throughput.measured_s = 1.0
+    place = "budget.py"
+    (folder,) = SOURCES.folders
+    lines = (folder.root / place).read_text().splitlines()
+    question = Question("explain this", Cursor(place, 1, len(lines)))
+    selection = assistant.select(SOURCES, question, Budget())
+    shown = {n for s in selection.spans if s.path == place for n in range(s.start_line, s.end_line + 1)}
+    assert shown == set(range(1, len(lines) + 1))
+    selected = sum(span.tokens for span in selection.spans if span.path == place)
+    assert selected > 800
+    assert selection.stats.budget_tokens == selected + 400

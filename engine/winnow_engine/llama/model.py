@@ -67,6 +67,11 @@ class LlamaModel:
         """The number of layers."""
         return int(llama_cpp.llama_model_n_layer(self.handle))
 
+    @property
+    def parameters(self) -> int:
+        """The number of weights."""
+        return int(llama_cpp.llama_model_n_params(self.handle))
+
     def metadata(self, key: str) -> str | None:
         """A value of the file's metadata as llama.cpp writes it, or None. Arrays are not available."""
         buffer = ctypes.create_string_buffer(128)

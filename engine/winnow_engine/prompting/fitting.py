@@ -44,8 +44,8 @@ class Limits:
         return self.reader.context_limit - self.answer_tokens
 
     def wanted(self, ranked: Ranked) -> int:
-        """Tokens of code to keep, where `auto` keeps no more than the target reads in bearable time."""
-        return ranked.tokens(self.budget, prefill_limit(self.reader.prefill_tokens_per_s))
+        """Tokens of code to keep, where `auto` keeps no more than the target reads in the user's patience."""
+        return ranked.tokens(self.budget, prefill_limit(self.reader.prefill_tokens_per_s, self.budget.patience_s))
 
     def latest_turns(self, question: Question) -> Question:
         """The question with as many of the turns before it as the budget allows."""
@@ -67,11 +67,12 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
         return None
     if limits.latest_turns(question) != question:
         return None
-    budget = follow_up_budget(limits.wanted(ranked), at_cursor=question.cursor is not None)
-    selection = ranked.select(budget)
+    useful = ranked.tokens(limits.budget)
+    share = follow_up_budget(useful, at_cursor=question.cursor is not None)
+    selection = ranked.select(min(share, limits.wanted(ranked)))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
-    if is_too_long(spans, ranked.tokens(limits.budget)):
+    if is_too_long(spans, useful):
         return None
     messages = continued_messages(conversation.messages, ranked.workspace, new, question)
     prompt = limits.reader.chat_prompt(messages)
@@ -109,7 +110,8 @@ def _notices(ranked: Ranked, limits: Limits, wanted: int, tokens: int, left_out:
     useful = ranked.tokens(limits.budget)
     if useful != wanted:
         pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
-        yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: set a budget to keep more"
+        more = f"to keep more, raise the patience of {limits.budget.patience_s:g} s (--patience) or set a --budget"
+        yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: {more}"
     if tokens < wanted:
         limit = f"the target's context of {limits.reader.context_limit:,}"
         yield f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"

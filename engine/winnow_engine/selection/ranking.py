@@ -10,7 +10,7 @@ import numpy as np
 from winnow_engine.core import Budget, Question, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.auto_budget import MOST_TOKENS, tokens_needed
+from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, density
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.key_cache import WorkspaceKeys
@@ -61,7 +61,8 @@ class Ranked:
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
         """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
 
-        `most` bounds only what the answer needs (`tokens_needed`).
+        `most` bounds what the answer needs (`tokens_needed`). For a slow target, where it is lower than what `auto`
+        keeps at most, it bounds both, but leaves 400 tokens for what the answer needs.
         """
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
@@ -69,6 +70,8 @@ class Ranked:
         focus, tokens = self._focus, self.keys.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
+        if most < MOST_TOKENS:
+            most = max(most - tokens_at_cursor, LEAST_TOKENS)
         subquestions = len(subquestions_of(self.question.text))
         needed = tokens_needed(self.scores.total, tokens, subquestions, most, at_cursor=focus is not None)
         return tokens_at_cursor + needed

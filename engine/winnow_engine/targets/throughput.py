@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-SLOW_CPU_TOKENS_PER_S = 33.0
-"""What a CPU is assumed to read until it has read something: two cores with AVX2, Qwen2.5-Coder-1.5B, Q4_K_M."""
+import math
+
+# Parameters times tokens that a core is assumed to read a second, until it has read something. Two cores read
+# Qwen2.5-Coder-1.5B (1.78e9 parameters, Q4_K_M) at 33 tokens/s with AVX2, and at 80 to 190 with AVX-512.
+_CORE_PARAMETERS_PER_S = 1.2e11
 # A shorter prefill says little about a long one.
 _FEWEST_TIMED = 64  # tokens
 # Share of the newest duration in a running mean. Other work on the machine makes things slower, none makes them
@@ -15,16 +18,22 @@ class PrefillThroughput:
     """How long the target takes to read a token of a prompt. Only the target's owner thread changes it.
 
     `measured_s` is a running mean over this process's prompts in seconds per token, or None before the first one.
+    `assumed_s` is what a CPU is taken to need until then.
     """
 
     def __init__(self) -> None:
         self.measured_s: float | None = None
+        self.assumed_s = math.inf
         self._recalled_s: float | None = None
 
     @property
     def token_s(self) -> float | None:
         """Seconds per token: measured here, else recalled from an earlier process, else None."""
         return self.measured_s or self._recalled_s
+
+    def assume(self, parameters: int, threads: int) -> None:
+        """Guess from the model's size and the CPU's threads."""
+        self.assumed_s = parameters / (threads * _CORE_PARAMETERS_PER_S)
 
     def learn(self, tokens: int, seconds: float) -> None:
         """Learn from a prefill of `tokens` tokens."""

@@ -114,6 +114,7 @@ selection_options = shared(
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
     setting("budget.tokens"),
     setting("budget.ratio"),
+    setting("budget.patience"),
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
 )
 sampling_options = shared(

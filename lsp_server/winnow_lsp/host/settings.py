@@ -90,11 +90,11 @@ def _whole(least: int, most: int | None = None, words: str = "") -> Rule:
     return Rule(words or f"a whole number of at least {least}", allows, schema)
 
 
-def _number(words: str, allows: Callable[[float], bool], **schema: Any) -> Rule:
+def _number(words: str, allows: Callable[[float], bool], metavar: str | None = None, **schema: Any) -> Rule:
     def check(value: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and allows(value)
 
-    return Rule(words, check, {"type": "number", **schema})
+    return Rule(words, check, {"type": "number", **schema}, metavar)
 
 
 def _choice(*values: str) -> Rule:
@@ -189,6 +189,13 @@ SETTINGS: tuple[Setting, ...] = (
         _or_null(_SHARE),
         "The share of the workspace to keep, in place of a number of tokens.",
         "--keep-ratio",
+    ),
+    Setting(
+        "budget.patience",
+        "budget.patience_s",
+        _number("a number above 0", lambda v: 0 < v < float("inf"), "SECONDS", exclusiveMinimum=0),
+        "Seconds for which the target may read what auto keeps: a slow target gets less code, but 800 tokens at least.",
+        "--patience",
     ),
     Setting(
         "budget.earlierTokens",

@@ -23,6 +23,7 @@ CHANGED = {
     "snapshotMegabytes": 0,
     "budget.tokens": 5,
     "budget.ratio": 0.25,
+    "budget.patience": 2.5,
     "budget.earlierTokens": 0,
     "answer.maxTokens": 7,
     "answer.temperature": 1,
@@ -45,6 +46,7 @@ BAD: dict[str, list[Any]] = {
     "snapshotMegabytes": [-1, 0.5, None],
     "budget.tokens": [0, -1, 1.5, True, "5", None],
     "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
+    "budget.patience": [0, -1, float("inf"), float("nan"), "10", None],
     "budget.earlierTokens": [-1, "0"],
     "answer.maxTokens": [0, None],
     "answer.temperature": [-1, float("inf"), float("nan"), "hot"],
@@ -108,7 +110,7 @@ def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
-    assert settings.budget == Budget(5, 0.25, 0)
+    assert settings.budget == Budget(5, 0.25, 0, 2.5)
     assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
     assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)

@@ -52,15 +52,33 @@ def test_nothing_is_kept_where_nothing_seems_to_answer(scores: np.ndarray) -> No
 
 
 @pytest.mark.parametrize(
-    ("tokens_per_s", "most"),
-    [(None, 6000), (0.01, 2600), (33, 2600), (133, 2600), (134, 4000), (199, 4000), (200, 6000), (1e9, 6000)],
+    ("tokens_per_s", "patience_s", "most"),
+    [
+        (None, 10, 6000),
+        (0.01, 10, 800),
+        (119, 10, 800),
+        (120, 10, 1200),
+        (159, 10, 1200),
+        (160, 10, 1600),
+        (120, 30, 2600),
+        (599, 10, 4000),
+        (1e9, 0.1, 6000),
+    ],
 )
-def test_a_slow_target_gets_what_it_reads_in_half_a_minute_or_the_least(tokens_per_s: float | None, most: int) -> None:
-    assert prefill_limit(tokens_per_s) == most
-    assert tokens_needed(FLAT, TOKENS, subquestions=0, most=prefill_limit(tokens_per_s)) == most
+def test_a_slow_target_gets_what_it_reads_in_time_or_the_least(
+    tokens_per_s: float | None, patience_s: float, most: int
+) -> None:
+    assert prefill_limit(tokens_per_s, patience_s) == most
+    assert tokens_needed(FLAT, TOKENS, subquestions=0, most=most) == most
 
 
-def test_what_is_needed_is_read_however_long_it_takes() -> None:
-    assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=4, most=2600) == 4000
-    assert tokens_needed(standing_out(1, 12) - 12, TOKENS, subquestions=0, most=2600) == 1500
+def test_patience_wins_over_company_and_subquestions() -> None:
+    assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=4, most=2600) == 2600
+    assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=0, at_cursor=True, most=800) == 800
     assert tokens_needed(FLAT - 4, TOKENS, subquestions=4, most=2600) == 0
+
+
+def test_a_place_that_surely_answers_is_kept_whole_however_long_it_takes() -> None:
+    assert tokens_needed(sure_of(0.85, 2.5), TOKENS, subquestions=0, most=800) == 400
+    assert tokens_needed(sure_of(0.85, 2.5), np.full(1000, 1300, np.int32), subquestions=0, most=800) == 1300
+    assert tokens_needed(sure_of(0.85, 2.5), np.full(1000, 9000, np.int32), subquestions=0, most=800) == 6000

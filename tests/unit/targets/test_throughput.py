@@ -1,4 +1,4 @@
-"""Prefill throughput: measured here, else by an earlier process, else that of a slow CPU."""
+"""Prefill throughput: measured here, else by an earlier process, else a guess."""
 
 import os
 from contextlib import closing
@@ -14,7 +14,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
-from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S, PrefillThroughput
+from winnow_engine.targets.throughput import PrefillThroughput
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
 PROMPT = np.arange(40, 200, dtype=np.int32)
@@ -50,6 +50,15 @@ def test_a_few_tokens_say_nothing() -> None:
     assert throughput.token_s is None
 
 
+def test_a_larger_model_and_fewer_cores_are_assumed_to_read_slower() -> None:
+    throughput = PrefillThroughput()
+    throughput.assume(1_777_088_000, 2)
+    assert 1 / throughput.assumed_s == pytest.approx(135, abs=1)
+    throughput.assume(4 * 1_777_088_000, 4)
+    assert 1 / throughput.assumed_s == pytest.approx(135 / 2, abs=1)
+    assert throughput.token_s is None
+
+
 def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
     throughput = PrefillThroughput()
     throughput.recall(0.5)
@@ -58,9 +67,13 @@ def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
     assert throughput.token_s == 1.0
 
 
-def test_a_cpu_is_slow_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
+def assumed(target: LlamaTarget) -> float:
+    return 1.2e11 * OPTIONS.threads / target._parking.session()._model.parameters
+
+
+def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.prefill_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+        assert target.prefill_tokens_per_s == pytest.approx(assumed(target))
         answer = ask(target)
         assert target.prefill_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
 
@@ -74,7 +87,7 @@ def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
     with closing(LlamaTarget.open(tiny_llama, options)) as target:
         assert target.prefill_tokens_per_s == pytest.approx(seen)
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
-        assert target.prefill_tokens_per_s == SLOW_CPU_TOKENS_PER_S
+        assert target.prefill_tokens_per_s == pytest.approx(assumed(target))
 
 
 def test_only_what_is_not_in_memory_takes_time(tiny_llama: Path) -> None:

@@ -44,6 +44,7 @@ class Session:
         """
         self._options, self._name, self._throughput = options, path.stem, throughput
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
+        throughput.assume(self._model.parameters, options.threads)
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)

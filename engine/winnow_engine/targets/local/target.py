@@ -19,7 +19,6 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.parking import Parking
-from winnow_engine.targets.throughput import SLOW_CPU_TOKENS_PER_S
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,13 +57,13 @@ class LlamaTarget:
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
-        """As measured so far, on a CPU also by an earlier process; a CPU that has read nothing is assumed to be slow.
+        """As measured so far, on a CPU also by an earlier process; a guess for a CPU that has read nothing.
 
         None for a GPU that has read nothing.
         """
         token_s = self._token_s
         if token_s is None:
-            return None if self._on_gpu else SLOW_CPU_TOKENS_PER_S
+            return None if self._on_gpu else 1 / self._parking.throughput.assumed_s
         return 1 / token_s
 
     @property
