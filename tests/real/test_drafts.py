@@ -24,7 +24,7 @@ from winnow_research.studies.drafting import agreed
 pytestmark = pytest.mark.real_weights
 
 CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[-1500:]
-QUOTE = f"{CODE}\n\nRepeat the code of `indent` word for word."
+QUOTE = f"{CODE}\n\nRepeat this code word for word, without comments of your own."
 
 
 def answer(path: Path, draft: str | Path, text: str = QUOTE, sampling: Sampling | None = None) -> Generation:

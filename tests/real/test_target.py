@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
 from winnow_engine.errors import BudgetError, ModelDamagedError
+from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.selfcheck import check_build
@@ -184,3 +187,15 @@ def test_the_default_target_answers_from_the_code_it_is_shown(qwen_target: Path)
         answer = ask(target, chat(target, question))
     assert "circle" in answer.text.lower()
     assert answer.finish == "eos"
+
+
+@pytest.mark.parametrize("length", [1, 7, 200])
+def test_plain_weights_compute_what_repacked_ones_do(qwen_small: Path, length: int) -> None:
+    tokens = np.random.default_rng(0).integers(0, 4000, length).astype(np.int32)
+    logits = []
+    for repack in (False, True):
+        model = LlamaModel(qwen_small, repack=repack)
+        with closing(model), closing(LlamaContext(model, 512, TargetOptions())) as context:
+            assert context.decode(tokens, want_logits=True)
+            logits.append(context.logits().copy())
+    assert np.corrcoef(logits)[0, 1] > 0.999

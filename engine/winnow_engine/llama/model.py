@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
+from winnow_engine.llama.repacking import repacking_pays
 
 KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Recurrent architectures of which llama.cpp can keep past states: those that were tried here."""
@@ -39,14 +40,27 @@ class LlamaModel:
 
     watcher: ContextWatcher | None = None
 
-    def __init__(self, path: Path, *, n_gpu_layers: int | None = None, vocabulary_only: bool = False) -> None:
-        """Raise ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded."""
+    def __init__(
+        self,
+        path: Path,
+        *,
+        n_gpu_layers: int | None = None,
+        vocabulary_only: bool = False,
+        repack: bool | None = None,
+    ) -> None:
+        """By default weights are repacked for the CPU where that pays (llama/repacking.py).
+
+        Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded.
+        """
         if not path.is_file():
             raise ModelNotFoundError(
                 f"no model file at {path}: check the path, or get a model with `winnow models pull`"
             )
         silence()
-        self.handle = llama_cpp.llama_model_load_from_file(bytes(path), _params(n_gpu_layers, vocabulary_only))
+        params = _params(n_gpu_layers, vocabulary_only)
+        if not vocabulary_only:
+            params.use_extra_bufts = repacking_pays(path) if repack is None else repack
+        self.handle = llama_cpp.llama_model_load_from_file(bytes(path), params)
         if not self.handle:
             raise _load_error(path)
         self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)

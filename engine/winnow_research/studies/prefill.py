@@ -1,9 +1,9 @@
 """How fast do builds of llama.cpp, or its settings, read a prompt and verify drafted tokens? They take turns.
 
 A variant is NAME or NAME=SETTING,...: `lib` is a folder with libllama.so, capitals are variables of the environment,
-`poll` is that of llama/threads.py (or `none`: llama.cpp's own threads), anything else a parameter of llama.cpp's
-context. Each variant runs in a process of its own. The least time of all turns is reported: what other programs on the
-machine add is not the variant's.
+`poll` is that of llama/threads.py (or `none`: llama.cpp's own threads), `repack` is 1 or 0 (by default, what
+llama/repacking.py decides), anything else is a parameter of llama.cpp's context. Each variant runs in a process of its
+own. The least time of all turns is reported: what other programs on the machine add is not the variant's.
 
     python -m winnow_research.studies.prefill qwen2.5-coder-1.5b old=lib=/old/lib new=lib=/new/lib,n_ubatch=256
 """
@@ -70,10 +70,11 @@ def _child(model: str, settings: Mapping[str, str], prompt: int, repeat: int) ->
     from winnow_engine.llama.model import LlamaModel
     from winnow_engine.llama.threads import ThreadPool
 
-    loaded, options = LlamaModel(Path(model)), TargetOptions()
+    repack = settings.get("repack")
+    loaded, options = LlamaModel(Path(model), repack=None if repack is None else bool(int(repack))), TargetOptions()
     params = context_params(2 * prompt + 64, options, 1 + max(_PASSES))
     for key, value in settings.items():
-        if key != "poll":
+        if key not in ("poll", "repack"):
             setattr(params, key, int(value))
     context = llama_cpp.llama_init_from_model(loaded.handle, params)
     assert context, "llama.cpp made no context"
