@@ -1,6 +1,7 @@
 """Earlier turns, spans and a question → the messages the target reads.
 
-Spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
+The code at the cursor stands first: it is known while the user still types, so the target can read it ahead. The other
+spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
 would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Each file's path stands once, on a
 line of its own, and few lines carry a number: Qwen2.5 has a token for every digit. What each layout costs, and what
 answers make of it: docs/results/2026-11-23-prompt-overhead.md.
@@ -8,7 +9,7 @@ answers make of it: docs/results/2026-11-23-prompt-overhead.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.core import Cursor, Question, Span, Turn
@@ -27,10 +28,19 @@ _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of l
 def build_messages(workspace: Workspace, spans: Sequence[Span], question: Question) -> list[Message]:
     """The conversation: what was said before, then the code and the question."""
     said = [message for turn in question.earlier for message in _messages(turn)]
-    code = "\n".join(_files(workspace, spans)) or _NOTHING
+    code = "\n".join(_ordered(workspace, spans, question.cursor)) or _NOTHING
     where = _where(question.cursor)
     asked = Message("user", f"{code}\n\n{where}Question: {question.text}")
     return [Message("system", SYSTEM), *said, asked]
+
+
+def opening_messages(workspace: Workspace, cursor: Cursor | None) -> list[Message]:
+    """What `build_messages` begins with for a new question from here, whatever it is; the last content breaks off.
+
+    Raises PositionError if the cursor is nowhere in the workspace.
+    """
+    code = "".join(_files(workspace, _units_at(workspace, cursor) if cursor else []))
+    return [Message("system", SYSTEM), Message("user", code)]
 
 
 def continued_messages(
@@ -65,7 +75,28 @@ def _where(cursor: Cursor | None) -> str:
     return f"Selected: {cursor.path}:{cursor.start_line}-{cursor.end_line}.\n"
 
 
-def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:
+def _ordered(workspace: Workspace, spans: Sequence[Span], cursor: Cursor | None) -> Iterator[str]:
+    """The spans' files, before them the code at the cursor."""
+    at = [span for span in spans if cursor and _is_at(span, cursor)]
+    yield from _files(workspace, at)
+    yield from _files(workspace, [span for span in spans if span not in at])
+
+
+def _is_at(span: Span, cursor: Cursor) -> bool:
+    overlap = span.start_line <= cursor.end_line and cursor.start_line <= span.end_line
+    return span.path == cursor.path and overlap
+
+
+def _units_at(workspace: Workspace, cursor: Cursor) -> Iterator[Span]:
+    """The units at a cursor, as a selection keeps them if they fit."""
+    cursor = workspace.settled(cursor)
+    first, last = (workspace.unit_at(cursor.path, line) for line in (cursor.start_line, cursor.end_line))
+    for file, unit in workspace.units[first : last + 1]:
+        yield Span(file.path, unit.start_line, unit.end_line, 0, 0.0, unit.kind, unit.name)
+
+
+def _files(workspace: Workspace, spans: Iterable[Span]) -> Iterator[str]:
+    spans = list(spans)
     by_path = {file.path: file for file in workspace.files}
     for path in dict.fromkeys(span.path for span in spans):
         yield "".join(_file(by_path[path], [span for span in spans if span.path == path]))

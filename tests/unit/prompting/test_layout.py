@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 
 from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
+from winnow_engine.errors import PositionError
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import IndexedFile, Workspace
-from winnow_engine.prompting.layout import build_messages, with_latest_turns
+from winnow_engine.prompting.layout import build_messages, opening_messages, with_latest_turns
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
 WORKSPACE = Workspace((IndexedFile("a.txt", "a.txt", DATA, "k", analyse("a.txt", DATA)),))
@@ -40,6 +41,35 @@ def test_lines_keep_their_indentation_and_files_stand_apart() -> None:
 def test_cursor_and_selection_are_named() -> None:
     assert "The cursor is at a.txt:4." in content([], Question("why?", Cursor("a.txt", 4, 4)))
     assert "Selected: a.txt:4-9." in content([], Question("why?", Cursor("a.txt", 4, 9)))
+
+
+SOURCE = b"import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return os.sep\n"
+TWO = Workspace(tuple(IndexedFile(path, path, SOURCE, "k", analyse(path, SOURCE)) for path in ("a.py", "b.py")))
+SPANS = [
+    Span(path, *lines, 1, 0.0, UnitKind.FUNCTION) for path in ("a.py", "b.py") for lines in ((1, 3), (4, 7), (8, 9))
+]
+
+
+@pytest.mark.parametrize("lines", [(8, 8), (9, 9), (8, 9), (4, 9)])
+def test_the_code_at_the_cursor_stands_first_and_can_be_read_before_anything_is_known(lines: tuple[int, int]) -> None:
+    cursor = Cursor("b.py", *lines)
+    shown = build_messages(TWO, SPANS, Question("why?", cursor))
+    opening = opening_messages(TWO, cursor)
+    assert shown[0] == opening[0]
+    assert opening[1].content.startswith("b.py\n")
+    assert "def second" in opening[1].content
+    assert ("def first" in opening[1].content) == (lines[0] == 4)
+    assert shown[1].content.startswith(opening[1].content + "\na.py\n1 import os\n")
+    assert shown[1].content.count("def second") == 2, "once in either file"
+
+
+def test_without_a_cursor_only_the_system_message_is_sure() -> None:
+    assert [message.content for message in opening_messages(TWO, None)][1:] == [""]
+
+
+def test_a_cursor_outside_of_the_workspace_is_an_error() -> None:
+    with pytest.raises(PositionError):
+        opening_messages(TWO, Cursor("c.py", 1, 1))
 
 
 def test_nothing_found_is_said() -> None:
