@@ -11,6 +11,7 @@ from winnow_engine.core import (
     Budget,
     Cancellation,
     Citation,
+    Cursor,
     Finish,
     Kept,
     KeptSink,
@@ -28,6 +29,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.history import History
+from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.runtime import Clock, Loading
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.auto_budget import prefill_limit
@@ -198,6 +200,17 @@ class Assistant:
         workspace = self._read(sources, cancellation)
         self.keys.wait_for(cancellation).of(workspace, progress, cancellation)
         return workspace
+
+    def read_ahead(self, sources: Sources, cursor: Cursor | None, cancellation: Cancellation) -> int:
+        """Have the target read what the prompt of a new question from here begins with, while the user types it.
+
+        Returns how many tokens were read; 0 if the target is not loaded yet. Raises PositionError, CancelledError.
+        """
+        target = self.target.loaded if self.target else None
+        if target is None:
+            return 0
+        workspace = self._read(sources, cancellation)
+        return target.read_ahead(opening_messages(workspace, cursor), cancellation)
 
     def close(self) -> None:
         """Free the target, once models that are loading are there. The store stays its owner's to close."""

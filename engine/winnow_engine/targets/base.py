@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, ignore_progress
-from winnow_engine.prompting.messages import PromptReader
+from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.prompting.tools import CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
@@ -87,6 +87,12 @@ class TargetOf(PromptReader[P], Protocol[P]):
 
     def seconds_to_read(self, prompt: P) -> float | None:
         """How long the first token of an answer is expected to take, or None if nothing measured tells."""
+
+    def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
+        """Read what every conversation shares that begins with `messages`, whose last content breaks off.
+
+        Returns how many tokens were read: 0 where that saves nobody time. Cancelling ends it within 200 ms.
+        """
 
     def generate(self, request: Request[P]) -> Generation:
         """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.

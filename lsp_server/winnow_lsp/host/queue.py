@@ -53,6 +53,11 @@ class Queue:
         """How many questions wait for that one to end."""
         return len(self._tickets) - self.running
 
+    @property
+    def busy(self) -> bool:
+        """Whether a question or background work is under way."""
+        return bool(self._tickets) or self._background_turn.locked()
+
     async def question(self, prepare: Prepare[T], moved: Moved) -> T:
         """Run what `prepare` makes when its turn comes; background work stops for it at once.
 
@@ -81,6 +86,17 @@ class Queue:
                     return await self._run(prepare(), self._background)
                 except CancelledError:
                     continue
+
+    async def spare(self, prepare: Prepare[T]) -> T | None:
+        """Do what `prepare` makes if there is nothing else to do; None if there is, or if a question stops it."""
+        if self.busy:
+            return None
+        async with self._background_turn:
+            self._background = Cancellation()
+            try:
+                return await self._run(prepare(), self._background)
+            except CancelledError:
+                return None
 
     def close(self) -> None:
         """End the thread once it is idle; nothing may be asked any more."""

@@ -24,6 +24,7 @@ class Settings(Config):
 
     index_automatic: bool = True
     code_lens: bool = False
+    read_ahead: bool = True
 
     @classmethod
     def read(cls, *documents: object) -> tuple[Settings, tuple[str, ...]]:
@@ -241,6 +242,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("files.exclude", "files.exclude", _PATTERNS, "Leave out files that match (gitignore syntax).", "--exclude"),
     Setting("files.maxBytes", "files.max_bytes", _whole(1), "Leave out larger files.", "--max-file-bytes"),
     Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
+    Setting(
+        "readAhead",
+        "read_ahead",
+        _FLAG,
+        "While you type a question, let a target on the CPU read the code at the cursor; never on battery.",
+    ),
     Setting("codeLens.enabled", "code_lens", _FLAG, "Show *Explain* and *Uses* above functions."),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -120,6 +120,15 @@
                  (equal (plist-get next :conversation) (plist-get result :conversation)) next)
       (e2e-check "buffer-shows-both-turns" (e2e-shown-p question answer again (plist-get next :answer))))))
 
+(defun e2e-typing ()
+  (let (before)
+    (cl-letf* ((send (symbol-function 'jsonrpc-notify))
+               ((symbol-function 'jsonrpc-notify)
+                (lambda (server method params) (push method before) (funcall send server method params)))
+               ((symbol-function 'read-string) (lambda (&rest _) (push 'typed before) "What is an order?")))
+      (e2e-asking (call-interactively #'winnow-ask)))
+    (e2e-check "reads-ahead-while-a-question-is-typed" (memq :winnow/readAhead (memq 'typed before)) before)))
+
 (defun e2e-kept ()
   (pcase-let ((`(,spans ,text ,locations ,deltas) e2e-kept))
     (e2e-check "kept-code-comes-before-the-answer" (and (cl-plusp (length spans)) (equal deltas 0)) e2e-kept)
@@ -246,6 +255,7 @@
   (let ((server (apply #'e2e-connect 'winnow-server e2e-command)))
     (e2e-check "connects" (and (jsonrpc-running-p server) (eglot-managed-p)) server)
     (e2e-ask)
+    (e2e-typing)
     (with-current-buffer (find-file-noselect (concat e2e-root "shop/pricing.py")) (e2e-citation))
     (e2e-actions server)
     (e2e-diagnostic server)

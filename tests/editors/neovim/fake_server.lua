@@ -1,5 +1,5 @@
 --- A server inside Neovim that answers only when a script tells it to.
-local M = { asked = {}, cancelled = {} }
+local M = { asked = {}, cancelled = {}, notified = {} }
 
 local capabilities = { positionEncoding = "utf-8", textDocumentSync = 2 }
 local count = 0
@@ -59,6 +59,8 @@ end
 function M._notify(method, params)
   if method == "$/cancelRequest" then
     table.insert(M.cancelled, params.id)
+  elseif vim.startswith(method, "winnow/") then
+    table.insert(M.notified, { method = method, params = params })
   end
   return true
 end

@@ -55,9 +55,26 @@ local function unattached()
   check("the status is empty without a server", require("winnow").status() == "")
 end
 
-local function streaming()
+local function typing()
   open("names.py")
   attach()
+  local ask, before = vim.ui.input, nil
+  vim.ui.input = function(_, go)
+    before = vim.deepcopy(server.notified)
+    go(nil)
+  end
+  vim.cmd("2,3WinnowAsk")
+  vim.ui.input = ask
+  local here = { uri = vim.uri_from_bufnr(0) }
+  check(
+    "the server learns where a question is going to be asked before it is typed",
+    #before == 1 and before[1].method == "winnow/readAhead" and vim.deep_equal(before[1].params.textDocument, here),
+    before
+  )
+  check("a question that is not typed is not asked", #server.asked == 0)
+end
+
+local function streaming()
   local options = server.initialized.initializationOptions
   check("the settings come with the first message", options.winnow.target == "some-model", options)
   vim.cmd("1,2WinnowAsk what is this?")
@@ -323,6 +340,7 @@ harness.run(function()
   unattached()
   vim.lsp.enable("winnow")
   for _, part in ipairs({
+    typing,
     streaming,
     jumping,
     conversations,

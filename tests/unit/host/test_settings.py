@@ -33,6 +33,7 @@ CHANGED = {
     "files.exclude": ["/docs"],
     "files.maxBytes": 9,
     "index.automatic": False,
+    "readAhead": False,
     "codeLens.enabled": True,
 }
 
@@ -56,6 +57,7 @@ BAD: dict[str, list[Any]] = {
     "files.exclude": ["*.py"],
     "files.maxBytes": [0, "1 MB"],
     "index.automatic": ["yes", 1, None],
+    "readAhead": ["no"],
     "codeLens.enabled": [0],
 }
 
@@ -76,7 +78,7 @@ def test_the_defaults_are_the_engines_own() -> None:
     assert Settings() == DEFAULTS
     assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
     assert (DEFAULTS.budget, DEFAULTS.sampling, DEFAULTS.files) == (Budget(), Sampling(), FileRules())
-    assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)
+    assert (DEFAULTS.index_automatic, DEFAULTS.read_ahead, DEFAULTS.code_lens) == (True, True, False)
 
 
 def test_every_default_is_a_value_its_rule_allows() -> None:

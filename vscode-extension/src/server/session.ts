@@ -52,7 +52,12 @@ export class Session implements vscode.Disposable {
 
   /** Have the server ask for its settings; one that is starting asks by itself. */
   settingsChanged(): void {
-    if (this.current.kind === 'running') void this.run?.client.sendNotification(DidChangeConfigurationNotification.type, { settings: null });
+    void this.client?.sendNotification(DidChangeConfigurationNotification.type, { settings: null });
+  }
+
+  /** The client if it is ready now. */
+  get client(): LanguageClient | undefined {
+    return this.current.kind === 'running' ? this.run?.client : undefined;
   }
 
   /** The client once it is ready. Rejects with UserError if there is none to wait for, or `token` is cancelled. */

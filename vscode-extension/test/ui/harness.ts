@@ -25,8 +25,10 @@ export interface Shown {
   /** Errors of the page's script, and what its policy refused. */
   complaints: string[];
   tell: (...messages: HostMessage[]) => Promise<void>;
-  /** What the page said since the last call, but for `ready`. */
+  /** What the page said since the last call, but for `ready` and `typing`. */
   said: () => Promise<PageMessage[]>;
+  /** Which `typing` it said since the last call of either. */
+  typing: () => Promise<PageMessage[]>;
 }
 
 export interface Options {
@@ -59,8 +61,9 @@ export async function show(browser: Browser, { theme = 'dark', width = 320, heig
   await page.goto(`${ORIGIN}/`);
   await page.waitForFunction(() => window.sent.some((message) => message.type === 'ready'));
   const tell = (...messages: HostMessage[]): Promise<void> => post(page, messages);
-  const said = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter((message) => message.type !== 'ready'));
-  return { page, ...shown, tell, said };
+  const said = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type !== 'ready' && type !== 'typing'));
+  const typing = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type === 'typing'));
+  return { page, ...shown, tell, said, typing };
 }
 
 async function serve(page: Page, requests: string[]): Promise<void> {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,11 +13,11 @@ from winnow_engine.core import Prompt
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
-from winnow_engine.llama.kv_cache import KvCache
+from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import Tools
+from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
@@ -28,6 +29,8 @@ from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a growing conversation seldom needs a new, larger context.
 _CONTEXT_STEP = 4096
+# Two ways in which a content may go on. Tokens that both share do not depend on it.
+_DIFFERENT_ENDS = ("A", "1")
 # Room beyond the need, so that a slightly longer next prompt fits too.
 _HEADROOM = 1024
 
@@ -104,6 +107,22 @@ class Session:
             accepted_tokens=answer.accepted,
             draft=draft_name(self._options, self._model),
         )
+
+    def read_ahead(self, messages: Sequence[Message], abort: AbortFlag) -> int:
+        """Read what every conversation shares that begins with `messages`; returns how many tokens that was."""
+        *said, last = messages
+        longer = [replace(last, content=f"{last.content}\n{end}") for end in _DIFFERENT_ENDS]
+        prompts = [self.chat_prompt([*said, message], NO_TOOLS) for message in longer]
+        start = prompts[0][: common_prefix(*prompts)]
+        cache = self._cache_for(len(start), _HEADROOM)
+        if not len(start) or common_prefix(cache.tokens, start) == len(start):
+            return 0
+        cache.context.abort_with(abort)
+        if self._snapshots:
+            self._snapshots.exchange(cache, start)
+        reused = cache.reuse(start)
+        cache.prefill(start)
+        return len(cache.tokens) - reused
 
     def unread(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` are neither in memory nor on disk; at least one."""

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.core import Prompt
+from winnow_engine.core import Cancellation, Prompt
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.prompting.messages import Message
@@ -90,23 +90,20 @@ class LlamaTarget:
             return None
         return token_s * self._submit(lambda: self._parking.session().unread(prompt)).result()
 
+    def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
+        """As `Target.read_ahead` says. On a GPU reading takes no time that anybody would notice."""
+        if self.place != "cpu":
+            return 0
+        abort = AbortFlag()
+        reading = self._submit(lambda: self._parking.session().read_ahead(messages, abort))
+        return _result(reading, abort, cancellation)
+
     def generate(self, request: Request[Prompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
         assert len(request.prompt) > 0
         abort = AbortFlag()
         started = time.perf_counter()
-        answer = self._submit(self._generate, request, abort, started)
-        try:
-            while not answer.done():
-                if request.cancellation.cancelled:
-                    abort.set()
-                wait((answer,), timeout=_POLL_S)
-        except BaseException:
-            # Ctrl-C in this thread: end the answer, because the process joins the owner when it exits.
-            abort.set()
-            wait((answer,))
-            raise
-        return answer.result()
+        return _result(self._submit(self._generate, request, abort, started), abort, request.cancellation)
 
     def close(self) -> None:
         """Free the model, after a running request. Also happens when the target is garbage-collected, and at exit."""
@@ -122,6 +119,21 @@ class LlamaTarget:
         if not self._release.alive:
             raise TargetError("the target is closed: open it again")
         return self._owner.submit(call, *args, **kwargs)
+
+
+def _result(work: Future[T], abort: AbortFlag, cancellation: Cancellation) -> T:
+    """What the owner's work gives, which `abort` ends as soon as the request is cancelled."""
+    try:
+        while not work.done():
+            if cancellation.cancelled:
+                abort.set()
+            wait((work,), timeout=_POLL_S)
+    except BaseException:
+        # Ctrl-C in this thread: end the work, because the process joins the owner when it exits.
+        abort.set()
+        wait((work,))
+        raise
+    return work.result()
 
 
 def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:

@@ -13,6 +13,23 @@ local function new_id()
   return ("nvim-%d-%d"):format(vim.uv.os_getpid(), vim.uv.hrtime())
 end
 
+--- An idle view in this tab page whose conversation can go on.
+---@param place winnow.Place
+---@return winnow.View?
+local function idle(place)
+  return vim.iter(View.visible()):find(function(view)
+    return view.conversation and not view.request and view:answers_to(place.client)
+  end)
+end
+
+--- The user is about to type a question. One that goes on from another has little to read.
+---@param place winnow.Place
+function M.read_ahead(place)
+  if not View.of(place.bufnr) and not idle(place) then
+    requests.read_ahead(place)
+  end
+end
+
 --- Ask in the conversation of this window, or in an idle one of this tab page, or in a new one.
 ---@param question string
 ---@param place winnow.Place
@@ -22,10 +39,7 @@ function M.continue(question, place)
     local message = "winnow: this answer is still on its way; <C-c> cancels it, :WinnowNew starts another conversation"
     return vim.notify(message, vim.log.levels.WARN)
   end
-  local idle = vim.iter(View.visible()):find(function(view)
-    return view.conversation and not view.request and view:answers_to(place.client)
-  end)
-  local view = here and here.conversation and here or idle
+  local view = here and here.conversation and here or idle(place)
   if view then
     M._ask(view, { question = question }, place)
   else

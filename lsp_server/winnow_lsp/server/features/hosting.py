@@ -31,4 +31,5 @@ def _models_json(engine: Engine) -> dict[str, Any]:
         "drafter": engine.drafter.name,
         "target": engine.target.name,
         "questions": engine.queue.running + engine.queue.waiting,
+        "busy": engine.queue.busy,
     }

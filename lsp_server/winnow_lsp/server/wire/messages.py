@@ -14,6 +14,7 @@ from winnow_lsp.server.topics import Topic
 T = TypeVar("T")
 
 ASK, SPANS, SERVER = "winnow/ask", "winnow/spans", "winnow/server"
+READ_AHEAD = "winnow/readAhead"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
 
@@ -39,8 +40,6 @@ class AskParams:
         """Read them from JSON. Raises ValueError, naming the field, if one is missing or has the wrong type."""
         fields = _mapping(value, "params")
         budget = _optional(fields, "budget", _mapping) or {}
-        at = _optional(fields, "range", _range)
-        position = _optional(fields, "position", _position)
         problems = _optional(fields, "diagnostics", _list) or []
         earlier = _optional(fields, "earlier", _list)
         return cls(
@@ -48,7 +47,7 @@ class AskParams:
             about=_optional(fields, "about", _topic),
             problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems),
             text_document=_optional(fields, "textDocument", _document),
-            range=at or (types.Range(position, position) if position else None),
+            range=_place(fields),
             conversation=_optional(fields, "conversation", _text),
             earlier=None if earlier is None else tuple(map(_turn, earlier)),
             supersedes=_optional(fields, "supersedes", _flag) or False,
@@ -63,6 +62,34 @@ class AskParams:
             raise ValueError("give a question or `about`: exactly one of the two")
         if self.about and not (self.text_document and self.range):
             raise ValueError("`about` needs a textDocument, and a range or position in it")
+
+
+@attrs.frozen
+class AskedFrom:
+    """Where a question is about to be asked from, and in which conversation."""
+
+    text_document: types.TextDocumentIdentifier | None = None
+    range: types.Range | None = None
+    conversation: str | None = None
+
+    @classmethod
+    def read(cls, value: object) -> AskedFrom:
+        """Read it from JSON. Raises ValueError, naming the field, if one has the wrong type."""
+        fields = _mapping(value, "params")
+        return cls(
+            text_document=_optional(fields, "textDocument", _document),
+            range=_place(fields),
+            conversation=_optional(fields, "conversation", _text),
+        )
+
+
+@attrs.define
+class ReadAheadNotification:
+    """`winnow/readAhead`."""
+
+    params: AskedFrom
+    method: str = READ_AHEAD
+    jsonrpc: str = "2.0"
 
 
 @attrs.define
@@ -85,7 +112,7 @@ class SpansRequest:
     jsonrpc: str = "2.0"
 
 
-REQUESTS: Mapping[str, type] = {ASK: AskRequest, SPANS: SpansRequest}
+MESSAGES: Mapping[str, type] = {ASK: AskRequest, SPANS: SpansRequest, READ_AHEAD: ReadAheadNotification}
 
 
 def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
@@ -153,6 +180,12 @@ def _position(value: object, name: str) -> types.Position:
     if line < 0 or character < 0:
         raise ValueError(f"{name} must not be negative")
     return types.Position(line, character)
+
+
+def _place(fields: Mapping[str, Any]) -> types.Range | None:
+    """The `range`, or the `position` as an empty one."""
+    position = _optional(fields, "position", _position)
+    return _optional(fields, "range", _range) or (types.Range(position, position) if position else None)
 
 
 def _range(value: object, name: str) -> types.Range:
