@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
@@ -55,30 +55,46 @@ def _file_named(name: str, workspace: Workspace) -> IndexedFile | None:
 
 
 def _quotes(answer: str, workspace: Workspace, spans: Sequence[Span]) -> Iterator[Citation]:
-    """Runs of fenced lines that occur in a kept span; indentation is ignored."""
+    """Runs of fenced lines that occur in a kept span; indentation is ignored.
+
+    Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
+    """
     places = _line_places(workspace, spans)
     for block in _FENCE.findall(answer):
-        run: Citation | None = None
-        for line in text_lines(block):
-            place = places.get(line.strip()) or places.get(_NUMBER.sub("", line).strip())
-            if run and place and place.path == run.path and place.start_line == run.end_line + 1:
-                run = Citation(run.path, run.start_line, place.end_line)
-                continue
-            if run:
+        quoted = [
+            places.get(line.strip()) or places.get(_NUMBER.sub("", line).strip(), {}) for line in text_lines(block)
+        ]
+        at = 0
+        while at < len(quoted):
+            run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
+            if run is not None:
                 yield run
-            run = place
-        if run:
-            yield run
+            at += 1 if run is None else _length(run)
 
 
-def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, Citation]:
+def _run(quoted: Sequence[Mapping[Citation, None]], place: Citation) -> Citation:
+    """The lines from `place` on that are quoted one after the other."""
+    end = place.start_line
+    for places in quoted[1:]:
+        if Citation(place.path, end + 1, end + 1) not in places:
+            break
+        end += 1
+    return Citation(place.path, place.start_line, end)
+
+
+def _length(run: Citation) -> int:
+    return run.end_line - run.start_line + 1
+
+
+def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, dict[Citation, None]]:
+    """Where each line stands, in order."""
     files = {file.path: file for file in workspace.files}
-    places: dict[str, Citation] = {}
+    places: dict[str, dict[Citation, None]] = {}
     for span in spans:
         text = files[span.path].text_of_lines(span.start_line, span.end_line)
         for number, line in enumerate(text_lines(text), span.start_line):
             if len(line.strip()) >= _SHORTEST_QUOTE:
-                places.setdefault(line.strip(), Citation(span.path, number, number))
+                places.setdefault(line.strip(), {})[Citation(span.path, number, number)] = None
     return places
 
 

@@ -39,6 +39,15 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
     assert list(cite(answer, WORKSPACE, SPANS)) == expected
 
 
+def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:
+    code = "def format(self):\n    return first(self)\n\ndef format(self):\n    return second(self)\n"
+    other = IndexedFile("f.py", "f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
+    spans = [Span("f.py", 1, 5, 9, 0.0, UnitKind.TOP_LEVEL)]
+    second = "```\ndef format(self):\n    return second(self)\n```"
+    assert cite(second, Workspace((other,)), spans) == (Citation("f.py", 4, 5),)
+    assert cite("```\ndef format(self):\n```", Workspace((other,)), spans) == (Citation("f.py", 1, 1),)
+
+
 def test_quotes_count_lines_as_editors_do() -> None:
     code = "a = 1\n\f\nresult = compute(everything)\n"
     other = IndexedFile("f.py", "f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
