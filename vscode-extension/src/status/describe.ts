@@ -33,7 +33,7 @@ function running({ state, message, index }: Status): Description {
     case 'indexing':
       return { text: `$(sync~spin) Winnow: ${count(index.done)}/${count(index.total)}`, detail, severity: 'normal' };
     case 'answering':
-      return { text: '$(comment-discussion) Winnow: answering', detail, severity: 'normal' };
+      return { text: `$(comment-discussion) Winnow: ${doing(message)}`, detail, severity: 'normal' };
     case 'stale':
       return { text: `$(history) Winnow: ${count(index.staleFiles)} changed`, detail, severity: 'normal' };
     case 'ready':
@@ -41,6 +41,11 @@ function running({ state, message, index }: Status): Description {
     case 'error':
       return { text: '$(error) Winnow', detail, severity: 'error' };
   }
+}
+
+/** The first word of a question's stage, such as `reading 512 of 2,900 tokens, about 14 s`. */
+function doing(stage: string): string {
+  return /^\p{L}+/u.exec(stage)?.[0] ?? 'answering';
 }
 
 /** One line a fact, for the tooltip and the details. */

@@ -17,13 +17,22 @@ test.each([
   ['indexing', '$(sync~spin) Winnow: 120/1,300'],
   ['ready', '$(check) Winnow'],
   ['stale', '$(history) Winnow: 2 changed'],
-  ['answering', '$(comment-discussion) Winnow: answering'],
+  ['answering', '$(comment-discussion) Winnow: indexing'],
   ['error', '$(error) Winnow'],
 ] as const)('a server that is %s', (state, text) => {
   const description = describeState(RUNNING, { ...STATUS, state });
   expect(description.text).toBe(text);
   expect(description.detail).toBe('Indexing 120 of 1,300 files');
   expect(description.severity).toBe(state === 'error' ? 'error' : 'normal');
+});
+
+test.each([
+  ['reading 512 of 2,900 tokens, about 14 s', 'reading'],
+  ['waiting, 2 before this one', 'waiting'],
+  ['answering, 1 waiting', 'answering'],
+  ['', 'answering'],
+])('a question that is %s', (message, word) => {
+  expect(describeState(RUNNING, { ...STATUS, state: 'answering', message }).text).toBe(`$(comment-discussion) Winnow: ${word}`);
 });
 
 test.each([
