@@ -1,0 +1,116 @@
+"""How long do people wait for the first token of `winnow ask`? Whole commands, from their start to their first output.
+
+Each of the ten questions about click is asked with a warm index: through the shared server, which has the models
+loaded; without a server; and with another checkout's `winnow`, where `--before` names one. The ways take turns.
+`places_s` is when the kept code is known, `first_token_s` when the answer begins. Nothing comes from snapshots.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winnow_research.click_sources import fetch, questions
+from winnow_research.machine import median, report
+from winnow_research.studies import study_parser
+
+_PREFILL = re.compile(r"kept ([\d,]+) .*prefill ([\d.]+)")
+_PACKAGES = ("lsp_server", "engine", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Seconds from the start of a command, and how many tokens of code it kept."""
+
+    places_s: float
+    first_token_s: float
+    kept_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to ask: a checkout's packages, or the ones at hand, with environment variables of its own."""
+
+    name: str
+    folder: Path
+    server: bool = False
+    checkout: Path | None = None
+
+    def ask(self, question: str, root: Path) -> Wait:
+        """Ask as a person would, with the defaults, but for one token of an answer and no snapshots."""
+        command = [sys.executable, "-m", "winnow_lsp", "ask", question, "-w", str(root)]
+        command += ["--max-tokens", "1", "--snapshot-megabytes", "0"]
+        started = time.perf_counter()
+        with subprocess.Popen(command, env=self._environment, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            first, first_s = process.stdout.read(1), time.perf_counter() - started
+            text = (first + process.stdout.read()).decode()
+        found = _PREFILL.search(text)
+        assert found is not None, text
+        return Wait(first_s - float(found[2]), first_s, int(found[1].replace(",", "")))
+
+    def stop(self) -> None:
+        """End the server, if there is one."""
+        if self.server:
+            command = [sys.executable, "-m", "winnow_lsp", "serve", "--stop"]
+            subprocess.run(command, env=self._environment, check=True, capture_output=True)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        own = {"WINNOW_CACHE_DIR": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder)}
+        if self.checkout is not None:
+            own["PYTHONPATH"] = os.pathsep.join(str(self.checkout / package) for package in _PACKAGES)
+        return {**os.environ, **own, "WINNOW_SERVER": str(int(self.server))}
+
+
+def measure(ways: list[Way], root: Path) -> dict[str, Any]:
+    """The median of each way over all questions, and those of each question."""
+    asked = [written.text for written in questions()]
+    for way in ways:
+        way.ask(asked[-1], root)  # indexes, and starts the server
+    waits: dict[str, list[Wait]] = {way.name: [] for way in ways}
+    for question in asked:
+        for way in ways:
+            waits[way.name].append(way.ask(question, root))
+            print(f"{way.name:8} {waits[way.name][-1]}", file=sys.stderr)
+    return {name: _figures(of) for name, of in waits.items()}
+
+
+def _figures(waits: list[Wait]) -> dict[str, Any]:
+    return {
+        "places_s": median([wait.places_s for wait in waits]),
+        "first_token_s": median([wait.first_token_s for wait in waits]),
+        "each_first_token_s": [round(wait.first_token_s, 2) for wait in waits],
+        "kept_tokens": [wait.kept_tokens for wait in waits],
+    }
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("--before", type=Path, help="another checkout of Winnow, to compare with")
+    options = parser.parse_args()
+    root = fetch() / "src"
+    with tempfile.TemporaryDirectory() as scratch:
+        ways = [Way("server", Path(scratch) / "server", server=True), Way("alone", Path(scratch) / "alone")]
+        if options.before:
+            ways.append(Way("before", Path(scratch) / "before", checkout=options.before.resolve()))
+        for way in ways:
+            way.folder.mkdir()
+        try:
+            figures = measure(ways, root)
+        finally:
+            for way in ways:
+                way.stop()
+    report("waiting", figures)
+
+
+if __name__ == "__main__":
+    main()
