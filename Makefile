@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test vscode bench house ci
+.PHONY: help setup check test vscode bench picture house ci
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -23,6 +23,11 @@ vscode:  ## build and check the VS Code extension; make test then also runs its 
 
 bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the list of benchmarks
 	winnow bench $(or $(ARGS),--help)
+
+picture:  ## record the terminal session of the README; needs `pip install pyte` and Debian's fonts-dejavu-core
+	python tests/bench/record_terminal.py docs/images/terminal.webp --rows 26 \
+	  'winnow ask "How does read_workspace avoid parsing a file that has not changed?" -w engine/winnow_engine/index' \
+	  'winnow ask "Which languages are known, and how is one found by a path?" -w engine/winnow_engine/index'
 
 house:  ## count lines, import cycles, function lengths, duplicates
 	python .ci/house $(ARGS)
