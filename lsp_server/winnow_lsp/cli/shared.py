@@ -96,6 +96,6 @@ def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:
     minutes, megabytes = (time.time() - state["startedAt"]) / 60, state["memoryBytes"] / 1e6
     yield f"process {state['process']}, for {minutes:.0f} min, {megabytes:,.0f} MB"
     for models in state["models"]:
-        busy = ", answering" if models["questions"] else ""
+        busy = ", answering" if models["questions"] else ", indexing" if models["busy"] else ""
         yield f"loaded: drafter {models['drafter']}, target {models['target']}{busy}"
     yield f"log: {log}"

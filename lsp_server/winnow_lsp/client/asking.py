@@ -64,6 +64,7 @@ def ask(
         if message.get("id") == asked:
             if "error" in message:
                 raise _error(message["error"])
+            _leave(connection)
             return _reply(message["result"], root)
         _tell(listener, message, root)
     raise AssertionError("messages never end")
@@ -75,10 +76,16 @@ def _introduce(connection: Connection, root: Path, settings: Mapping[str, Any], 
         "rootUri": None,
         "capabilities": _CAPABILITIES,
         "workspaceFolders": [{"uri": root.as_uri(), "name": root.name}],
-        "initializationOptions": {**settings, "index.automatic": False},
+        "initializationOptions": {**settings, "index.automatic": True},
     }
     connection.result("initialize", params, cancellation)
     connection.notify("initialized", {})
+
+
+def _leave(connection: Connection) -> None:
+    """Leave in order, which tells the server to complete an index that the answer could not wait for."""
+    connection.request("shutdown", None)
+    connection.notify("exit", None)
 
 
 def _params(root: Path, question: Question) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class WinnowServer(LanguageServer):
 
     protocol: StrictProtocol
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: Engines, *, lingers: bool = False) -> None:
+        """With `lingers` the index is completed for a client that has left in order: a command asks and is gone."""
         super().__init__("winnow", version("winnow-lsp"), protocol_cls=StrictProtocol, converter_factory=converter)
         self.editor = EditorState(lambda: self.workspace.text_documents.values())
         self.questions = Questions()
@@ -41,7 +42,7 @@ class WinnowServer(LanguageServer):
         self.bars = ProgressBars(self, self.status.changed)
         self.indexer = Indexer(self.editor, lambda: self.engine, self.bars, self.status.changed)
         self.watcher = FileWatcher(self.editor, self, self.indexer.changed)
-        self.engines = engines
+        self.engines, self._lingers = engines, lingers
         self._engine: Engine | None = None
 
     @property
@@ -85,10 +86,14 @@ class WinnowServer(LanguageServer):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        await self.indexer.stop()
-        self.pages.close()
-        if self._engine is not None:
-            await self._release(self._engine)
+        try:
+            if self._lingers and self.protocol.orderly:
+                await self.indexer.finish()
+        finally:
+            await self.indexer.stop()
+            self.pages.close()
+            if self._engine is not None:
+                await self._release(self._engine)
 
     def _status_json(self) -> dict[str, Any]:
         doing = self.bars.running.message if self.bars.running else ""

@@ -37,10 +37,11 @@ async def serve_shared(store: Store, place: Rendezvous, idle_s: float) -> None:
     Returns at once if another server serves there. Raises OSError if the socket cannot be had.
     """
     engines = Engines(store, keep_last=True)
+    make_server = _server_maker(engines, lingers=True)
     with _claimed(place) as listening:
         if listening is None:
             return
-        serving = asyncio.ensure_future(transport.serve_private(_server_maker(engines), listening, idle_s))
+        serving = asyncio.ensure_future(transport.serve_private(make_server, listening, idle_s))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
         with suppress(asyncio.CancelledError):
@@ -70,9 +71,9 @@ def _claimed(place: Rendezvous) -> Iterator[socket.socket | None]:
                 place.socket.unlink(missing_ok=True)
 
 
-def _server_maker(engines: Engines) -> Callable[[], WinnowServer]:
+def _server_maker(engines: Engines, *, lingers: bool = False) -> Callable[[], WinnowServer]:
     def made() -> WinnowServer:
-        server = WinnowServer(engines)
+        server = WinnowServer(engines, lingers=lingers)
         register_all(server)
         return server
 

@@ -59,8 +59,10 @@ def test_an_answer_with_everything_that_happens_on_the_way() -> None:
     assert (reply.answer, reply.citations, reply.spans) == ("So.", (Citation("a/é.py", 4, 4),), (span,))
     assert (reply.finish, reply.notices, reply.stats["ttft_s"], reply.stats["kept_tokens"]) == ("eos", ("n",), 1.25, 41)
     assert reply.stats["target_host"] is None
-    assert [message["method"] for message in sent] == ["initialize", "initialized", "winnow/ask"]
-    assert sent[0]["params"]["initializationOptions"]["index.automatic"] is False
+    assert [message["method"] for message in sent] == [
+        "initialize", "initialized", "winnow/ask", "shutdown", "exit",
+    ]  # fmt: skip
+    assert sent[0]["params"]["initializationOptions"]["index.automatic"] is True
 
 
 @pytest.mark.parametrize(

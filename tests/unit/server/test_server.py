@@ -13,6 +13,8 @@ from winnow_lsp.host.queue import Queue
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import EditorState
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.wire.protocol import StrictProtocol
 
 PATIENCE_S = 30
 
@@ -23,6 +25,7 @@ class Engines:
     def __init__(self) -> None:
         self.go, self.started = threading.Event(), threading.Event()
         self.happened: list[str] = []
+        self.cancelled = False
 
     def acquire(self, models: object) -> Any:
         return SimpleNamespace(
@@ -42,6 +45,7 @@ class Engines:
         self.started.set()
         assert self.go.wait(PATIENCE_S)
         self.happened.append("indexed")
+        self.cancelled = cancellation.cancelled
         return Workspace(())
 
 
@@ -71,3 +75,44 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
     engines.go.set()
     await asyncio.wait_for(asyncio.gather(asked, using), PATIENCE_S)
     assert engines.happened == ["indexed", "released"]
+
+
+@pytest.mark.parametrize(("lingers", "orderly"), [(True, True), (True, False), (False, True)])
+async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
+    lingers: bool, orderly: bool, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
+    monkeypatch.setattr(Folders, "roots", ("root",))
+    monkeypatch.setattr(StrictProtocol, "orderly", orderly)
+    server = WinnowServer(engines, lingers=lingers)  # type: ignore[arg-type]
+    server.status.close()
+    monkeypatch.setattr(server.bars, "new_token", lambda: asyncio.sleep(0))
+    server.indexer.start()
+    assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
+    leaving = asyncio.create_task(server.leave())
+    await asyncio.sleep(0.05)
+    assert not leaving.done()
+    engines.go.set()
+    await leaving
+    assert engines.happened == ["indexed", "released"]
+    assert engines.cancelled == (not (lingers and orderly))
+
+
+async def test_a_server_that_is_stopped_does_not_complete_an_index(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
+    monkeypatch.setattr(Folders, "roots", ("root",))
+    monkeypatch.setattr(StrictProtocol, "orderly", True)
+    server = WinnowServer(engines, lingers=True)  # type: ignore[arg-type]
+    server.status.close()
+    monkeypatch.setattr(server.bars, "new_token", lambda: asyncio.sleep(0))
+    server.indexer.start()
+    assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
+    leaving = asyncio.create_task(server.leave())
+    await asyncio.sleep(0.05)
+    leaving.cancel()
+    engines.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert engines.happened[-1] == "released"

@@ -100,6 +100,11 @@ class Indexer:
             self.runs.remove(task)
             self._changed()
 
+    async def finish(self) -> None:
+        """Returns once the work that nobody asked for has ended by itself."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
     async def stop(self) -> None:
         """End the work that nobody asked for; returns when it has ended."""
         if self._task is not None:
