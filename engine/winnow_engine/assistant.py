@@ -33,6 +33,7 @@ from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.runtime import Clock, Loading
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.auto_budget import prefill_limit
+from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
@@ -141,7 +142,7 @@ class Assistant:
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
-        ranked = self._rank(sources, question, clock, progress, cancellation, self.target)
+        ranked = self._rank(sources, question, budget, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
             if not self.target.over:
                 on_kept(Kept.of(self._selected(ranked, budget).spans, None))
@@ -181,7 +182,7 @@ class Assistant:
         Before the target is loaded, it is taken for one that reads fast.
         """
         cancellation, clock = cancellation or Cancellation(), Clock()
-        ranked = self._rank(sources, question, clock, progress, cancellation)
+        ranked = self._rank(sources, question, budget, clock, progress, cancellation)
         with clock.stage("select"):
             selection = self._selected(ranked, budget)
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
@@ -234,12 +235,13 @@ class Assistant:
         self,
         sources: Sources,
         question: Question,
+        budget: Budget,
         clock: Clock,
         progress: ProgressSink,
         cancellation: Cancellation,
         needed_later: Loading[Target] | None = None,
     ) -> Ranked:
-        """Score every unit of the workspace as it is now against the question.
+        """Score the units of the workspace as it is now against the question: all of them, or those of a first look.
 
         Gives up before the long part if it is known that what is needed afterwards does not load.
         """
@@ -251,10 +253,10 @@ class Assistant:
             if needed_later is not None:
                 needed_later.raise_if_failed()
         with clock.stage("index"):
-            keys = cache.of(workspace, progress, cancellation)
+            keys = keys_for(question, workspace, cache, budget.first_look_tokens, progress, cancellation)
         with clock.stage("score"):
             asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
-            scores = fuse(asked, read_fusion_weights(cache.drafter.fusion))
+            scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(keys.units)
         cancellation.check()
         return Ranked(question, workspace, keys, scores, cache.drafter)
 

@@ -123,13 +123,15 @@ class Budget:
 
     With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
     given, wins. `earlier_tokens` bounds the turns before the question, `patience_s` the seconds for which a target may
-    read what the scores decide on.
+    read what the scores decide on. Where the index is far from complete, about `first_look_tokens` more are encoded for
+    the answer (`selection/first_look.py`); 0 completes it first.
     """
 
     keep_tokens: int | None = None
     keep_ratio: float | None = None
     earlier_tokens: int = 1500
     patience_s: float = 10.0
+    first_look_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.keep_tokens is not None and self.keep_tokens < 1:
@@ -140,6 +142,8 @@ class Budget:
             raise ValueError(f"earlier_tokens must be at least 0, not {self.earlier_tokens}")
         if not 0 < self.patience_s < math.inf:
             raise ValueError(f"patience_s must be a number above 0, not {self.patience_s}")
+        if self.first_look_tokens < 0:
+            raise ValueError(f"first_look_tokens must be at least 0, not {self.first_look_tokens}")
 
     def tokens(self, workspace_tokens: int) -> int | None:
         """The budget in tokens for a workspace of this size; None where the scores decide."""

@@ -75,6 +75,17 @@ class Store:
                 found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
         return found
 
+    def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
+        """Those keys that have a record, damaged or not."""
+        wanted, found = list(keys), set[str]()
+        with self._transaction() as connection:
+            for start in range(0, len(wanted), _KEYS_A_QUERY):
+                some = wanted[start : start + _KEYS_A_QUERY]
+                where = f"namespace = ? AND key IN ({','.join('?' * len(some))})"
+                rows = connection.execute(f"SELECT key FROM record WHERE {where}", [namespace, *some])
+                found.update(key for (key,) in rows)
+        return found
+
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""
         self.put_many(namespace, {key: record})

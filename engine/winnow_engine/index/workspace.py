@@ -134,6 +134,11 @@ class Workspace:
         return tuple((file, unit) for file in self.files for unit in file.units)
 
     @cached_property
+    def unit_bytes(self) -> NDArray[np.int64]:
+        """The size of every unit, int64 [U]."""
+        return np.array([unit.end_byte - unit.start_byte for _, unit in self.units], np.int64)
+
+    @cached_property
     def lexical(self) -> LexicalIndex:
         """The words of all units."""
         return LexicalIndex([file.words for file in self.files])

@@ -18,9 +18,10 @@ def match_features(
     `best_NAME`: the highest of the drafter's scores of that name, as the drafter gives it. `known`: the share of the
     question's words that occur in the workspace. `titles`: the best match with a unit's name.
     """
+    best = {name: float(np.fmax.reduce(scores, initial=0.0)) for name, scores in asked.drafter_scores.items()}
     return {
         **question_features,
-        **{f"best_{name}": float(scores.max(initial=0.0)) / 10 for name, scores in asked.drafter_scores.items()},
+        **{f"best_{name}": score / 10 for name, score in best.items()},
         "known": asked.workspace.lexical.known_share(asked.text),
         "titles": float(unit_features["titles"].max(initial=0.0)) / 2,
     }

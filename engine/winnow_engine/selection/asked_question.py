@@ -19,7 +19,8 @@ class AskedQuestion:
     """What the features of a question and of the units are computed from.
 
     The question has a cursor, and the code there, only if it is about that code. `drafter_scores` are the scores the
-    drafter's profile gives, by name. A question that asks for several things has `subquestions`, each asked on its own.
+    drafter's profile gives, by name; NaN for units without keys. A question that asks for several things has
+    `subquestions`, each asked on its own.
     """
 
     workspace: Workspace
@@ -49,6 +50,11 @@ class AskedQuestion:
         return identifiers(code.text) - self.workspace.names_defined_at(cursor) if cursor and code else set()
 
 
+def about(question: Question) -> Question:
+    """The question, without the cursor if it is not about the code there."""
+    return question if question.is_about_cursor else replace(question, cursor=None, code=None)
+
+
 def ask_drafter(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> AskedQuestion:
@@ -58,15 +64,15 @@ def ask_drafter(
     that code and has no sub-questions. For any other question the cursor is ignored, because where it stands says
     nothing about the answer. Raises CancelledError.
     """
-    if not question.is_about_cursor:
-        question = replace(question, cursor=None, code=None)
+    question = about(question)
     code = question.code
-    scores = drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation)
+    scores = keys.by_unit(drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation))
     if code is not None:
         return AskedQuestion(workspace, question, scores)
     texts = subquestions_of(question.text)
     scores_of_each = drafter.score_each(keys.arrays, keys.offsets, texts, cancellation)
     subquestions = (
-        AskedQuestion(workspace, Question(text), own) for text, own in zip(texts, scores_of_each, strict=True)
+        AskedQuestion(workspace, Question(text), keys.by_unit(own))
+        for text, own in zip(texts, scores_of_each, strict=True)
     )
     return AskedQuestion(workspace, question, scores, tuple(subquestions))

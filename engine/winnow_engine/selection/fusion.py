@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,14 @@ class FusedScores:
     total: Scores
     contributions: Mapping[str, Scores]
     log_odds: float
+
+    def among(self, units: NDArray[np.int64]) -> FusedScores:
+        """The scores with all but some units ruled out, which must be one at least."""
+        if len(units) == len(self.total):
+            return self
+        total = np.full_like(self.total, -np.inf)
+        total[units] = self.total[units]
+        return replace(self, total=_raised(total, self.log_odds))
 
     def contributions_to(self, unit: int) -> dict[str, float]:
         """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""

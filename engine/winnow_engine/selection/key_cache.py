@@ -1,33 +1,82 @@
-"""The drafter's keys for a workspace: taken from the store, or encoded and stored."""
+"""The drafter's keys for a workspace: taken from the store, or encoded and stored.
+
+The index has the keys of whole files. Where it is not complete, some units of a file can be encoded ahead of the rest
+(`first_look.py`). Their keys are stored apart from the index, because a unit that is encoded without those before it in
+its file gets other keys.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink
+from winnow_engine.core import Cancellation, Progress, ProgressSink, Scores, Unit
 from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.index.workspace import IndexedFile, Workspace
 from winnow_engine.store import Record, Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
-_TOKENS = "unit_tokens"
+_TOKENS, _UNITS = "unit_tokens", "units"
+TOKENS_PER_BYTE = 0.28
+"""Of code, until enough of it has been counted."""
+_ENOUGH_BYTES = 20_000
+_ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
+_ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceKeys:
-    """Tokens by unit, int32 [U]; unit u is the token rows offsets[u]:offsets[u+1], int64 [U+1]; arrays by name."""
+    """The keys of a workspace's units, or of some of them.
+
+    `units`, int64 [K], are the units that have keys. The k-th of them is the token rows offsets[k]:offsets[k+1],
+    int64 [K+1], of the arrays. `unit_tokens`, int32 [U], is 0 for any other unit, and `missing_tokens` about how many
+    tokens these have together; 0 if there are none.
+    """
 
     unit_tokens: NDArray[np.int32]
+    units: NDArray[np.int64]
     offsets: NDArray[np.int64]
     arrays: Mapping[str, NDArray[Any]]
+    missing_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the units that have keys."""
+        return int(self.offsets[-1])
+
+    def by_unit(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Scores of the units that have keys, float32 [K], as those of all units, float32 [U]; NaN for the others."""
+        if not self.missing_tokens:
+            return dict(scores)
+        found = {name: np.full(len(self.unit_tokens), np.nan, np.float32) for name in scores}
+        for name, values in scores.items():
+            found[name][self.units] = values
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some units of a file, by their numbers in it (int32 [N]), with their keys in that order."""
+
+    units: NDArray[np.int32]
+    keys: FileKeys
+
+    def joined(self, other: Part) -> Part:
+        """The units of both."""
+        tokens = np.concatenate([self.keys.unit_tokens, other.keys.unit_tokens])
+        arrays = join_arrays([self.keys.arrays, other.keys.arrays])
+        return Part(np.concatenate([self.units, other.units]), FileKeys(tokens, arrays))
+
+
+Parts = dict[int, Part]
+"""What has keys, by the number of the file in the workspace."""
 
 
 class KeyCache:
@@ -36,6 +85,8 @@ class KeyCache:
     def __init__(self, store: Store, drafter: Drafter) -> None:
         self.drafter, self._store = drafter, store
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
+        self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
+        self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
 
     def of(self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation) -> WorkspaceKeys:
@@ -45,40 +96,94 @@ class KeyCache:
             found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
             missing = {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}
             found.update(self._encode(missing, progress, cancellation))
-            self._last = names, _joined([found[name] for name in names])
+            parts = {number: _whole(found[name]) for number, name in enumerate(names)}
+            self._last = names, joined(workspace, parts)
         return self._last[1]
+
+    def missing_tokens(self, workspace: Workspace) -> int:
+        """About how many tokens the files have whose keys are not in the index."""
+        names = tuple(map(_keys_name, workspace.files))
+        if self._last is not None and self._last[0] == names:
+            return 0
+        there = self._store.keys(self._namespace, names)
+        sizes = (len(file.data) for name, file in zip(names, workspace.files, strict=True) if name not in there)
+        return round(sum(sizes) * TOKENS_PER_BYTE)
+
+    def stored(self, workspace: Workspace) -> Parts:
+        """What has keys already: whole files, and of other files the units that were encoded ahead."""
+        names = list(map(_keys_name, workspace.files))
+        whole = self._store.get(self._namespace, names)
+        ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
+        parts = {name: _whole(_file_keys(record)) for name, record in whole.items()}
+        parts.update({name: Part(record[_UNITS], _file_keys(record)) for name, record in ahead.items()})
+        return {number: parts[name] for number, name in enumerate(names) if name in parts}
+
+    def encode_ahead(
+        self,
+        workspace: Workspace,
+        parts: Parts,
+        units: Iterable[int],
+        progress: ProgressSink,
+        cancellation: Cancellation,
+    ) -> Parts:
+        """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
+        wanted = _by_file(workspace, units)
+        report = _Report([sum(map(_bytes, some)) for _, some in wanted.values()], progress)
+        texts = (
+            FileText(workspace.files[number].local_path, tuple(map(workspace.files[number].text_of, some)))
+            for number, (_, some) in wanted.items()
+        )
+        found = dict(parts)
+        with self._store.writer(self._ahead) as writer:
+            encoded = self._timed(self.drafter.encode(texts, cancellation))
+            for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
+                part = Part(local, keys)
+                found[number] = found[number].joined(part) if number in found else part
+                record = {_UNITS: found[number].units, **_record(found[number].keys)}
+                writer.put(_keys_name(workspace.files[number]), record)
+                report.add(keys)
+        return found
 
     def _encode(
         self, files: Mapping[str, IndexedFile], progress: ProgressSink, cancellation: Cancellation
     ) -> dict[str, FileKeys]:
         """The keys of files, each stored under its name in `files`."""
-        report = _Report(list(files.values()), progress)
+        report = _Report([len(file.data) for file in files.values()], progress)
         texts = (FileText(file.local_path, tuple(map(file.text_of, file.units))) for file in files.values())
         encoded = {}
         with self._store.writer(self._namespace) as writer:
-            for (name, file), keys in zip(files.items(), self.drafter.encode(texts, cancellation), strict=True):
+            for name, keys in zip(files, self._timed(self.drafter.encode(texts, cancellation)), strict=True):
                 encoded[name] = keys
                 writer.put(name, _record(keys))
-                report.add(file, keys)
+                report.add(keys)
         return encoded
+
+    def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
+        """The same keys; notes how fast they came."""
+        started, tokens = time.perf_counter(), 0
+        for keys in encoded:
+            tokens += int(keys.unit_tokens.sum())
+            yield keys
+        if tokens >= _ENOUGH_TOKENS:
+            self.tokens_per_s = tokens / (time.perf_counter() - started)
 
 
 class _Report:
-    """Reports progress by file. The tokens still to come are estimated from the bytes."""
+    """Reports progress by file, each with so many bytes. The tokens still to come are estimated from these."""
 
-    def __init__(self, files: Sequence[IndexedFile], progress: ProgressSink) -> None:
-        self._files, self._progress = files, progress
-        self._bytes = sum(len(file.data) for file in files)
+    def __init__(self, sizes: Sequence[int], progress: ProgressSink) -> None:
+        self._sizes, self._progress = sizes, progress
+        self._bytes = sum(sizes)
         self._done = self._done_bytes = self._tokens = 0
         self._started = time.perf_counter()
 
-    def add(self, file: IndexedFile, keys: FileKeys) -> None:
+    def add(self, keys: FileKeys) -> None:
+        self._done_bytes += self._sizes[self._done]
         self._done += 1
-        self._done_bytes += len(file.data)
         self._tokens += int(keys.unit_tokens.sum())
         total = round(self._tokens * self._bytes / self._done_bytes)
         elapsed = time.perf_counter() - self._started
-        self._progress(Progress("index", self._done, len(self._files), self._tokens, total, elapsed))
+        self._progress(Progress("index", self._done, len(self._sizes), self._tokens, total, elapsed))
 
 
 def _keys_name(file: IndexedFile) -> str:
@@ -92,9 +197,46 @@ def _record(keys: FileKeys) -> Record:
 
 
 def _file_keys(record: Record) -> FileKeys:
-    return FileKeys(record[_TOKENS], {name: value for name, value in record.items() if name != _TOKENS})
+    return FileKeys(record[_TOKENS], {name: value for name, value in record.items() if name not in (_TOKENS, _UNITS)})
 
 
-def _joined(files: Sequence[FileKeys]) -> WorkspaceKeys:
-    tokens = np.concatenate([file.unit_tokens for file in files]) if files else np.empty(0, np.int32)
-    return WorkspaceKeys(tokens, np.cumsum([0, *tokens]), join_arrays([file.arrays for file in files]))
+def _whole(keys: FileKeys) -> Part:
+    return Part(np.arange(len(keys.unit_tokens), dtype=np.int32), keys)
+
+
+def _bytes(unit: Unit) -> int:
+    return unit.end_byte - unit.start_byte
+
+
+def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDArray[np.int32], list[Unit]]]:
+    """Units by the number of their file: their numbers in it, and themselves, in file order."""
+    numbers = np.unique(np.fromiter(units, np.int64))
+    files = np.searchsorted(workspace.unit_starts, numbers, side="right") - 1
+    found = {}
+    for file in np.unique(files).tolist():
+        local = (numbers[files == file] - workspace.unit_starts[file]).astype(np.int32)
+        found[file] = local, [workspace.files[file].units[unit] for unit in local]
+    return found
+
+
+def joined(workspace: Workspace, parts: Parts) -> WorkspaceKeys:
+    """The keys of a workspace from those of its files."""
+    order = sorted(parts)
+    units = [workspace.unit_starts[number] + parts[number].units for number in order]
+    tokens = [parts[number].keys.unit_tokens for number in order]
+    with_keys = np.concatenate([np.empty(0, np.int64), *units])
+    rows = np.concatenate([np.empty(0, np.int32), *tokens])
+    unit_tokens = np.zeros(int(workspace.unit_starts[-1]), np.int32)
+    unit_tokens[with_keys] = rows
+    arrays = join_arrays([parts[number].keys.arrays for number in order])
+    missing = _missing_tokens(workspace, with_keys, int(rows.sum()))
+    return WorkspaceKeys(unit_tokens, with_keys, np.cumsum([0, *rows]), arrays, missing)
+
+
+def _missing_tokens(workspace: Workspace, with_keys: NDArray[np.int64], tokens: int) -> int:
+    """About how many tokens the other units have, by their bytes; at least 1 if there are any."""
+    if len(with_keys) == workspace.unit_starts[-1]:
+        return 0
+    sizes = workspace.unit_bytes
+    known = int(sizes[with_keys].sum())
+    return max(round((int(sizes.sum()) - known) * (tokens / known if known > _ENOUGH_BYTES else TOKENS_PER_BYTE)), 1)

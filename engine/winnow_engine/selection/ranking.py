@@ -22,15 +22,22 @@ from winnow_engine.selection.workspace_units import WorkspaceUnits
 class SelectionStats:
     """What was kept of a workspace, in the drafter's tokens of code.
 
+    Of `workspace_tokens`, `indexed_tokens` could be kept; where these are fewer, the former is an estimate.
     `budget_tokens` is how much could be kept, `answer_probability` how likely it is that anything in the workspace
     answers. `stages` are the seconds of wall clock that each stage of the selection took, in order.
     """
 
     workspace_tokens: int
     kept_tokens: int
+    indexed_tokens: int
     budget_tokens: int = 0
     answer_probability: float = 1.0
     stages: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the index was complete."""
+        return self.indexed_tokens == self.workspace_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,8 @@ class Ranked:
 
     @property
     def workspace_tokens(self) -> int:
-        """The drafter's tokens of all units."""
-        return int(self.keys.unit_tokens.sum())
+        """The drafter's tokens of all units, of those without keys about."""
+        return self.keys.tokens + self.keys.missing_tokens
 
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
         """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
@@ -82,8 +89,13 @@ class Ranked:
         spans = self._units.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
-        stats = SelectionStats(self.workspace_tokens, kept, budget_tokens, round(probability, 3))
+        stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
         notices = [self.drafter.notice] if self.drafter.notice else []
+        if self.keys.missing_tokens:
+            notices.append(
+                f"the index is not complete: this rests on {self.keys.tokens:,} of about {self.workspace_tokens:,} "
+                "tokens of code, chosen by names, words and paths; ask again once it is"
+            )
         if not spans:
             notices.append(
                 f"nothing in the workspace seems to answer this ({probability:.0%} likely): no code was kept"

@@ -35,9 +35,17 @@ def unit_features(asked: AskedQuestion) -> dict[str, Scores]:
 
 
 def zscore(scores: Scores) -> Scores:
-    """(x − mean) / deviation along the last axis, at most ±6, float32; zeros where nothing differs."""
+    """(x − mean) / deviation along the last axis, at most ±6, float32; zeros where nothing differs.
+
+    Of one question's scores some may be NaN, unknown: these are left out, and get 0.
+    """
     if not scores.shape[-1]:
         return scores
+    known = ~np.isnan(scores)
+    if not known.all():
+        found = np.zeros_like(scores)
+        found[known] = zscore(scores[known])
+        return found
     centred = scores - scores.mean(axis=-1, keepdims=True)
     deviation = scores.std(axis=-1, keepdims=True)
     deviations = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-9)
@@ -69,8 +77,7 @@ def _tests(asked: AskedQuestion) -> Scores:
 
 
 def _size(asked: AskedQuestion) -> Scores:
-    bytes_ = np.array([unit.end_byte - unit.start_byte for _, unit in asked.workspace.units])
-    return np.asarray(np.clip(np.log(bytes_ / _USUAL_BYTES), -3, 3), np.float32)
+    return np.asarray(np.clip(np.log(asked.workspace.unit_bytes / _USUAL_BYTES), -3, 3), np.float32)
 
 
 def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
@@ -106,7 +113,8 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
     The first `drafter_features` of the features are the drafter's.
     """
     by_drafter = list(features.values())[:drafter_features]
-    ahead = 2 * np.mean(by_drafter, axis=0) + features["words"] / 2 + 2 * features["names"] + 3 * features["cursor"]
+    of_drafter = 2 * np.mean(by_drafter, axis=0) if by_drafter else np.float32(0.0)
+    ahead = of_drafter + features["words"] / 2 + 2 * features["names"] + 3 * features["cursor"]
     first = np.argsort(-ahead, kind="stable")[:_LEADERS]
     return {int(unit): float(np.exp(ahead[unit] - ahead[first[0]])) for unit in first}
 

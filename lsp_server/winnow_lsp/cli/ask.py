@@ -23,7 +23,7 @@ from winnow_lsp.cli.options import (
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import place, spans_lines, stats_line
+from winnow_lsp.cli.report import notice_lines, place, spans_lines, stats_line
 from winnow_lsp.cli.shared import connected
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.client.asking import ask as ask_server
@@ -97,6 +97,6 @@ def _print(reply: Reply, show_spans: bool) -> None:
         if lines:
             click.echo(f"\n{title}:")
             click.echo("\n".join(f"  {line}" for line in lines))
-    for notice in reply.notices:
-        click.echo(f"note: {notice}", err=True)
+    for line in notice_lines(reply.notices, reply.stats):
+        click.echo(line, err=True)
     click.echo(f"\n{stats_line(reply.stats)}")

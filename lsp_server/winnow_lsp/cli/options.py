@@ -115,6 +115,7 @@ selection_options = shared(
     setting("budget.tokens"),
     setting("budget.ratio"),
     setting("budget.patience"),
+    setting("index.firstLook"),
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
 )
 sampling_options = shared(

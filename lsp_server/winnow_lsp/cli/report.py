@@ -30,6 +30,13 @@ def kind_and_name(span: Span) -> str:
     return f"{span.kind} {span.name}".rstrip()
 
 
+def notice_lines(notices: Iterable[str], stats: Mapping[str, Any]) -> Iterator[str]:
+    """A line a notice, and how to complete the index where that is wanting."""
+    yield from (f"note: {notice}" for notice in notices)
+    if stats["indexed_tokens"] < stats["workspace_tokens"]:
+        yield "note: the shared server, if there is one, or `winnow index` completes it; `--first-look 0` waits for it"
+
+
 def stats_line(stats: Mapping[str, Any]) -> str:
     """Everything in one line, from the stats by name."""
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in stats["stages"].items())

@@ -17,7 +17,7 @@ from winnow_lsp.cli.options import (
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import spans_json, spans_lines, stats_line
+from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
 from winnow_lsp.cli.session import assistant
 from winnow_lsp.host.stats import flat_stats
 
@@ -42,6 +42,7 @@ def spans(question: str, **options: Any) -> None:
         click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))
         return
     click.echo("\n".join(spans_lines(selection.spans)))
-    for notice in selection.notices:
-        click.echo(f"note: {notice}", err=True)
-    click.echo(f"\n{stats_line(flat_stats(selection.stats))}")
+    stats = flat_stats(selection.stats)
+    for line in notice_lines(selection.notices, stats):
+        click.echo(line, err=True)
+    click.echo(f"\n{stats_line(stats)}")

@@ -241,6 +241,13 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("files.exclude", "files.exclude", _PATTERNS, "Leave out files that match (gitignore syntax).", "--exclude"),
     Setting("files.maxBytes", "files.max_bytes", _whole(1), "Leave out larger files.", "--max-file-bytes"),
+    Setting(
+        "index.firstLook",
+        "budget.first_look_tokens",
+        _whole(0),
+        "Tokens of code to encode for a question where the index is far from complete; 0: complete the index first.",
+        "--first-look",
+    ),
     Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
     Setting(
         "readAhead",

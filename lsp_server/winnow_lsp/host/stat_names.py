@@ -7,6 +7,7 @@ from typing import Any
 
 ON_THE_WIRE: Mapping[str, str] = {
     "workspace_tokens": "workspaceTokens",
+    "indexed_tokens": "indexedTokens",
     "kept_tokens": "keptTokens",
     "budget_tokens": "budgetTokens",
     "answer_probability": "answerProbability",

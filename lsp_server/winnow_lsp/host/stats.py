@@ -19,6 +19,7 @@ def flat_stats(stats: Stats | SelectionStats) -> dict[str, Any]:
     throughput = answered.prefill_tokens_per_s if answered else None
     return {
         "workspace_tokens": selection.workspace_tokens,
+        "indexed_tokens": selection.indexed_tokens,
         "kept_tokens": selection.kept_tokens,
         "budget_tokens": selection.budget_tokens,
         "answer_probability": selection.answer_probability,

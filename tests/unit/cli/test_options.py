@@ -35,7 +35,7 @@ def test_without_options_the_configuration_is_the_default() -> None:
 def test_options_reach_their_place() -> None:
     config, _ = parsed("--budget", "500", "--kv-type", "q8_0", "--seed", "3", "--target-context", "8192")
     assert config is not None
-    assert (config.budget, config.sampling) == (Budget(500), Sampling(seed=3))
+    assert (config.budget, config.sampling) == (Budget(500, first_look_tokens=8000), Sampling(seed=3))
     assert (config.models.kv_type, config.models.target_context) == ("q8_0", 8192)
 
 

@@ -32,6 +32,7 @@ CHANGED = {
     "files.include": ["*.py"],
     "files.exclude": ["/docs"],
     "files.maxBytes": 9,
+    "index.firstLook": 2000,
     "index.automatic": False,
     "readAhead": False,
     "codeLens.enabled": True,
@@ -56,6 +57,7 @@ BAD: dict[str, list[Any]] = {
     "files.include": ["*.py", [1], None],
     "files.exclude": ["*.py"],
     "files.maxBytes": [0, "1 MB"],
+    "index.firstLook": [-1, 0.5, None],
     "index.automatic": ["yes", 1, None],
     "readAhead": ["no"],
     "codeLens.enabled": [0],
@@ -77,7 +79,8 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 def test_the_defaults_are_the_engines_own() -> None:
     assert Settings() == DEFAULTS
     assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
-    assert (DEFAULTS.budget, DEFAULTS.sampling, DEFAULTS.files) == (Budget(), Sampling(), FileRules())
+    assert DEFAULTS.budget == Budget(first_look_tokens=8000)
+    assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
     assert (DEFAULTS.index_automatic, DEFAULTS.read_ahead, DEFAULTS.code_lens) == (True, True, False)
 
 
@@ -112,7 +115,7 @@ def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
-    assert settings.budget == Budget(5, 0.25, 0, 2.5)
+    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000)
     assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
     assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)

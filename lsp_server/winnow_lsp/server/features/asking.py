@@ -70,7 +70,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 answered = await engine.queue.question(prepare, _moved(server, engine, bar))
             finally:
                 deltas.close()
-        server.indexer.fresh(seen)
+        server.indexer.answered(seen, answered.stats.selection)
         server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
         return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
 
@@ -91,7 +91,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
 
             selected = await engine.queue.question(prepare, _moved(server, engine, bar))
-        server.indexer.fresh(seen)
+        server.indexer.answered(seen, selected.stats)
         return {"question": question.text, **selection_json(selected, folders.location)}
 
 
@@ -119,7 +119,10 @@ async def _worded(server: WinnowServer, params: AskParams) -> Question:
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
+    """The settings' budget with what the request says instead. Where nothing indexes later, a question waits for it."""
     budget = server.editor.settings.budget
+    if not server.editor.settings.index_automatic:
+        budget = replace(budget, first_look_tokens=0)
     with parsing():
         if params.budget_tokens is not None:
             tokens = None if params.budget_tokens == AUTO else params.budget_tokens

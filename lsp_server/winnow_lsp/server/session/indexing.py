@@ -10,6 +10,7 @@ from typing import Any
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.ranking import SelectionStats
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Work
 from winnow_lsp.server.render.progress_bars import ProgressBars
@@ -61,6 +62,17 @@ class Indexer:
             self._quiet_at = 0.0
             self._begin()
         self._changed()
+
+    def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
+        """Take note of a question that saw these changes: it has indexed them, or taken a first look.
+
+        After a first look the index is completed, unless that is under way.
+        """
+        if selection.complete:
+            self.fresh(seen)
+        elif self._editor.settings.index_automatic and (self._task is None or self._task.done()):
+            self._quiet_at = 0.0
+            self._begin()
 
     def fresh(self, seen: frozenset[str]) -> None:
         """Take note that the workspace has just been indexed with these changes in it."""

@@ -1,0 +1,119 @@
+"""A first look at a workspace that is not indexed: the keys of the units that matter for one question, in seconds.
+
+Names, words and paths need no model. They choose the units that the drafter encodes at once. Where some have keys from
+before, what the drafter thinks of these leads to their neighbours. Only units that have keys can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, ProgressSink, Question
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
+from winnow_engine.selection.budget import density
+from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.key_cache import TOKENS_PER_BYTE, KeyCache, WorkspaceKeys, joined
+from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.workspace_units import WorkspaceUnits
+
+_PATIENCE_S = 10.0
+"""How long a question waits for the complete index."""
+_ROUNDS = 1  # two, the second after the drafter has scored the first, chose no better
+_LARGEST_SHARE = 0.5  # of a round's tokens, that one unit may take
+
+# Fitted without the drafter's features on the questions of the calibration split, then rounded; those about code at a
+# cursor and about documentation are set by hand (docs/results/2026-11-23-first-look.md).
+_WEIGHTS = FusionWeights(
+    {
+        "words": {"one": 0.5},
+        "titles": {"one": 2.0},
+        "paths": {"one": 2.5},
+        "files": {"one": 2.0},
+        "names": {"one": 1.2},
+        "mentions": {"one": 0.5},
+        "users": {"one": 0.3, "uses": 0.6},
+        "cursor": {"one": 3.0},
+        "imports": {"one": -2.0},
+        "prose": {"one": -2.0, "documentation": 3.0},
+        "headers": {"one": -3.0},
+        "tests": {"one": -0.5},
+        "size": {"one": 0.25},
+        "file": {"one": 0.8},
+        "used": {"one": 0.8},
+        "using": {"one": 1.1},
+    },
+    {},
+)
+
+
+def keys_for(
+    question: Question,
+    workspace: Workspace,
+    cache: KeyCache,
+    tokens: int,
+    progress: ProgressSink,
+    cancellation: Cancellation,
+) -> WorkspaceKeys:
+    """The keys to answer a question with: all of them if they can be had soon, or if `tokens` is 0.
+
+    Otherwise those there are, and of about `tokens` tokens more, which are encoded now. The workspace has located the
+    question. Raises CancelledError.
+    """
+    if not tokens or cache.missing_tokens(workspace) <= max(tokens, _PATIENCE_S * cache.tokens_per_s):
+        return cache.of(workspace, progress, cancellation)
+    parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
+    keys = joined(workspace, parts)
+    for _ in range(_ROUNDS):
+        units = _chosen(question, workspace, keys, cache, tokens // _ROUNDS, at_cursor, cancellation)
+        parts = cache.encode_ahead(workspace, parts, units, progress, cancellation)
+        keys = joined(workspace, parts)
+    return keys if len(keys.units) else cache.of(workspace, progress, cancellation)
+
+
+def _chosen(
+    question: Question,
+    workspace: Workspace,
+    keys: WorkspaceKeys,
+    cache: KeyCache,
+    tokens: int,
+    at_cursor: Iterable[int],
+    cancellation: Cancellation,
+) -> list[int]:
+    """The units without keys to encode next: those at the cursor, and of the rest the best per token."""
+    if len(keys.units):
+        asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
+    else:
+        asked = _without_drafter(workspace, question)
+    sizes = np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1).astype(np.int32)
+    worth = density(fuse(asked, _WEIGHTS).total, sizes)
+    first = [unit for unit in at_cursor if not keys.unit_tokens[unit]]
+    rest = np.setdiff1d(np.flatnonzero(keys.unit_tokens == 0), first)
+    return first + _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
+
+
+def _filling(ranking: NDArray[np.int64], sizes: NDArray[np.int32], tokens: int) -> list[int]:
+    """The first of some units that fit together into so many tokens, none of which takes more than half of them."""
+    fit = ranking[sizes[ranking] <= _LARGEST_SHARE * tokens]
+    return [int(unit) for unit in fit[np.cumsum(sizes[fit]) <= tokens]]
+
+
+def _without_drafter(workspace: Workspace, question: Question) -> AskedQuestion:
+    """The question with everything but the drafter's scores."""
+    asked = about(question)
+    texts = () if asked.code else subquestions_of(asked.text)
+    subquestions = (AskedQuestion(workspace, Question(text), {}) for text in texts)
+    return replace(AskedQuestion(workspace, asked, {}), subquestions=tuple(subquestions))
+
+
+def _at_cursor(question: Question, workspace: Workspace, cache: KeyCache) -> list[int]:
+    """What is kept whatever its score: the units at the cursor, and those that explain them."""
+    if question.cursor is None:
+        return []
+    focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)
+    return [*focus.units, *focus.companions]

@@ -1,0 +1,34 @@
+"""A question in a project never seen is answered from a first look, and from everything once it is indexed."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.store import Store
+
+pytestmark = pytest.mark.real_weights
+
+SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "index"),))
+QUESTION = Question("How does read_workspace avoid parsing a file that has not changed?")
+LOOK = 3000
+
+
+def test_a_first_look_finds_the_named_code_and_says_what_it_rests_on(smollm2: Path, tmp_path: Path) -> None:
+    drafter = Drafter(smollm2)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+        first = assistant.select(SOURCES, QUESTION, Budget(1500, first_look_tokens=LOOK))
+        assert 0.5 * LOOK < first.stats.indexed_tokens < 1.2 * LOOK < 10_000 < first.stats.workspace_tokens
+        assert "read_workspace" in {span.name for span in first.spans}
+        assert any("index is not complete" in notice for notice in first.notices)
+        workspace = assistant.index(SOURCES)
+        second = assistant.select(SOURCES, QUESTION, Budget(1500, first_look_tokens=LOOK))
+    assert second.stats.complete
+    assert second.notices == ()
+    assert second.stats.workspace_tokens == pytest.approx(first.stats.workspace_tokens, rel=0.25)
+    assert "read_workspace" in {span.name for span in second.spans}
+    assert len(workspace.units) > len(second.spans)

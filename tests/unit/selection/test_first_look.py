@@ -1,0 +1,161 @@
+"""Questions in a workspace whose index is not complete, with a drafter that counts words."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Cursor, Question
+from winnow_engine.drafter.drafter import FileKeys, FileText
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.store import Store
+
+LOOK = 200
+FUSION = {"kinds": {"length": {"one": 1.0}, "names": {"one": 1.0}}, "clues": {"one": 3.0}}
+
+
+class Words:
+    """Scores a unit by its length. A word is a token; `encoded` has the units that were encoded, in order."""
+
+    identity, place, notice, fusion = "words", "cpu", None, FUSION
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def encode(self, files: Iterable[FileText], _: Cancellation) -> Iterator[FileKeys]:
+        for file in files:
+            self.encoded += file.units
+            tokens = np.array([self.count(text) for text in file.units], np.int32)
+            rows = np.zeros((int(tokens.sum()), 2), np.int8)
+            yield FileKeys(tokens, {"rows": rows, "lengths": tokens.astype(np.float32)})
+
+    def score(self, arrays: Any, offsets: Any, *_: Any) -> dict[str, Any]:
+        assert len(arrays["rows"]) == offsets[-1]
+        assert len(arrays["lengths"]) == len(offsets) - 1
+        return {"length": arrays["lengths"]}
+
+    def score_each(self, arrays: Any, offsets: Any, questions: list[str], _: Cancellation) -> list[dict[str, Any]]:
+        return [self.score(arrays, offsets) for _ in questions]
+
+
+def module(number: int) -> str:
+    functions = (f"def step_{number}_{i}(value):\n    result = value + {i}\n    return result\n" for i in range(20))
+    return f"import os\n\nLIMIT = {number}\n\n\n" + "\n\n".join(functions)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"m{number:02}.py").write_text(module(number))
+    (folder / "tax.py").write_text("def add_tax(amount):\n    return amount * 2\n")
+    return folder
+
+
+@pytest.fixture
+def drafter() -> Words:
+    return Words()
+
+
+@pytest.fixture
+def assistant(tmp_path: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch) -> Iterator[Assistant]:
+    monkeypatch.setattr("winnow_engine.selection.first_look._PATIENCE_S", 0.0)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as one:
+        yield one
+
+
+def ask(assistant: Assistant, root: Path, text: str, cursor: Cursor | None = None, look: int = LOOK) -> Any:
+    return assistant.select(Sources((Folder(root),)), Question(text, cursor), Budget(60, first_look_tokens=look))
+
+
+def names(selection: Any) -> set[str]:
+    return {span.name for span in selection.spans}
+
+
+def test_names_and_words_choose_what_is_encoded(assistant: Assistant, root: Path, drafter: Words) -> None:
+    selection = ask(assistant, root, "what does `add_tax` do, and what step_7_3?")
+    assert {"add_tax", "step_7_3"} <= names(selection)
+    assert 0 < selection.stats.indexed_tokens <= LOOK < selection.stats.workspace_tokens
+    assert not selection.stats.complete
+    assert sum(map(drafter.count, drafter.encoded)) == selection.stats.indexed_tokens
+    assert f"rests on {selection.stats.indexed_tokens:,} of about" in selection.notices[0]
+
+
+def test_what_has_no_keys_is_never_kept(assistant: Assistant, root: Path, drafter: Words) -> None:
+    selection = ask(assistant, root, "how is `result` computed?")
+    read = {text.strip() for text in drafter.encoded}
+    for span in selection.spans:
+        lines = (root / span.path).read_text().splitlines()[span.start_line - 1 : span.end_line]
+        assert "\n".join(lines).strip() in read
+        assert np.isfinite(span.score)
+
+
+def test_each_question_adds_to_what_is_encoded_until_the_index_has_all(
+    assistant: Assistant, root: Path, drafter: Words
+) -> None:
+    first = ask(assistant, root, "what does step_7_3 do?")
+    second = ask(assistant, root, "what does step_7_3 do?")
+    assert second.stats.indexed_tokens > first.stats.indexed_tokens
+    assert len(drafter.encoded) == len(set(drafter.encoded))
+    assistant.index(Sources((Folder(root),)))
+    third = ask(assistant, root, "what does step_7_3 do?")
+    assert third.stats.complete
+    assert third.notices == ()
+    assert third.stats.indexed_tokens > second.stats.indexed_tokens
+
+
+def test_the_keys_of_whole_files_do_not_come_from_a_first_look(
+    assistant: Assistant, root: Path, drafter: Words
+) -> None:
+    ask(assistant, root, "what does `add_tax` do?")
+    drafter.encoded.clear()
+    workspace = assistant.index(Sources((Folder(root),)))
+    assert len(drafter.encoded) == len(workspace.units)
+
+
+def test_an_indexed_file_is_not_encoded_again(assistant: Assistant, root: Path, tmp_path: Path, drafter: Words) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "m07.py").write_text(module(7))
+    assistant.index(Sources((Folder(alone),)))
+    drafter.encoded.clear()
+    assert "step_7_3" in names(ask(assistant, root, "what does step_7_3 do?"))
+    assert not [text for text in drafter.encoded if "step_7_" in text]
+
+
+def test_the_code_at_the_cursor_and_what_it_uses_come_first(assistant: Assistant, root: Path, drafter: Words) -> None:
+    (root / "m20.py").write_text("import tax\n\n\ndef pay(amount):\n    return tax.add_tax(amount)\n")
+    selection = ask(assistant, root, "explain this", Cursor("m20.py", 5, 5))
+    assert "pay" in names(selection)
+    encoded = "".join(drafter.encoded)
+    assert "import tax" in encoded
+    assert "def add_tax" in encoded
+
+
+def test_a_cursor_that_is_not_asked_about_is_kept_as_well(assistant: Assistant, root: Path) -> None:
+    assert "step_3_1" in names(ask(assistant, root, "what does step_7_3 do?", Cursor("m03.py", 12, 12)))
+
+
+def test_what_can_be_had_soon_is_waited_for(assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_engine.selection.first_look._PATIENCE_S", 100.0)
+    assert ask(assistant, root, "what does step_7_3 do?").stats.complete
+
+
+def test_without_a_first_look_the_index_is_completed(assistant: Assistant, root: Path) -> None:
+    assert ask(assistant, root, "what does step_7_3 do?", look=0).stats.complete
+
+
+def test_where_no_unit_is_small_enough_the_index_is_completed(assistant: Assistant, tmp_path: Path) -> None:
+    root = tmp_path / "large"
+    root.mkdir()
+    for name in "ab":
+        (root / f"{name}.py").write_text(f"def {name}():\n" + "    value = value + 1\n" * 500)
+    assert ask(assistant, root, "what is `a`?").stats.complete
