@@ -24,6 +24,7 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.lately import first_to_index
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
@@ -196,10 +197,11 @@ class Assistant:
     def index(
         self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
     ) -> Workspace:
-        """Bring the cached keys of the workspace up to date."""
+        """Bring the cached keys of the workspace up to date, first those of open files and of files changed lately."""
         cancellation = cancellation or Cancellation()
         workspace = self._read(sources, cancellation)
-        self.keys.wait_for(cancellation).of(workspace, progress, cancellation)
+        first = first_to_index(sources, workspace.files)
+        self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
         return workspace
 
     def read_ahead(self, sources: Sources, cursor: Cursor | None, cancellation: Cancellation) -> int:

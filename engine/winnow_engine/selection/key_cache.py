@@ -89,12 +89,21 @@ class KeyCache:
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
 
-    def of(self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation) -> WorkspaceKeys:
-        """The keys of every unit. What a cancelled run has encoded is stored, too."""
+    def of(
+        self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation, first: Sequence[str] = ()
+    ) -> WorkspaceKeys:
+        """The keys of every unit. What a cancelled run has encoded is stored, too.
+
+        Files are encoded in path order, after those whose paths are given as `first`.
+        """
         names = tuple(map(_keys_name, workspace.files))
         if self._last is None or self._last[0] != names:
             found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
-            missing = {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}
+            places = {path: place for place, path in enumerate(first)}
+            files = sorted(
+                zip(names, workspace.files, strict=True), key=lambda named: places.get(named[1].path, len(first))
+            )
+            missing = {name: file for name, file in files if name not in found}
             found.update(self._encode(missing, progress, cancellation))
             parts = {number: _whole(found[name]) for number, name in enumerate(names)}
             self._last = names, joined(workspace, parts)

@@ -159,3 +159,10 @@ def test_where_no_unit_is_small_enough_the_index_is_completed(assistant: Assista
     for name in "ab":
         (root / f"{name}.py").write_text(f"def {name}():\n" + "    value = value + 1\n" * 500)
     assert ask(assistant, root, "what is `a`?").stats.complete
+
+
+def test_what_is_open_is_indexed_first(assistant: Assistant, root: Path, drafter: Words) -> None:
+    text = "def opened(value):\n    return value\n"
+    assistant.index(Sources((Folder(root),), open_documents={"m29.py": text.encode()}))
+    assert drafter.encoded[0] == text
+    assert "step_0_0" in "".join(drafter.encoded[:4])
