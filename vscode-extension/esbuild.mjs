@@ -1,5 +1,6 @@
-// Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences.
-import { writeFileSync } from 'node:fs';
+// Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences;
+// dist/llama is what builds llama.cpp when the server is set up.
+import { cpSync, writeFileSync } from 'node:fs';
 import { build, context } from 'esbuild';
 import { notices } from './notices.mjs';
 import { leaner } from './leaner.mjs';
@@ -34,6 +35,8 @@ const suites = {
   minify: false,
   external: ['vscode', 'mocha'],
 };
+
+cpSync('../.ci/llama', 'dist/llama', { recursive: true, filter: (path) => !path.includes('__pycache__') });
 
 if (process.argv.includes('--watch')) {
   for (const options of [extension, view]) await (await context(options)).watch();

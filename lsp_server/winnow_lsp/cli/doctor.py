@@ -32,7 +32,7 @@ from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
-_INSTALL = "reinstall it with the flags in .ci/install"
+_INSTALL = "pip uninstall llama-cpp-python, then run .ci/install"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _models() -> Iterator[Finding]:
 
 
 def _build() -> Iterator[Finding]:
-    subject = f"llama-cpp-python {llama_cpp.__version__}"
+    subject = f"llama-cpp-python {llama_cpp.__version__}{_built_by()}"
     directory = default_directory()
     present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
     if not present:
@@ -117,6 +117,12 @@ def _build() -> Iterator[Finding]:
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
     yield Finding(result.ok, subject, result.detail, _INSTALL)
+
+
+def _built_by(package: Path = Path(llama_cpp.__file__).parent) -> str:
+    """The compiler that .ci/llama/build.py noted, if that built it."""
+    note = package / "lib" / "winnow-build.txt"
+    return f" ({note.read_text().splitlines()[1]})" if note.is_file() else ""
 
 
 def _residency() -> Iterator[Finding]:

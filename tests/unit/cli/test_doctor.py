@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
-from winnow_lsp.cli.doctor import _snapshots, _weights
+from winnow_lsp.cli.doctor import _built_by, _snapshots, _weights
 
 
 def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +25,10 @@ def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.M
     (finding,) = _weights()
     assert finding.works
     assert finding.seen == f"of 1 drafters, 2 MB, kept in {tmp_path / 'weights'}"
+
+
+def test_what_built_llama_cpp_is_named_where_it_is_known(tmp_path: Path) -> None:
+    assert _built_by(tmp_path) == ""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "winnow-build.txt").write_text("llama-cpp-python==0.3.36\nziglang==0.17.1\n")
+    assert _built_by(tmp_path) == " (ziglang==0.17.1)"

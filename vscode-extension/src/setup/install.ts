@@ -5,18 +5,19 @@ import type * as vscode from 'vscode';
 import { scripts } from '../server/finding';
 import { end, exitCode, start } from '../server/process';
 import { UserError } from '../server/state';
-import { commands, environmentOf } from './plan';
+import { commands } from './plan';
 
 /** Run the plan in `environment`; resolves with false if cancelled. What is half done is removed. */
 export async function install(
   python: string,
   environment: string,
+  builder: string,
   requirement: string,
   progress: vscode.Progress<{ message: string }>,
   log: vscode.LogOutputChannel,
   token: vscode.CancellationToken,
 ): Promise<boolean> {
-  const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), requirement);
+  const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), builder, requirement);
   try {
     await rm(environment, { recursive: true, force: true });
     for (const [command, ...args] of plan) {
@@ -42,7 +43,7 @@ async function run(
   token: vscode.CancellationToken,
 ): Promise<void> {
   log.info(`${command} ${args.join(' ')}`);
-  const child = start(command, args, { env: environmentOf(process.env) });
+  const child = start(command, args);
   const cancelling = token.onCancellationRequested(() => void end(child));
   let last = '';
   for (const input of [child.stdout, child.stderr]) {

@@ -9,7 +9,7 @@ import { install } from './install';
 import { isNewEnough } from './plan';
 
 const QUESTION =
-  'Winnow needs its server, a Python program. Install it into an environment of its own? pip downloads it and builds llama.cpp, which takes some minutes and a C++ compiler.';
+  'Winnow needs its server, a Python program. Install it into an environment of its own? pip downloads it, a compiler if there is none, and builds llama.cpp, which takes some minutes.';
 
 export function registerSetUp(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
   const setUp = async (): Promise<void> => {
@@ -33,7 +33,7 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
   const python = await somePython(log);
   const done = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
-    (progress, token) => install(python, ownEnvironment(context), settings().serverPackage, progress, log, token),
+    (progress, token) => install(python, ownEnvironment(context), context.asAbsolutePath('dist/llama/build.py'), settings().serverPackage, progress, log, token),
   );
   if (done) await session.restartByHand();
 }

@@ -1,17 +1,15 @@
 import { expect, test } from 'vitest';
-import { commands, environmentOf, isNewEnough } from '../../src/setup/plan';
+import { commands, isNewEnough } from '../../src/setup/plan';
 
-test('the plan makes an environment, installs into it and tries the program', () => {
-  const [make, install, check] = commands('python3', '/storage/environment', '/storage/environment/bin', 'winnow-lsp');
+test('the plan makes an environment, builds llama.cpp, installs into it and tries the program', () => {
+  const [make, build, install, check] = commands(
+    'python3', '/storage/environment', '/storage/environment/bin', '/extension/dist/llama/build.py', 'winnow-lsp',
+  );
   expect(make).toEqual(['python3', '-m', 'venv', '/storage/environment']);
+  expect(build).toEqual(['/storage/environment/bin/python', '/extension/dist/llama/build.py']);
   expect(install?.[0]).toBe('/storage/environment/bin/python');
   expect(install?.at(-1)).toBe('winnow-lsp');
   expect(check).toEqual(['/storage/environment/bin/winnow', '--version']);
-});
-
-test('llama.cpp is built as .ci/install builds it, unless the user says how', () => {
-  expect(environmentOf({}).CMAKE_ARGS).toContain('-DGGML_NATIVE=OFF');
-  expect(environmentOf({ CMAKE_ARGS: '-DGGML_CUDA=ON' }).CMAKE_ARGS).toBe('-DGGML_CUDA=ON');
 });
 
 test.each([

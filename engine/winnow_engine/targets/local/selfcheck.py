@@ -49,7 +49,7 @@ def describe_exit(code: int, output: str) -> BuildCheck:
     return BuildCheck(
         False,
         f"llama.cpp crashed with {signal.Signals(-code).name}: this build does not suit this CPU. "
-        "Rebuild llama-cpp-python with the flags in .ci/install",
+        "Rebuild llama-cpp-python: pip uninstall it, then run .ci/install",
     )
 
 

@@ -1,0 +1,251 @@
+"""Install llama-cpp-python into this Python's environment, built for this processor by the best compiler at hand.
+
+    python build.py
+
+The compiler is `$CC` and `$CXX` where they are set, else clang 17 or newer, else zig's clang, which pip fetches for the
+build alone, else what CMake finds. So no compiler need be installed. Only the libraries that are loaded are built, for
+the instruction sets of this processor, by name: gcc 12 with GGML_NATIVE makes a library that crashes on processors
+with AMX. Wheels are kept in Winnow's cache folder, by all that they depend on, so that the next virtual environment
+takes seconds. `$CMAKE_ARGS` is added to the options, and may overrule them.
+
+Runs before anything is installed: Python's standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+LLAMA = "llama-cpp-python==0.3.36"
+ZIG = "ziglang==0.17.1"
+NOTE = "winnow-build.txt"
+_HERE = Path(__file__).resolve().parent
+_OLDEST_CLANG = 17
+_NEWEST_CLANG_TRIED = range(25, _OLDEST_CLANG - 1, -1)
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+# What GGML_NATIVE=OFF takes for granted, and what is named where a processor has all of it.
+_ALWAYS = {"SSE42": "sse4_2", "AVX": "avx", "AVX2": "avx2", "BMI2": "bmi2", "FMA": "fma", "F16C": "f16c"}
+_AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vnni"}
+# zig builds against the headers of this glibc: that of Debian 10 and of manylinux_2_28.
+_GLIBC = "2.28"
+
+
+# Of what a command that failed wrote.
+_SHOWN, _WIDTH = 20, 300
+
+
+class BuildError(Exception):
+    """llama.cpp cannot be built; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """What compiles: its identity, which the cache goes by, and the commands, empty if CMake is to find them."""
+
+    identity: str
+    cc: Sequence[str] = ()
+    cxx: Sequence[str] = ()
+    options: Sequence[str] = ()
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether it is zig's, which pip must fetch first."""
+        return self.identity == ZIG
+
+
+def main() -> None:
+    """Build or take from the cache, and install, unless this version is installed already, however built."""
+    if f"llama-cpp-python=={installed_version()}" == LLAMA:
+        return
+    compiler = choose(os.environ)
+    options = [*instruction_sets(), *compiler.options, *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
+    note = describe(compiler, options)
+    wheel = cached_wheel(note)
+    if wheel is None:
+        print(f"building {LLAMA} with {compiler.identity} (2 to 4 minutes on 2 cores)", flush=True)
+        wheel = build(compiler, options, note)
+    run([*_PIP, "install", str(wheel)])
+
+
+def choose(environment: Mapping[str, str]) -> Compiler:
+    """The compiler to use."""
+    if "CC" in environment or "CXX" in environment:
+        cc, cxx = environment.get("CC", "cc"), environment.get("CXX", "c++")
+        return Compiler(f"{version(shlex.split(cc))} / {version(shlex.split(cxx))}")
+    if re.search(r"GGML_(CUDA|HIP|SYCL|VULKAN|METAL)=", environment.get("CMAKE_ARGS", "")):
+        return Compiler(version(["cc"]))  # a GPU's compiler goes with the system's own
+    if found := system_clang():
+        return found
+    return Compiler(ZIG, options=("-DGGML_OPENMP=OFF",)) if zig_runs_here() else Compiler(version(["cc"]))
+
+
+def system_clang() -> Compiler | None:
+    """The newest clang on PATH, if it is new enough and comes with its C++ half."""
+    for suffix in ("", *(f"-{number}" for number in _NEWEST_CLANG_TRIED)):
+        cc, cxx = shutil.which(f"clang{suffix}"), shutil.which(f"clang++{suffix}")
+        if cc and cxx and clang_version(said := version([cc])) >= _OLDEST_CLANG:
+            return Compiler(said, [cc], [cxx])
+    return None
+
+
+def clang_version(said: str) -> int:
+    """The major version in the first line of `clang --version`, or 0."""
+    found = re.search(r"clang version (\d+)", said)
+    return int(found[1]) if found else 0
+
+
+def zig_runs_here() -> bool:
+    """Whether there is a wheel of zig that builds for this machine, tried on Linux with glibc on x86-64 only."""
+    return sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+
+
+def version(command: Sequence[str]) -> str:
+    """The first line of a compiler's `--version`, or the command if it says nothing."""
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return shlex.join(command)
+    return (done.stdout.splitlines() or [shlex.join(command)])[0]
+
+
+def instruction_sets(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
+    """CMake's options for the instruction sets that llama.cpp has kernels for and this processor has."""
+    options = ["-DGGML_NATIVE=OFF"]
+    has = processor_features(cpuinfo.read_text() if cpuinfo.is_file() else "")
+    if not has:
+        return options  # not x86: what llama.cpp itself takes for granted
+    options += [f"-DGGML_{name}=OFF" for name, feature in _ALWAYS.items() if feature not in has]
+    if has >= _AVX512:
+        options += ["-DGGML_AVX512=ON", "-DGGML_AVX512_VBMI=ON", "-DGGML_AVX512_VNNI=ON"]
+    return options
+
+
+def processor_features(cpuinfo: str) -> set[str]:
+    """The flags that Linux reports for the first processor."""
+    found = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
+    return set(found[1].split()) if found else set()
+
+
+def describe(compiler: Compiler, options: Iterable[str]) -> str:
+    """All that a build depends on."""
+    files = [(_HERE / name).read_text() for name in ("libraries.cmake", "wait.h")]
+    recipe = hashlib.sha256("".join(files).encode()).hexdigest()[:12]
+    flags = [f"{name}={os.environ[name]}" for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS") if name in os.environ]
+    machine = f"{platform.system()} {platform.machine()} {platform.libc_ver()[0]}"
+    return "\n".join([LLAMA, compiler.identity, machine, *options, *flags, f"recipe {recipe}"]) + "\n"
+
+
+def installed_version() -> str | None:
+    """The version of llama-cpp-python in this environment."""
+    try:
+        return metadata.version("llama-cpp-python")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where wheels are kept: as engine/winnow_engine/folders.py, without platformdirs."""
+    if "WINNOW_CACHE_DIR" in environment:
+        return Path(environment["WINNOW_CACHE_DIR"]).expanduser() / "wheels"
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches/winnow/wheels").expanduser()
+    return Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "winnow" / "wheels"
+
+
+def wheel_folder(note: str) -> Path:
+    """Where the wheel of a build is kept."""
+    return cache_folder() / hashlib.sha256(note.encode()).hexdigest()[:16]
+
+
+def cached_wheel(note: str) -> Path | None:
+    """The wheel that was built like this before."""
+    return next(wheel_folder(note).glob("*.whl"), None)
+
+
+def build(compiler: Compiler, options: Sequence[str], note: str) -> Path:
+    """Build a wheel and keep it in the cache."""
+    with tempfile.TemporaryDirectory(prefix="winnow-build-") as name:
+        scratch = Path(name)
+        if compiler.is_fetched:
+            compiler = fetch_zig(scratch, compiler)
+        (scratch / NOTE).write_text(note)
+        injected = [
+            f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={_HERE / 'libraries.cmake'}",
+            f"-DWINNOW_BUILD_NOTE={scratch / NOTE}",
+        ]
+        environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
+        environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")
+        run([*_PIP, "wheel", "--no-deps", "--no-cache-dir", "--wheel-dir", str(scratch / "wheel"), LLAMA], environment)
+        return keep(next((scratch / "wheel").glob("*.whl")), wheel_folder(note))
+
+
+def commands(compiler: Compiler) -> dict[str, str]:
+    """`CC` and `CXX` for CMake."""
+    found = {"CC": shlex.join(compiler.cc), "CXX": shlex.join(compiler.cxx)}
+    return {name: command for name, command in found.items() if command}
+
+
+def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
+    """Let pip fetch zig's compiler, and make commands of it that CMake can call."""
+    folder = scratch / "zig"
+    run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
+    program = folder / "ziglang" / "zig"
+    if not program.is_file():
+        raise BuildError(f"{ZIG} has no program at {program}; install clang 17 or newer, or set CC and CXX")
+    names = {}
+    for name in ("cc", "c++"):
+        names[name] = scratch / f"zig-{name}"
+        # With -O3 for CMake's checks too: zig builds its C++ library once for each level.
+        command = [str(program), name, "-O3", "-target", f"x86_64-linux-gnu.{_GLIBC}"]
+        names[name].write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        names[name].chmod(0o755)
+    return Compiler(compiler.identity, [str(names["cc"])], [str(names["c++"])], compiler.options)
+
+
+def keep(wheel: Path, folder: Path) -> Path:
+    """Move a wheel into a folder of the cache; a process that reads it there finds a whole one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    passing = folder / f"{os.getpid()}.part"
+    shutil.copyfile(wheel, passing)
+    return passing.replace(folder / wheel.name)
+
+
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    """Run a command. Raises BuildError with the end of what it wrote if it fails."""
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        log = cache_folder() / "failed.txt"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(done.stdout)
+        lines = [line.strip() for line in done.stdout.splitlines()]
+        telling = [line for line in lines if re.search("error|failed", line, re.IGNORECASE)] or lines
+        seen = "\n".join(line[:_WIDTH] for line in telling[:_SHOWN])
+        raise BuildError(f"`{shlex.join(command)}` failed, as {log} says:\n{seen}\n{remedy(command)}")
+
+
+def remedy(command: Sequence[str]) -> str:
+    """What to do about a command that failed."""
+    if ZIG in command:
+        return (
+            "pip could not fetch zig's compiler. Try again, or see why it does not reach the package index. "
+            "To do without it, install clang 17 or newer, or install g++ and set CC=gcc CXX=g++."
+        )
+    return "Another compiler may do: set CC and CXX, for example CC=gcc CXX=g++."
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BuildError as error:
+        sys.exit(f"llama.cpp was not built: {error}")

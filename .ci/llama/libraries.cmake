@@ -1,0 +1,39 @@
+# Read by CMake at llama-cpp-python's project(): build only the libraries that the Python package loads, llama and
+# ggml's, and not tools, HTTP or multimedia.
+set(LLAMA_BUILD_COMMON OFF)
+foreach(part APP EXAMPLES MTMD SERVER TESTS TOOLS UI)
+  set(LLAMA_BUILD_${part} OFF)
+endforeach()
+set(LLAVA_BUILD OFF)
+
+# Only multimedia needs it, and it would need an archiver.
+function(leave_out)
+  set_target_properties(vendor-hash PROPERTIES EXCLUDE_FROM_ALL ON)
+endfunction()
+cmake_language(DEFER CALL leave_out)
+
+# `winnow doctor` shows how the library was built.
+install(FILES ${WINNOW_BUILD_NOTE} DESTINATION ${SKBUILD_PLATLIB_DIR}/llama_cpp/lib)
+
+# Where there is no OpenMP, threads wait as wait.h says.
+function(replace_once text old new)
+  string(FIND "${${text}}" "${old}" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "ggml-cpu.c has changed: make wait.h fit it")
+  endif()
+  string(REPLACE "${old}" "${new}" replaced "${${text}}")
+  set(${text} "${replaced}" PARENT_SCOPE)
+endfunction()
+
+set(barrier ${CMAKE_CURRENT_SOURCE_DIR}/vendor/llama.cpp/ggml/src/ggml-cpu/ggml-cpu.c)
+file(READ ${barrier} source)
+if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT source MATCHES winnow_wait)
+  set(passed "&tp->n_barrier_passed")
+  replace_once(source
+    "while (atomic_load_explicit(${passed}, memory_order_relaxed) == n_passed) {\n        ggml_thread_cpu_relax();\n    }"
+    "winnow_wait(${passed}, n_passed);")
+  replace_once(source
+    "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        return;"
+    "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        winnow_wake(${passed});\n        return;")
+  file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/wait.h\"\n${source}")
+endif()

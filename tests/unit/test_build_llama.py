@@ -1,0 +1,175 @@
+"""How llama.cpp is built: which compiler, for which instruction sets, and what the cache goes by."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEBIAN_CLANG_14 = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\nThread model: posix\n"
+DEBIAN_CLANG_19 = "Debian clang version 19.1.7 (3~deb12u1)\nTarget: x86_64-pc-linux-gnu\nThread model: posix\n"
+UBUNTU_CLANG = "Ubuntu clang version 18.1.3 (1ubuntu1)\nTarget: x86_64-pc-linux-gnu\n"
+FEDORA_CLANG = "clang version 20.1.8 (Fedora 20.1.8-4.fc42)\nTarget: x86_64-redhat-linux-gnu\n"
+GCC = "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n"
+SAPPHIRE_RAPIDS = (
+    "processor\t: 0\nflags\t\t: fpu sse4_2 avx f16c fma avx2 bmi2 avx512f avx512dq avx512cd avx512bw avx512vl avx_vnni "
+    "avx512_bf16 avx512vbmi avx512_vnni amx_bf16 avx512_fp16 amx_tile amx_int8\n"
+)
+SKYLAKE_X = "flags\t\t: fpu sse4_2 avx f16c fma avx2 bmi2 avx512f avx512dq avx512cd avx512bw avx512vl\n"
+ALDER_LAKE = "flags\t\t: fpu sse4_2 avx f16c fma avx2 bmi2 avx_vnni\nvmx flags\t: vnmi ept\n"
+HASWELL = "flags\t\t: fpu sse4_2 avx f16c fma avx2 bmi2\n"
+IVY_BRIDGE = "flags\t\t: fpu sse4_2 avx f16c\n"
+ARM = "processor\t: 0\nFeatures\t: fp asimd aes asimddp\n"
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, in an environment that sets nothing of what it reads."""
+    for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS", "WINNOW_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    spec = importlib.util.spec_from_file_location("build_llama", ROOT / ".ci" / "llama" / "build.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "build_llama", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def have(folder: Path, monkeypatch: pytest.MonkeyPatch, **programs: str) -> None:
+    """A PATH on which there are these compilers only; each prints its text. `xx` in a name stands for `++`."""
+    for name, says in programs.items():
+        program = folder / name.replace("xx", "++").replace("_", "-")
+        program.write_text(f"#!/bin/sh\nexec /bin/cat <<'END'\n{says}END\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+@pytest.mark.parametrize(
+    ("programs", "identity", "cc"),
+    [
+        (
+            {"clang": UBUNTU_CLANG, "clangxx": UBUNTU_CLANG, "cc": GCC},
+            "Ubuntu clang version 18.1.3 (1ubuntu1)",
+            "clang",
+        ),
+        ({"clang": FEDORA_CLANG, "clangxx": FEDORA_CLANG}, FEDORA_CLANG.splitlines()[0], "clang"),
+        (
+            {
+                "clang": DEBIAN_CLANG_14,
+                "clangxx": DEBIAN_CLANG_14,
+                "clang_19": DEBIAN_CLANG_19,
+                "clangxx_19": DEBIAN_CLANG_19,
+            },
+            "Debian clang version 19.1.7 (3~deb12u1)",
+            "clang-19",
+        ),
+        ({"clang": DEBIAN_CLANG_14, "clangxx": DEBIAN_CLANG_14, "cc": GCC}, "ziglang==0.17.1", None),
+        ({"clang": DEBIAN_CLANG_19, "cc": GCC}, "ziglang==0.17.1", None),  # without its C++ half
+        ({}, "ziglang==0.17.1", None),
+    ],
+)
+def test_the_best_compiler_at_hand_is_chosen(
+    build: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    programs: dict[str, str],
+    identity: str,
+    cc: str | None,
+) -> None:
+    have(tmp_path, monkeypatch, **programs)
+    monkeypatch.setattr(build, "zig_runs_here", lambda: True)
+    compiler = build.choose({})
+    assert compiler.identity == identity
+    assert build.commands(compiler).get("CC") == (cc and str(tmp_path / cc))
+
+
+def test_what_the_user_names_comes_first(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    have(tmp_path, monkeypatch, gcc=GCC, gxx=GCC, cc=GCC, clang=UBUNTU_CLANG, clangxx=UBUNTU_CLANG)
+    named = build.choose({"CC": "gcc", "CXX": "g++"})
+    assert named.identity == " / ".join([GCC.splitlines()[0]] * 2)
+    assert build.commands(named) == {}  # CMake reads CC and CXX itself
+    assert build.choose({"CMAKE_ARGS": "-DGGML_CUDA=on"}).identity == GCC.splitlines()[0]
+
+
+def test_where_zig_was_not_tried_cmake_finds_a_compiler(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have(tmp_path, monkeypatch, cc=GCC)
+    monkeypatch.setattr(build.platform, "machine", lambda: "aarch64")
+    assert build.choose({}) == build.Compiler(GCC.splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "options"),
+    [
+        (SAPPHIRE_RAPIDS, ["-DGGML_AVX512=ON", "-DGGML_AVX512_VBMI=ON", "-DGGML_AVX512_VNNI=ON"]),
+        (SKYLAKE_X, []),
+        (ALDER_LAKE, []),
+        (HASWELL, []),
+        (IVY_BRIDGE, ["-DGGML_AVX2=OFF", "-DGGML_BMI2=OFF", "-DGGML_FMA=OFF"]),
+        (ARM, []),
+        ("", []),
+    ],
+)
+def test_instruction_sets_are_named_and_never_native(
+    build: ModuleType, tmp_path: Path, cpuinfo: str, options: list[str]
+) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    assert build.instruction_sets(tmp_path / "cpuinfo") == ["-DGGML_NATIVE=OFF", *options]
+
+
+def test_the_wheel_of_another_build_is_not_taken(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    compilers = build.Compiler("clang version 19"), build.Compiler("clang version 20")
+    notes = [build.describe(compiler, options) for compiler in compilers for options in ([], ["-DGGML_AVX512=ON"])]
+    monkeypatch.setenv("CFLAGS", "-O1")
+    notes.append(build.describe(compilers[0], []))
+    assert len({build.wheel_folder(note) for note in notes}) == len(notes)
+    (tmp_path / "llama.whl").write_text("built")
+    kept = build.keep(tmp_path / "llama.whl", build.wheel_folder(notes[0]))
+    assert build.cached_wheel(notes[0]) == kept
+    assert kept.read_text() == "built"
+    assert [build.cached_wheel(note) for note in notes[1:]] == [None] * 4
+
+
+def test_the_cache_is_winnows(build: ModuleType) -> None:
+    from winnow_engine.folders import cache_folder
+
+    for environment in ({}, {"XDG_CACHE_HOME": "/x"}, {"WINNOW_CACHE_DIR": "~/y"}):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            assert build.cache_folder(os.environ) == cache_folder() / "wheels"
+
+
+def test_a_command_that_fails_says_why_and_what_to_do(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(build.BuildError, match=r"(?s)no such option.*Another compiler may do: set CC and CXX"):
+        build.run([sys.executable, "-m", "pip", "wheel", "--nonsense"])
+    nowhere = ["install", "--no-deps", "--target", str(tmp_path), "--isolated", "--no-index", build.ZIG]
+    with pytest.raises(build.BuildError, match=r"(?s)No matching distribution.*To do without it, install clang 17"):
+        build.run([sys.executable, "-m", "pip", *nowhere])
+    assert "No matching distribution" in (tmp_path / "cache" / "wheels" / "failed.txt").read_text()
+
+
+def test_what_is_installed_already_is_left_alone(build: ModuleType) -> None:
+    script = ROOT / ".ci" / "llama" / "build.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_it_builds_the_version_that_winnow_needs(build: ModuleType) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert build.LLAMA in project["dependencies"]
