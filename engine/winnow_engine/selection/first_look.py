@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, ProgressSink, Question
+from winnow_engine.core import Cancellation, ProgressSink, Question, Scores
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
 from winnow_engine.selection.budget import density
@@ -44,12 +44,12 @@ _WEIGHTS = FusionWeights(
         "headers": {"one": -3.0},
         "tests": {"one": -0.5},
         "size": {"one": 0.25},
-        "file": {"one": 0.8},
         "used": {"one": 0.8},
         "using": {"one": 1.1},
     },
     {},
 )
+_BEST_OF_FILE = 0.2  # times BM25 of the best unit of a file, for all its units
 
 
 def keys_for(
@@ -91,10 +91,17 @@ def _chosen(
     else:
         asked = _without_drafter(workspace, question)
     sizes = np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1).astype(np.int32)
-    worth = density(fuse(asked, _WEIGHTS).total, sizes)
+    worth = density(fuse(asked, _WEIGHTS).total + _BEST_OF_FILE * _best_of_file(asked), sizes)
     first = [unit for unit in at_cursor if not keys.unit_tokens[unit]]
     rest = np.setdiff1d(np.flatnonzero(keys.unit_tokens == 0), first)
     return first + _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
+
+
+def _best_of_file(asked: AskedQuestion) -> Scores:
+    """BM25 of the best unit of the file, for each unit, float32 [U]."""
+    starts = asked.workspace.unit_starts
+    best = np.maximum.reduceat(np.append(asked.words, 0), starts[:-1]) * (np.diff(starts) > 0)
+    return asked.workspace.by_unit(np.asarray(best, np.float32))
 
 
 def _filling(ranking: NDArray[np.int64], sizes: NDArray[np.int32], tokens: int) -> list[int]:

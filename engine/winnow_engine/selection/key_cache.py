@@ -24,7 +24,7 @@ from winnow_engine.store import Record, Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
 _TOKENS, _UNITS = "unit_tokens", "units"
-TOKENS_PER_BYTE = 0.28
+TOKENS_PER_BYTE = 0.24
 """Of code, until enough of it has been counted."""
 _ENOUGH_BYTES = 20_000
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
