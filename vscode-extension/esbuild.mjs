@@ -1,6 +1,6 @@
 // Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences;
 // dist/llama is what builds llama.cpp when the server is set up.
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { build, context } from 'esbuild';
 import { notices } from './notices.mjs';
 import { leaner } from './leaner.mjs';
@@ -36,6 +36,7 @@ const suites = {
   external: ['vscode', 'mocha'],
 };
 
+rmSync('dist/llama', { recursive: true, force: true });
 cpSync('../.ci/llama', 'dist/llama', { recursive: true, filter: (path) => !path.includes('__pycache__') });
 
 if (process.argv.includes('--watch')) {
