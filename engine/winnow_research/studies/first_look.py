@@ -3,12 +3,11 @@
 For every *real* question of the calibration and development splits: is something kept of any file with a gold, of all
 such files, and which share of the golds is kept whole (`lines`) or are all (`all_lines`), within the budget? The
 complete index first; then first looks of several sizes and rounds, each where no file has keys. `seconds` is the median
-wall clock time of a selection, with the drafter loaded and files parsed before.
+wall clock time of a selection, with the drafter loaded and the files read before.
 """
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import tempfile
@@ -21,9 +20,9 @@ from typing import Any
 from unittest.mock import patch
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Question
+from winnow_engine.core import Budget, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.ranking import Selection
@@ -57,15 +56,15 @@ def asked(
 ) -> Iterator[dict[str, float]]:
     """What is kept for each question: by the complete index in a store, or by a first look where no file has keys."""
     with tempfile.TemporaryDirectory() as folder:
-        sources, parsed = Sources((Folder(Path(folder, "root")),)), Path(folder, "parsed.sqlite")
+        sources = Sources((Folder(Path(folder, "root")),))
         Scene(repository.name, repository.files(), ()).write(Path(folder, "root"))
-        with closing(Store(parsed)) as store:
-            read_workspace(sources, store, Cancellation())
-        for written in load(repository)[:only]:
-            golds = [Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds]
-            unseen = Store(Path(shutil.copy(parsed, Path(folder, "unseen.sqlite"))))
-            store = unseen if budget.first_look_tokens else complete
-            with closing(unseen), closing(Assistant(store, lambda: drafter)) as assistant:
+        with (
+            closing(Store(Path(folder, "unseen.sqlite"))) as unseen,
+            closing(Assistant(unseen if budget.first_look_tokens else complete, lambda: drafter)) as assistant,
+        ):
+            for written in load(repository)[:only]:
+                unseen.trim(0)  # what the question before has encoded
+                golds = [Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds]
                 started = time.perf_counter()
                 with patch("winnow_engine.selection.first_look._PATIENCE_S", 0.0):  # a GPU would index all
                     selection = assistant.select(sources, Question(written.text), budget)
@@ -85,8 +84,8 @@ def main() -> None:
     """Measure, print, write results/first_look.json."""
     parser = study_parser(__file__, __doc__)
     parser.add_argument("repositories", nargs="*", metavar="REPOSITORY", help="those of both splits if none")
-    parser.add_argument("--look", type=int, nargs="+", default=[4000, 8000, 16000], help="tokens to encode")
-    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 2, 3], help="rounds of a first look")
+    parser.add_argument("--look", type=int, nargs="+", default=[8000, 12000], help="tokens to encode")
+    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 2], help="rounds of a first look")
     parser.add_argument("--budget", type=int, default=2600, help="tokens to keep")
     parser.add_argument("--questions", type=int, help="of each repository; all if not given")
     parser.add_argument("--drafter", default=DEFAULT_DRAFTER)
