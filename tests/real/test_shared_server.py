@@ -15,7 +15,8 @@ import pytest
 pytestmark = pytest.mark.real_weights
 
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
-ASK = ("ask", "Which units fit a budget?", "-w", str(WORKSPACE), "--budget", "300", "--max-tokens", "8")
+ASK = ("ask", "Which units fit a budget?", "-w", str(WORKSPACE), "--first-look", "0", "--budget", "300")
+ASK = (*ASK, "--max-tokens", "8")
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
 PATIENCE_S = 300
 
@@ -144,3 +145,21 @@ def test_two_commands_at_once_start_one_server(winnow: Commands) -> None:
     asking = [winnow.start(*ASK, *MODELS) for _ in range(2)]
     assert [one.wait(PATIENCE_S) for one in asking] == [0, 0]
     assert len([path for path in winnow.sockets.iterdir() if path.suffix == ".sock"]) == 1
+
+
+def test_the_index_is_completed_once_the_command_has_its_answer(winnow: Commands, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for number in range(60):
+        lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
+        (project / f"step_{number}.py").write_text("".join(lines))
+    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--first-look", "1000", "--max-tokens", "4", *MODELS)
+    first = winnow(*ask)
+    assert first.returncode == 0, first.stderr
+    assert "the index is not complete" in first.stderr
+    assert "your shared server completes it now" in first.stderr
+    latest = time.monotonic() + PATIENCE_S
+    while ", indexing" in winnow("serve", "--status").stdout and time.monotonic() < latest:
+        time.sleep(0.2)
+    stats = json.loads(winnow(*ask, "--json", "--no-server").stdout)["stats"]
+    assert stats["indexed_tokens"] == stats["workspace_tokens"]

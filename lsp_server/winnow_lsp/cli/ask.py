@@ -59,6 +59,7 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
         # A target elsewhere has nothing to load here, and its key is in this process's environment.
         shared = server and not is_url(options["target"])
         reply = _from_server(question, options, listener, cancellation) if shared else None
+        by_server = reply is not None
         if reply is None:
             from winnow_lsp.cli.here import answer
 
@@ -66,7 +67,7 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
     if as_json:
         click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
     else:
-        _print(reply, show_spans)
+        _print(reply, show_spans, by_server)
 
 
 def _from_server(
@@ -86,7 +87,7 @@ def _from_server(
             raise click.ClickException(f"the shared server failed: {error}; ask again, or with --no-server") from error
 
 
-def _print(reply: Reply, show_spans: bool) -> None:
+def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
     click.echo()
     if reply.finish == "length":
         click.echo("\n(cut off: raise --max-tokens for a longer answer)")
@@ -97,6 +98,6 @@ def _print(reply: Reply, show_spans: bool) -> None:
         if lines:
             click.echo(f"\n{title}:")
             click.echo("\n".join(f"  {line}" for line in lines))
-    for line in notice_lines(reply.notices, reply.stats):
+    for line in notice_lines(reply.notices, reply.stats, by_server=by_server):
         click.echo(line, err=True)
     click.echo(f"\n{stats_line(reply.stats)}")

@@ -30,11 +30,12 @@ def kind_and_name(span: Span) -> str:
     return f"{span.kind} {span.name}".rstrip()
 
 
-def notice_lines(notices: Iterable[str], stats: Mapping[str, Any]) -> Iterator[str]:
-    """A line a notice, and how to complete the index where that is wanting."""
+def notice_lines(notices: Iterable[str], stats: Mapping[str, Any], *, by_server: bool = False) -> Iterator[str]:
+    """A line a notice, and who completes the index where that is wanting: the server that answered, or the user."""
     yield from (f"note: {notice}" for notice in notices)
     if stats["indexed_tokens"] < stats["workspace_tokens"]:
-        yield "note: the shared server, if there is one, or `winnow index` completes it; `--first-look 0` waits for it"
+        completes = "your shared server completes it now" if by_server else "`winnow index` completes it"
+        yield f"note: {completes}; `--first-look 0` waits for it"
 
 
 def stats_line(stats: Mapping[str, Any]) -> str:
