@@ -255,7 +255,7 @@ class Assistant:
             if needed_later is not None:
                 needed_later.raise_if_failed()
         with clock.stage("index"):
-            keys = keys_for(question, workspace, cache, budget.first_look_tokens, progress, cancellation)
+            keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
             asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(keys.units)

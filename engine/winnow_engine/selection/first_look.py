@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, ProgressSink, Question, Scores
+from winnow_engine.core import Budget, Cancellation, ProgressSink, Question, Scores
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
 from winnow_engine.selection.budget import density
@@ -56,16 +56,18 @@ def keys_for(
     question: Question,
     workspace: Workspace,
     cache: KeyCache,
-    tokens: int,
+    budget: Budget,
     progress: ProgressSink,
     cancellation: Cancellation,
 ) -> WorkspaceKeys:
-    """The keys to answer a question with: all of them if they can be had soon, or if `tokens` is 0.
+    """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
 
-    Otherwise those there are, and of about `tokens` tokens more, which are encoded now. The workspace has located the
-    question. Raises CancelledError.
+    Otherwise those there are, and of about `budget.first_look_tokens` more, which are encoded now. The workspace has
+    located the question. Raises CancelledError.
     """
-    if not tokens or cache.missing_tokens(workspace) <= max(tokens, _PATIENCE_S * cache.tokens_per_s):
+    tokens, missing = budget.first_look_tokens, cache.missing_tokens(workspace)
+    too_few = tokens < (budget.tokens(missing) or 1)
+    if too_few or missing <= max(tokens, _PATIENCE_S * cache.tokens_per_s):
         return cache.of(workspace, progress, cancellation)
     parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
     keys = joined(workspace, parts)

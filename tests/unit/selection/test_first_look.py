@@ -166,3 +166,10 @@ def test_what_is_open_is_indexed_first(assistant: Assistant, root: Path, drafter
     assistant.index(Sources((Folder(root),), open_documents={"m29.py": text.encode()}))
     assert drafter.encoded[0] == text
     assert "step_0_0" in "".join(drafter.encoded[:4])
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(LOOK + 1, first_look_tokens=LOOK), Budget(None, 1.0, first_look_tokens=LOOK)]
+)
+def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root: Path, budget: Budget) -> None:
+    assert assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats.complete
