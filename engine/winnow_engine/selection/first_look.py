@@ -62,7 +62,7 @@ def keys_for(
 ) -> WorkspaceKeys:
     """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
 
-    Otherwise those there are, and of about `budget.first_look_tokens` more, which are encoded now. The workspace has
+    Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace has
     located the question. Raises CancelledError.
     """
     tokens, missing = budget.first_look_tokens, cache.missing_tokens(workspace)
@@ -87,16 +87,20 @@ def _chosen(
     at_cursor: Iterable[int],
     cancellation: Cancellation,
 ) -> list[int]:
-    """The units without keys to encode next: those at the cursor, and of the rest the best per token."""
+    """The units to encode: those at the cursor and the best per token of the rest, `tokens` together, less what has keys.
+
+    So a question about what an earlier one was about encodes little.
+    """
     if len(keys.units):
         asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
     else:
         asked = _without_drafter(workspace, question)
     sizes = np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1).astype(np.int32)
     worth = density(fuse(asked, _WEIGHTS).total + _BEST_OF_FILE * _best_of_file(asked), sizes)
-    first = [unit for unit in at_cursor if not keys.unit_tokens[unit]]
-    rest = np.setdiff1d(np.flatnonzero(keys.unit_tokens == 0), first)
-    return first + _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
+    first = list(at_cursor)
+    rest = np.setdiff1d(np.arange(len(worth)), first)
+    best = _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
+    return [unit for unit in (*first, *best) if not keys.unit_tokens[unit]]
 
 
 def _best_of_file(asked: AskedQuestion) -> Scores:

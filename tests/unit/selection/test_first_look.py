@@ -98,11 +98,15 @@ def test_what_has_no_keys_is_never_kept(assistant: Assistant, root: Path, drafte
         assert np.isfinite(span.score)
 
 
-def test_each_question_adds_to_what_is_encoded_until_the_index_has_all(
+def test_each_question_adds_what_it_needs_until_the_index_has_all(
     assistant: Assistant, root: Path, drafter: Words
 ) -> None:
     first = ask(assistant, root, "what does step_7_3 do?")
-    second = ask(assistant, root, "what does step_7_3 do?")
+    encoded = list(drafter.encoded)
+    again = ask(assistant, root, "what does step_7_3 do?")
+    assert drafter.encoded == encoded, "the same question needs nothing more"
+    assert (again.spans, again.stats.indexed_tokens) == (first.spans, first.stats.indexed_tokens)
+    second = ask(assistant, root, "what does `add_tax` do?")
     assert second.stats.indexed_tokens > first.stats.indexed_tokens
     assert len(drafter.encoded) == len(set(drafter.encoded))
     assistant.index(Sources((Folder(root),)))
