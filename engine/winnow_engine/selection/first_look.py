@@ -62,8 +62,8 @@ def keys_for(
 ) -> WorkspaceKeys:
     """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
 
-    Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace has
-    located the question. Raises CancelledError.
+    Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace
+    has located the question. Raises CancelledError.
     """
     tokens, missing = budget.first_look_tokens, cache.missing_tokens(workspace)
     too_few = tokens < (budget.tokens(missing) or 1)
@@ -87,9 +87,9 @@ def _chosen(
     at_cursor: Iterable[int],
     cancellation: Cancellation,
 ) -> list[int]:
-    """The units to encode: those at the cursor and the best per token of the rest, `tokens` together, less what has keys.
+    """The units to encode: those at the cursor and the best per token of the rest, less what has keys.
 
-    So a question about what an earlier one was about encodes little.
+    `tokens` bounds all of them together, so a question about what an earlier one was about encodes little.
     """
     if len(keys.units):
         asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
