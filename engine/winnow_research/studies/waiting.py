@@ -2,7 +2,8 @@
 
 Each of the ten questions about click is asked with a warm index: through the shared server, which has the models
 loaded; without a server; and with another checkout's `winnow`, where `--before` names one. The ways take turns.
-`places_s` is when the kept code is known, `first_token_s` when the answer begins. Nothing comes from snapshots.
+`places_s` is when the kept code is known, `first_token_s` when the answer begins. Nothing comes from snapshots. All
+share one index, which takes the first of them a minute or two.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ class Way:
     """A way to ask: a checkout's packages, or the ones at hand, with environment variables of its own."""
 
     name: str
-    folder: Path
+    cache: Path
     server: bool = False
     checkout: Path | None = None
+    python: str = sys.executable
 
     def ask(self, question: str, root: Path) -> Wait:
         """Ask as a person would, with the defaults, but for one token of an answer and no snapshots."""
-        command = [sys.executable, "-m", "winnow_lsp", "ask", question, "-w", str(root)]
+        command = [self.python, "-m", "winnow_lsp", "ask", question, "-w", str(root)]
         command += ["--max-tokens", "1", "--snapshot-megabytes", "0"]
         started = time.perf_counter()
-        with subprocess.Popen(command, env=self._environment, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             first, first_s = process.stdout.read(1), time.perf_counter() - started
             text = (first + process.stdout.read()).decode()
@@ -60,11 +62,12 @@ class Way:
         """End the server, if there is one."""
         if self.server:
             command = [sys.executable, "-m", "winnow_lsp", "serve", "--stop"]
-            subprocess.run(command, env=self._environment, check=True, capture_output=True)
+            subprocess.run(command, env=self.environment, check=True, capture_output=True)
 
     @property
-    def _environment(self) -> dict[str, str]:
-        own = {"WINNOW_CACHE_DIR": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder)}
+    def environment(self) -> dict[str, str]:
+        """The environment variables of its commands."""
+        own = {"WINNOW_CACHE_DIR": str(self.cache), "XDG_RUNTIME_DIR": str(self.cache)}
         if self.checkout is not None:
             own["PYTHONPATH"] = os.pathsep.join(str(self.checkout / package) for package in _PACKAGES)
         return {**os.environ, **own, "WINNOW_SERVER": str(int(self.server))}
@@ -73,8 +76,10 @@ class Way:
 def measure(ways: list[Way], root: Path) -> dict[str, Any]:
     """The median of each way over all questions, and those of each question."""
     asked = [written.text for written in questions()]
+    command = [sys.executable, "-m", "winnow_lsp", "index", "-w", str(root)]
+    subprocess.run(command, env=ways[0].environment, check=True)
     for way in ways:
-        way.ask(asked[-1], root)  # indexes, and starts the server
+        way.ask(asked[-1], root)  # starts the server, and learns how fast the target reads
     waits: dict[str, list[Wait]] = {way.name: [] for way in ways}
     for question in asked:
         for way in ways:
@@ -96,14 +101,14 @@ def main() -> None:
     """Measure, print, write JSON."""
     parser = study_parser(__file__, __doc__)
     parser.add_argument("--before", type=Path, help="another checkout of Winnow, to compare with")
+    parser.add_argument("--before-python", default=sys.executable, help="its Python, with its build of llama.cpp")
     options = parser.parse_args()
     root = fetch() / "src"
     with tempfile.TemporaryDirectory() as scratch:
-        ways = [Way("server", Path(scratch) / "server", server=True), Way("alone", Path(scratch) / "alone")]
+        cache = Path(scratch)
+        ways = [Way("server", cache, server=True), Way("alone", cache)]
         if options.before:
-            ways.append(Way("before", Path(scratch) / "before", checkout=options.before.resolve()))
-        for way in ways:
-            way.folder.mkdir()
+            ways.append(Way("before", cache, checkout=options.before.resolve(), python=options.before_python))
         try:
             figures = measure(ways, root)
         finally:
