@@ -174,10 +174,11 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
     cache, output = tmp_path / "cache", tmp_path / "output"
-    arguments = (*SMALLER, *MODELS, "--first-look", "0", "--budget", "600", "--max-tokens", "4000", "--temperature", "1")
+    arguments = (*SMALLER, *MODELS, "--first-look", "0", "--budget", "600")
+    endless = ("--max-tokens", "4000", "--temperature", "1")
     with output.open("wb") as stdout:
         process = subprocess.Popen(
-            command("ask", QUESTION, *arguments),
+            command("ask", QUESTION, *arguments, *endless),
             env=environment(cache),
             stdout=stdout,
             stderr=subprocess.PIPE,
