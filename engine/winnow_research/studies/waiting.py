@@ -1,6 +1,6 @@
 """How long do people wait for the first token of `winnow ask`? Whole commands, from their start to their first output.
 
-Each of the ten questions about click is asked with a warm index: through the shared server, which has the models
+Each of ten questions about click is asked with a warm index: through the shared server, which has the models
 loaded; without a server; and with another checkout's `winnow`, where `--before` names one. The ways take turns.
 `places_s` is when the kept code is known, `first_token_s` when the answer begins. Nothing comes from snapshots. All
 share one index, which takes the first of them a minute or two.
@@ -73,9 +73,9 @@ class Way:
         return {**os.environ, **own, "WINNOW_SERVER": str(int(self.server))}
 
 
-def measure(ways: list[Way], root: Path) -> dict[str, Any]:
-    """The median of each way over all questions, and those of each question."""
-    asked = [written.text for written in questions()]
+def measure(ways: list[Way], root: Path, count: int) -> dict[str, Any]:
+    """The median of each way over so many questions, and those of each question."""
+    asked = [written.text for written in questions()[:count]]
     command = [sys.executable, "-m", "winnow_lsp", "index", "-w", str(root)]
     subprocess.run(command, env=ways[0].environment, check=True)
     for way in ways:
@@ -101,6 +101,7 @@ def main() -> None:
     """Measure, print, write JSON."""
     parser = study_parser(__file__, __doc__)
     parser.add_argument("--before", type=Path, help="another checkout of Winnow, to compare with")
+    parser.add_argument("--count", type=int, default=10, help="how many of the questions")
     parser.add_argument("--before-python", default=sys.executable, help="its Python, with its build of llama.cpp")
     options = parser.parse_args()
     root = fetch() / "src"
@@ -110,7 +111,7 @@ def main() -> None:
         if options.before:
             ways.append(Way("before", cache, checkout=options.before.resolve(), python=options.before_python))
         try:
-            figures = measure(ways, root)
+            figures = measure(ways, root, options.count)
         finally:
             for way in ways:
                 way.stop()
