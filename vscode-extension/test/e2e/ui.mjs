@@ -45,6 +45,7 @@ await step('the Ask view answers, and cites', async () => {
   recorded = await record('answer');
   await ask.getByRole('textbox').pressSequentially(QUESTION, { delay: 30 });
   await ask.getByRole('textbox').press('Enter');
+  await ask.getByRole('button', { name: 'Why these spans?' }).waitFor(); // until then the kept places stand where the sources will
   await ask.locator('.sources li > *').first().waitFor();
 });
 await step('a citation opens its line', async () => {
