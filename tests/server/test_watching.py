@@ -94,23 +94,6 @@ async def test_folders_added_later_are_watched_too(connect, folder: Path, own_fo
     await notices(client, own_folder / "shop" / "surcharge.py")
 
 
-async def test_a_question_in_an_unseen_project_does_not_wait_for_the_index_which_is_completed_later(
-    connect, own_folder: Path
-) -> None:
-    for number in range(60):
-        lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
-        (own_folder / f"step_{number}.py").write_text("".join(lines))
-    client = await connect(own_folder, options=SETTINGS | {"index": {"firstLook": 1000}})
-    first = await client.spans("What does delivery cost?")
-    assert "delivery" in [span["name"] for span in first["spans"]]
-    assert first["stats"]["indexedTokens"] < first["stats"]["workspaceTokens"]
-    assert "the index is not complete" in first["notices"][0]
-    await client.settled()
-    second = await client.spans("What does delivery cost?")
-    assert second["stats"]["indexedTokens"] == second["stats"]["workspaceTokens"]
-    assert second["notices"] == []
-
-
 async def test_what_does_not_count_is_not_noticed(connect, own_folder: Path) -> None:
     (own_folder / ".git").mkdir()
     client = await connect(own_folder, capabilities=PLAIN)
