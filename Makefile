@@ -27,7 +27,7 @@ bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the l
 picture:  ## record the terminal session of the README; needs `pip install pyte` and Debian's fonts-dejavu-core
 	python tests/bench/record_terminal.py docs/images/terminal.webp --rows 26 \
 	  'winnow ask "How does read_workspace avoid parsing a file that has not changed?" -w engine/winnow_engine/index' \
-	  'winnow ask "Which languages are known, and how is one found by a path?" -w engine/winnow_engine/index'
+	  'winnow ask "What does read_workspace return if nothing has changed?" -w engine/winnow_engine/index'
 
 house:  ## count lines, import cycles, function lengths, duplicates
 	python .ci/house $(ARGS)
