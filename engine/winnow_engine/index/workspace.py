@@ -5,6 +5,7 @@ A workspace has one folder or several. With several, paths begin with the folder
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,6 +89,12 @@ class IndexedFile:
     def units(self) -> tuple[Unit, ...]:
         """The units that tile the file."""
         return self.analysis.units
+
+    @cached_property
+    def units_key(self) -> str:
+        """The name of what is made of the units: of content and of where units end, which depends on the parser too."""
+        borders = np.array([unit.end_byte for unit in self.units], np.int64)
+        return hashlib.blake2b(self.key.encode() + borders.tobytes(), digest_size=20).hexdigest()
 
     @cached_property
     def lines(self) -> Lines:

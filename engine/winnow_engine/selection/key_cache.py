@@ -7,7 +7,6 @@ its file gets other keys.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ class KeyCache:
 
         Files are encoded in path order, after those whose paths are given as `first`.
         """
-        names = tuple(map(_keys_name, workspace.files))
+        names = tuple(file.units_key for file in workspace.files)
         if self._last is None or self._last[0] != names:
             found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
             places = {path: place for place, path in enumerate(first)}
@@ -111,7 +110,7 @@ class KeyCache:
 
     def missing_tokens(self, workspace: Workspace) -> int:
         """About how many tokens the files have whose keys are not in the index."""
-        names = tuple(map(_keys_name, workspace.files))
+        names = tuple(file.units_key for file in workspace.files)
         if self._last is not None and self._last[0] == names:
             return 0
         there = self._store.keys(self._namespace, names)
@@ -120,7 +119,7 @@ class KeyCache:
 
     def stored(self, workspace: Workspace) -> Parts:
         """What has keys already: whole files, and of other files the units that were encoded ahead."""
-        names = list(map(_keys_name, workspace.files))
+        names = [file.units_key for file in workspace.files]
         whole = self._store.get(self._namespace, names)
         ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
         parts = {name: _whole(_file_keys(record)) for name, record in whole.items()}
@@ -149,7 +148,7 @@ class KeyCache:
                 part = Part(local, keys)
                 found[number] = found[number].joined(part) if number in found else part
                 record = {_UNITS: found[number].units, **_record(found[number].keys)}
-                writer.put(_keys_name(workspace.files[number]), record)
+                writer.put(workspace.files[number].units_key, record)
                 report.add(keys)
         return found
 
@@ -193,12 +192,6 @@ class _Report:
         total = round(self._tokens * self._bytes / self._done_bytes)
         elapsed = time.perf_counter() - self._started
         self._progress(Progress("index", self._done, len(self._sizes), self._tokens, total, elapsed))
-
-
-def _keys_name(file: IndexedFile) -> str:
-    """The name of a file's keys, from its content and from where its units end, which depends on the parser too."""
-    borders = np.array([unit.end_byte for unit in file.units], np.int64)
-    return hashlib.blake2b(file.key.encode() + borders.tobytes(), digest_size=20).hexdigest()
 
 
 def _record(keys: FileKeys) -> Record:
