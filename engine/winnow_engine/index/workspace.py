@@ -174,10 +174,9 @@ class Workspace:
 
     def names_defined_at(self, cursor: Cursor) -> set[str]:
         """The names that the units at the cursor define."""
-        start = int(self.unit_starts[self.file_number(cursor.path)])
-        first, last = (self.unit_at(cursor.path, line) - start for line in (cursor.start_line, cursor.end_line))
-        definitions = self.files[self.file_number(cursor.path)].analysis.symbols.definitions
-        return {name for name, unit in definitions if first <= unit <= last}
+        number, at = self.file_number(cursor.path), self.units_at(cursor.path, cursor.start_line, cursor.end_line)
+        start = int(self.unit_starts[number])
+        return {name for name, unit in self.files[number].analysis.symbols.definitions if start + unit in at}
 
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
@@ -191,6 +190,10 @@ class Workspace:
         number = self.file_number(path)
         self.files[number].check_line(line)
         return int(self.unit_starts[number]) + enclosing(self.files[number].units, line)
+
+    def units_at(self, path: str, start_line: int, end_line: int) -> range:
+        """The numbers of the units that hold some lines. PositionError if there is no such file or line."""
+        return range(self.unit_at(path, start_line), self.unit_at(path, end_line) + 1)
 
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""

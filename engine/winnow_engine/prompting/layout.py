@@ -90,8 +90,8 @@ def _is_at(span: Span, cursor: Cursor) -> bool:
 def _units_at(workspace: Workspace, cursor: Cursor) -> Iterator[Span]:
     """The units at a cursor, as a selection keeps them if they fit."""
     cursor = workspace.settled(cursor)
-    first, last = (workspace.unit_at(cursor.path, line) for line in (cursor.start_line, cursor.end_line))
-    for file, unit in workspace.units[first : last + 1]:
+    for number in workspace.units_at(cursor.path, cursor.start_line, cursor.end_line):
+        file, unit = workspace.units[number]
         yield Span(file.path, unit.start_line, unit.end_line, 0, 0.0, unit.kind, unit.name)
 
 

@@ -44,11 +44,9 @@ class WorkspaceUnits:
     def focus(self, cursor: Cursor) -> Focus:
         """The units at the cursor, with the headers they stand under and their file's imports as companions."""
         workspace = self._workspace
-        first = workspace.unit_at(cursor.path, cursor.start_line)
-        last = workspace.unit_at(cursor.path, cursor.end_line)
+        chosen = tuple(workspace.units_at(cursor.path, cursor.start_line, cursor.end_line))
         base = int(workspace.unit_starts[workspace.file_number(cursor.path)])
         file_units = workspace.files[workspace.file_number(cursor.path)].units
-        chosen = tuple(range(first, last + 1))
         parents = [base + p for unit in chosen if (p := file_units[unit - base].parent) is not None]
         imports = [base + i for i, unit in enumerate(file_units) if unit.kind is UnitKind.IMPORTS]
         companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))

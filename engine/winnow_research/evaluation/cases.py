@@ -56,8 +56,7 @@ class Scene:
 
 def units_at(workspace: Workspace, lines: Gold | Cursor) -> range:
     """The numbers of the units that hold some lines."""
-    first, last = (workspace.unit_at(lines.path, line) for line in (lines.start_line, lines.end_line))
-    return range(first, last + 1)
+    return workspace.units_at(lines.path, lines.start_line, lines.end_line)
 
 
 def without_lines(scene: Scene, dropped: Mapping[str, Set[int]]) -> Scene:
