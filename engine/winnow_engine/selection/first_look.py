@@ -24,8 +24,7 @@ from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 _PATIENCE_S = 10.0
 """How long a question waits for the complete index."""
-_ROUNDS = 1  # two, the second after the drafter has scored the first, chose no better
-_LARGEST_SHARE = 0.5  # of a round's tokens, that one unit may take
+_LARGEST_SHARE = 0.5  # of a first look's tokens, that one unit may take
 
 # Fitted without the drafter's features on the questions of the calibration split, then rounded; those about code at a
 # cursor and about documentation are set by hand (docs/results/2026-11-23-first-look.md).
@@ -65,16 +64,15 @@ def keys_for(
     Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace
     has located the question. Raises CancelledError.
     """
-    tokens, missing = budget.first_look_tokens, cache.missing_tokens(workspace)
-    too_few = tokens < (budget.tokens(missing) or 1)
+    tokens = budget.first_look_tokens
+    missing = cache.missing_tokens(workspace) if tokens else 0
+    too_few = tokens < (budget.tokens(missing) or 0)
     if too_few or missing <= max(tokens, _PATIENCE_S * cache.tokens_per_s):
         return cache.of(workspace, progress, cancellation)
     parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
-    keys = joined(workspace, parts)
-    for _ in range(_ROUNDS):
-        units = _chosen(question, workspace, keys, cache, tokens // _ROUNDS, at_cursor, cancellation)
-        parts = cache.encode_ahead(workspace, parts, units, progress, cancellation)
-        keys = joined(workspace, parts)
+    # A second round, after the drafter has scored what the first one encoded, chose no better.
+    units = _chosen(question, workspace, joined(workspace, parts), cache, tokens, at_cursor, cancellation)
+    keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     return keys if len(keys.units) else cache.of(workspace, progress, cancellation)
 
 

@@ -2,7 +2,7 @@
 
 For every *real* question of the calibration and development splits: is something kept of any file with a gold, of all
 such files, and which share of the golds is kept whole (`lines`) or are all (`all_lines`), within the budget? The
-complete index first; then first looks of several sizes and rounds, each where no file has keys. `seconds` is the median
+complete index first; then first looks of several sizes, each where no file has keys. `seconds` is the median
 wall clock time of a selection, with the drafter loaded and the files read before.
 """
 
@@ -85,23 +85,20 @@ def main() -> None:
     parser = study_parser(__file__, __doc__)
     parser.add_argument("repositories", nargs="*", metavar="REPOSITORY", help="those of both splits if none")
     parser.add_argument("--look", type=int, nargs="+", default=[8000, 12000], help="tokens to encode")
-    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 2], help="rounds of a first look")
     parser.add_argument("--budget", type=int, default=2600, help="tokens to keep")
     parser.add_argument("--questions", type=int, help="of each repository; all if not given")
     parser.add_argument("--drafter", default=DEFAULT_DRAFTER)
     options = parser.parse_args()
     drafter = Drafter(locate(options.drafter))
-    looks = [(tokens, rounds) for tokens in options.look for rounds in options.rounds]
     rows: list[dict[str, Any]] = []
     with closing(Store(cache_path())) as store:
-        for split, (tokens, rounds) in product((Split.CALIBRATION, Split.DEVELOPMENT), [(0, 0), *looks]):
+        for split, tokens in product((Split.CALIBRATION, Split.DEVELOPMENT), [0, *options.look]):
             chosen = [one for one in repositories(split) if load(one)]
             chosen = [one for one in chosen if one.name in options.repositories or not options.repositories]
             budget = Budget(options.budget, first_look_tokens=tokens)
-            with patch("winnow_engine.selection.first_look._ROUNDS", rounds):
-                found = [one for each in chosen for one in asked(each, drafter, budget, options.questions, store)]
+            found = [one for each in chosen for one in asked(each, drafter, budget, options.questions, store)]
             if found:
-                rows.append({"split": split.value, "look": tokens or "complete", "rounds": rounds, **row(found)})
+                rows.append({"split": split.value, "look": tokens or "complete", **row(found)})
                 print(rows[-1], file=sys.stderr, flush=True)
     report("first_look", {"budget": options.budget, "drafter": options.drafter, "rows": rows})
 
