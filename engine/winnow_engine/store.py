@@ -63,28 +63,23 @@ class Store:
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
-        wanted, found = list(keys), {}
+        found = {}
         with self._transaction() as connection:
-            for start in range(0, len(wanted), _KEYS_A_QUERY):
-                some = wanted[start : start + _KEYS_A_QUERY]
-                marks = ",".join("?" * len(some))
-                where = f"namespace = ? AND key IN ({marks})"
+            for where, values in _conditions(namespace, keys):
                 # The update comes first, so that SQLite itself waits for the write lock.
-                connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", [namespace, *some])
-                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", [namespace, *some])
+                connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
+                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values)
                 found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
         return found
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
         """Those keys that have a record, damaged or not."""
-        wanted, found = list(keys), set[str]()
         with self._transaction() as connection:
-            for start in range(0, len(wanted), _KEYS_A_QUERY):
-                some = wanted[start : start + _KEYS_A_QUERY]
-                where = f"namespace = ? AND key IN ({','.join('?' * len(some))})"
-                rows = connection.execute(f"SELECT key FROM record WHERE {where}", [namespace, *some])
-                found.update(key for (key,) in rows)
-        return found
+            queries = (
+                connection.execute(f"SELECT key FROM record WHERE {where}", values)
+                for where, values in _conditions(namespace, keys)
+            )
+            return {key for rows in queries for (key,) in rows}
 
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""
@@ -150,6 +145,14 @@ class Writer:
         if self._waiting:
             self._store.put_many(self._namespace, self._waiting)
         self._waiting, self._flushed_at = {}, time.monotonic()
+
+
+def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """SQL conditions, with their values, that together hold for the records with these keys."""
+    wanted = list(keys)
+    for start in range(0, len(wanted), _KEYS_A_QUERY):
+        some = wanted[start : start + _KEYS_A_QUERY]
+        yield f"namespace = ? AND key IN ({','.join('?' * len(some))})", [namespace, *some]
 
 
 def _packed(record: Record) -> bytes:
