@@ -79,10 +79,7 @@ class Session:
     def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
         """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
         prompt, sampling = request.prompt, request.sampling
-        cache = self._cache_for(len(prompt), sampling.max_tokens)
-        cache.context.abort_with(abort)
-        restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
-        reused = cache.reuse(prompt)
+        cache, restored, reused = self._cache_with(prompt, sampling.max_tokens, abort)
         prefill_started = time.perf_counter()
         answer = DecodedAnswer(request.on_text)
         prefilled = cache.prefill(prompt, request.progress)
@@ -114,13 +111,9 @@ class Session:
         longer = [replace(last, content=f"{last.content}\n{end}") for end in _DIFFERENT_ENDS]
         prompts = [self.chat_prompt([*said, message], NO_TOOLS) for message in longer]
         start = prompts[0][: common_prefix(*prompts)]
-        cache = self._cache_for(len(start), _HEADROOM)
-        if not len(start) or common_prefix(cache.tokens, start) == len(start):
+        if not len(start) or (self._cache and common_prefix(self._cache.tokens, start) == len(start)):
             return 0
-        cache.context.abort_with(abort)
-        if self._snapshots:
-            self._snapshots.exchange(cache, start)
-        reused = cache.reuse(start)
+        cache, _, reused = self._cache_with(start, _HEADROOM, abort)
         cache.prefill(start)
         return len(cache.tokens) - reused
 
@@ -130,6 +123,13 @@ class Session:
         if self._snapshots:
             held = self._snapshots.available(prompt, held, self.context_limit)
         return len(prompt) - held
+
+    def _cache_with(self, prompt: Prompt, max_tokens: int, abort: AbortFlag) -> tuple[KvCache, int, int]:
+        """The cache with what is known of the prompt's beginning: how many tokens come from disk, how many stay."""
+        cache = self._cache_for(len(prompt), max_tokens)
+        cache.context.abort_with(abort)
+        restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
+        return cache, restored, cache.reuse(prompt)
 
     def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
         """The current cache, in a larger context if it had no room for prompt and answer."""
