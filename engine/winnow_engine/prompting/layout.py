@@ -9,7 +9,7 @@ answers make of it: docs/results/2026-11-23-prompt-overhead.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.core import Cursor, Question, Span, Turn
@@ -39,7 +39,7 @@ def opening_messages(workspace: Workspace, cursor: Cursor | None) -> list[Messag
 
     Raises PositionError if the cursor is nowhere in the workspace.
     """
-    code = "".join(_files(workspace, _units_at(workspace, cursor) if cursor else []))
+    code = "".join(_files(workspace, list(_units_at(workspace, cursor)) if cursor else []))
     return [Message("system", SYSTEM), Message("user", code)]
 
 
@@ -77,14 +77,14 @@ def _where(cursor: Cursor | None) -> str:
 
 def _ordered(workspace: Workspace, spans: Sequence[Span], cursor: Cursor | None) -> Iterator[str]:
     """The spans' files, before them the code at the cursor."""
-    at = [span for span in spans if cursor and _is_at(span, cursor)]
-    yield from _files(workspace, at)
-    yield from _files(workspace, [span for span in spans if span not in at])
+    for at_cursor in (True, False):
+        yield from _files(workspace, [span for span in spans if _is_at(span, cursor) is at_cursor])
 
 
-def _is_at(span: Span, cursor: Cursor) -> bool:
-    overlap = span.start_line <= cursor.end_line and cursor.start_line <= span.end_line
-    return span.path == cursor.path and overlap
+def _is_at(span: Span, cursor: Cursor | None) -> bool:
+    if cursor is None or span.path != cursor.path:
+        return False
+    return span.start_line <= cursor.end_line and cursor.start_line <= span.end_line
 
 
 def _units_at(workspace: Workspace, cursor: Cursor) -> Iterator[Span]:
@@ -95,8 +95,7 @@ def _units_at(workspace: Workspace, cursor: Cursor) -> Iterator[Span]:
         yield Span(file.path, unit.start_line, unit.end_line, 0, 0.0, unit.kind, unit.name)
 
 
-def _files(workspace: Workspace, spans: Iterable[Span]) -> Iterator[str]:
-    spans = list(spans)
+def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:
     by_path = {file.path: file for file in workspace.files}
     for path in dict.fromkeys(span.path for span in spans):
         yield "".join(_file(by_path[path], [span for span in spans if span.path == path]))
