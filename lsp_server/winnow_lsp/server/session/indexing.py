@@ -51,8 +51,7 @@ class Indexer:
         self.stale |= found
         self._changed()
         self._quiet_at = self._loop.time() + _SETTLE_S
-        if self._editor.settings.index_automatic and (self._task is None or self._task.done()):
-            self._begin()
+        self._begin_unless_running()
 
     def start(self) -> None:
         """Index now, from the beginning if that was under way; only stop if the user has turned indexing off."""
@@ -70,9 +69,9 @@ class Indexer:
         """
         if selection.complete:
             self.fresh(seen)
-        elif self._editor.settings.index_automatic and (self._task is None or self._task.done()):
+        else:
             self._quiet_at = 0.0
-            self._begin()
+            self._begin_unless_running()
 
     def fresh(self, seen: frozenset[str]) -> None:
         """Take note that the workspace has just been indexed with these changes in it."""
@@ -122,6 +121,11 @@ class Indexer:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
+
+    def _begin_unless_running(self) -> None:
+        """Index soon, unless that is under way or the user has turned it off."""
+        if self._editor.settings.index_automatic and (self._task is None or self._task.done()):
+            self._begin()
 
     def _begin(self) -> None:
         self._task = asyncio.create_task(self._follow())
