@@ -77,10 +77,10 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
     assert engines.happened == ["indexed", "released"]
 
 
-@pytest.mark.parametrize(("lingers", "orderly"), [(True, True), (True, False), (False, True)])
-async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
-    lingers: bool, orderly: bool, engines: Engines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def leaving_while_indexing(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch, *, lingers: bool, orderly: bool
+) -> asyncio.Task[None]:
+    """A server that is about to end, but whose index is under way until `engines.go`."""
     monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
     monkeypatch.setattr(Folders, "roots", ("root",))
     monkeypatch.setattr(StrictProtocol, "orderly", orderly)
@@ -91,6 +91,14 @@ async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
     assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
     leaving = asyncio.create_task(server.leave())
     await asyncio.sleep(0.05)
+    return leaving
+
+
+@pytest.mark.parametrize(("lingers", "orderly"), [(True, True), (True, False), (False, True)])
+async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
+    lingers: bool, orderly: bool, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving = await leaving_while_indexing(engines, monkeypatch, lingers=lingers, orderly=orderly)
     assert not leaving.done()
     engines.go.set()
     await leaving
@@ -101,16 +109,7 @@ async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
 async def test_a_server_that_is_stopped_does_not_complete_an_index(
     engines: Engines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
-    monkeypatch.setattr(Folders, "roots", ("root",))
-    monkeypatch.setattr(StrictProtocol, "orderly", True)
-    server = WinnowServer(engines, lingers=True)  # type: ignore[arg-type]
-    server.status.close()
-    monkeypatch.setattr(server.bars, "new_token", lambda: asyncio.sleep(0))
-    server.indexer.start()
-    assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
-    leaving = asyncio.create_task(server.leave())
-    await asyncio.sleep(0.05)
+    leaving = await leaving_while_indexing(engines, monkeypatch, lingers=True, orderly=True)
     leaving.cancel()
     engines.go.set()
     with pytest.raises(asyncio.CancelledError):
