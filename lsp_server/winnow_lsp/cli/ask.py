@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Question
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
@@ -48,7 +48,7 @@ from winnow_lsp.host.reply import Reply
 )
 def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""
-    as_json = options["as_json"]
+    asked, as_json = question_of(question, options), options["as_json"]
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
         def show(text: str) -> None:
@@ -58,12 +58,12 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
         listener = Listener((lambda _: None) if as_json else show, view.kept, view.say)
         # A target elsewhere has nothing to load here, and its key is in this process's environment.
         shared = server and not is_url(options["target"])
-        reply = _from_server(question, options, listener, cancellation) if shared else None
+        reply = _from_server(asked, options, listener, cancellation) if shared else None
         by_server = reply is not None
         if reply is None:
             from winnow_lsp.cli.here import answer
 
-            reply = answer(question, options, listener, view, cancellation)
+            reply = answer(asked, options, listener, view, cancellation)
     if as_json:
         click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
     else:
@@ -71,10 +71,10 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
 
 
 def _from_server(
-    question: str, options: dict[str, Any], listener: Listener, cancellation: Cancellation
+    question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
 ) -> Reply | None:
     """The shared server's answer; None if there is no server."""
-    asked, root = question_of(question, options), Path(options["workspace"]).resolve()
+    root = Path(options["workspace"]).resolve()
     for model in (options["drafter"], options["target"]):
         locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
     server = connected(cancellation)
@@ -82,7 +82,7 @@ def _from_server(
         return None
     with closing(server):
         try:
-            return ask_server(Connection(server), root, asked, given_settings(options), listener, cancellation)
+            return ask_server(Connection(server), root, question, given_settings(options), listener, cancellation)
         except ConnectionLostError as error:
             raise click.ClickException(f"the shared server failed: {error}; ask again, or with --no-server") from error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from winnow_engine.assistant import Answer
-from winnow_engine.core import Cancellation, ProgressSink
-from winnow_lsp.cli.options import config_of, question_of, sources_of
+from winnow_engine.core import Cancellation, ProgressSink, Question
+from winnow_lsp.cli.options import config_of, sources_of
 from winnow_lsp.cli.session import assistant
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
@@ -14,14 +14,14 @@ from winnow_lsp.host.stats import flat_stats
 
 
 def answer(
-    question: str, options: dict[str, Any], listener: Listener, progress: ProgressSink, cancellation: Cancellation
+    question: Question, options: dict[str, Any], listener: Listener, progress: ProgressSink, cancellation: Cancellation
 ) -> Reply:
     """What the models answer once they are loaded. Raises what the engine raises."""
-    asked, config = question_of(question, options), config_of(options)
+    config = config_of(options)
     with assistant(config.models, answers=True) as helper:
         answered = helper.ask(
             sources_of(options),
-            asked,
+            question,
             config.budget,
             config.sampling,
             listener.on_text,

@@ -134,17 +134,20 @@ def usage_errors() -> Iterator[None]:
 
 def config_of(options: dict[str, Any]) -> Config:
     """The configuration among a command's options; defaults for what the command does not take."""
-    parameters = {name: _parameter(setting) for name, setting in BY_NAME.items()}
     with usage_errors():
-        return Settings.of({name: options[taken] for name, taken in parameters.items() if taken in options})
+        return Settings.of(_taken(options))
 
 
 def given_settings(options: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's options as an editor would send them, with model files as absolute paths."""
-    taken = {name: options[key] for name, setting in BY_NAME.items() if (key := _parameter(setting)) in options}
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in taken.items()}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in _taken(options).items()}
     given = {name: Path(str(values[name])) for name in _MODEL_FILES}
     return values | {name: str(path.resolve()) for name, path in given.items() if path.is_file()}
+
+
+def _taken(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings among a command's options, by name."""
+    return {name: options[key] for name, setting in BY_NAME.items() if (key := _parameter(setting)) in options}
 
 
 def sources_of(options: dict[str, Any]) -> Sources:
