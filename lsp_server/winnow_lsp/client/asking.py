@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlsplit
 
 from winnow_engine import errors
 from winnow_engine.core import (
@@ -25,6 +23,7 @@ from winnow_engine.errors import CancelledError, TargetError, WinnowError
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.stat_names import from_wire
+from winnow_lsp.host.uris import file_path
 
 _CANCELLED = -32800  # LSP 3.17, LSPErrorCodes.RequestCancelled
 # The server need not watch the folder: each question reads it anew, and this client leaves after one.
@@ -143,6 +142,5 @@ def _span(span: Mapping[str, Any], root: Path) -> Span:
 
 def _place(location: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
     """The path below `root` and the lines of a location, which ends where the line after its last one begins."""
-    path = Path(os.fsdecode(unquote_to_bytes(urlsplit(location["uri"]).path)))
     lines = location["range"]
-    return path.relative_to(root).as_posix(), lines["start"]["line"] + 1, lines["end"]["line"]
+    return file_path(location["uri"]).relative_to(root).as_posix(), lines["start"]["line"] + 1, lines["end"]["line"]

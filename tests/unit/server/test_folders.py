@@ -11,7 +11,8 @@ from lsprotocol import types
 from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_lsp.server.session.folders import Folders, file_path
+from winnow_lsp.host.uris import file_path
+from winnow_lsp.server.session.folders import Folders
 
 ODD = "a b#c?d%41ü"
 

@@ -6,10 +6,8 @@ Characters never matter here, so neither does the position encoding that was agr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import unquote_to_bytes, urlsplit
 
 from lsprotocol import types
 
@@ -17,6 +15,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor, Span
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.workspace import Folder, Sources
+from winnow_lsp.host.uris import file_path
 
 
 class Folders:
@@ -80,18 +79,6 @@ class Folders:
         """The whole lines of a citation or span, as an editor's location."""
         lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
         return types.Location(self.uri(place.path), lines)
-
-
-def file_path(uri: str) -> Path:
-    """The path of a `file:` URI. Raises PositionError for any other."""
-    try:
-        parts = urlsplit(uri)
-        path = os.fsdecode(unquote_to_bytes(parts.path))
-    except ValueError as error:  # half a bracket, half a surrogate pair
-        raise PositionError(f"{uri!r} is not a URI: save the document inside the workspace first") from error
-    if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
-        raise PositionError(f"{uri} is not a file: save it inside the workspace first")
-    return Path(os.path.normpath(path))
 
 
 def _within(file: Path, root: Path) -> Path | None:

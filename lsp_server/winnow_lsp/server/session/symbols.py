@@ -10,8 +10,8 @@ from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.units import enclosing
+from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.session.editor import EditorState
-from winnow_lsp.server.session.folders import file_path
 
 _NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
