@@ -77,6 +77,12 @@ def complete(
     return Completion(replace(generation, text=turn.text), len(original), turn.calls)
 
 
+def prompt_tokens(assistant: Assistant, asked: CompletionRequest, cancellation: Cancellation) -> int:
+    """The target's tokens of a conversation as it came. Raises as `complete` does."""
+    assert assistant.target is not None
+    return len(assistant.target.wait_for(cancellation).chat_prompt(asked.messages, asked.tools))
+
+
 def _generated(
     target: Target, prompt: Any, asked: CompletionRequest, turn: TurnRecorder, cancellation: Cancellation
 ) -> Generation:

@@ -37,7 +37,7 @@ _COMMANDS = {
     "ask": "Answer a question about a repository.",
     "spans": "Show which code would be kept for a question, without asking the target.",
     "index": "Bring the index of a repository up to date, or explain why a file is left out.",
-    "serve": "Run the language server for editors, or OpenAI's chat API for other programs.",
+    "serve": "Run the language server for editors, or OpenAI's and Anthropic's APIs for other programs.",
     "calibrate": "Make the profile of a drafter that Winnow ships none for.",
     "models": "List, pull and verify model files.",
     "bench": "Measure Winnow: what it keeps, and how fast its kernels are.",

@@ -1,4 +1,4 @@
-"""`winnow serve`: the language server, the server that commands share, and OpenAI's chat API."""
+"""`winnow serve`: the language server, the server that commands share, and APIs for other programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--stdio", is_flag=True, help="Serve editors on standard input and output; the default.")
 @click.option("--tcp", metavar="[HOST:]PORT", callback=_address, help="Serve editors on a socket; 0 takes a free port.")
 @click.option(
-    "--http", metavar="[HOST:]PORT", callback=_address, help="Serve OpenAI's chat API to other programs; likewise."
+    "--http",
+    metavar="[HOST:]PORT",
+    callback=_address,
+    help="Serve OpenAI's and Anthropic's APIs to other programs; likewise.",
 )
 @click.option("--shared", is_flag=True, help="Serve your own `winnow ask`, which starts this by itself.")
 @click.option(
@@ -63,7 +66,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 def serve(
     context: click.Context, /, stdio: bool, shared: bool, status: bool, stop: bool, log_level: str, **options: Any
 ) -> int:
-    """Run the language server for editors, or with --http OpenAI's chat API; see docs/protocol.md and docs/http.md.
+    """Run the language server for editors, or with --http for other programs; see docs/protocol.md and docs/http.md.
 
     The options of models and budget go with --http: editors send theirs as settings.
     """

@@ -1,5 +1,5 @@
-"""`winnow serve --http`: OpenAI's chat API for other programs.
+"""`winnow serve --http`: OpenAI's and Anthropic's APIs for other programs.
 
-`guard` decides who may ask, `app` routes, `requests` reads what is asked, `replies` words the answer, `serving`
-listens.
+`guard` decides who may ask, `app` routes, `serving` listens. Each API is a `dialect`, which reads requests and words
+replies: chat completions (`requests`, `conversation`, `replies`), `responses`, and `messages`.
 """

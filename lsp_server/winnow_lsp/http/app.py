@@ -1,4 +1,4 @@
-"""The routes: `/v1/chat/completions`, `/v1/models`, `/health`."""
+"""The routes: three APIs for one service, `/v1/models`, and `/health`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
 from winnow_engine.errors import WinnowError
 from winnow_lsp.host.engines import ModelState
+from winnow_lsp.http import messages, responses
+from winnow_lsp.http.dialect import Counting, Dialect, Reply
+from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
-from winnow_lsp.http.replies import ApiError, Reply, api_error, failed, models
-from winnow_lsp.http.requests import ChatRequest, read_request
+from winnow_lsp.http.replies import CHAT, models
+from winnow_lsp.http.requests import ChatRequest
 
 _BODY_TIMEOUT_S = 60
+IGNORED_HEADER = "X-Winnow-Ignored"
 _LEFT = 499  # nobody reads it; as nginx logs it
 
 
@@ -42,6 +46,9 @@ class Service(Protocol):
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
 
+    async def count(self, request: ChatRequest) -> int:
+        """The tokens of a request's prompt as it came."""
+
     async def close(self) -> None:
         """Free the models."""
 
@@ -58,13 +65,22 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
         yield
         await service.close()
 
-    def guarded(endpoint: Endpoint) -> Endpoint:
-        return partial(_guarded, guard, endpoint)
+    def answers(path: str, dialect: Dialect) -> Route:
+        endpoint = partial(_guarded, guard, dialect, partial(_answer, guard, dialect))
+        return Route(path, endpoint, methods=["POST"])
+
+    def counts(path: str, dialect: Dialect, counting: Counting) -> Route:
+        endpoint = partial(_guarded, guard, dialect, partial(_count, guard, counting))
+        return Route(path, endpoint, methods=["POST"])
 
     routes = [
-        Route("/v1/chat/completions", guarded(partial(_chat, guard)), methods=["POST"]),
-        Route("/v1/models", guarded(_models)),
-        Route("/health", guarded(_health)),
+        answers("/v1/chat/completions", CHAT),
+        answers("/v1/responses", responses.RESPONSES),
+        counts("/v1/responses/input_tokens", responses.RESPONSES, responses.COUNTING),
+        answers("/v1/messages", messages.MESSAGES),
+        counts("/v1/messages/count_tokens", messages.MESSAGES, messages.COUNTING),
+        Route("/v1/models", partial(_guarded, guard, CHAT, _models)),
+        Route("/health", partial(_guarded, guard, CHAT, _health)),
     ]
     refuse: Any = _refused
     application = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: refuse})
@@ -72,15 +88,15 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
     return application
 
 
-async def _guarded(guard: Guard, endpoint: Endpoint, request: Request) -> Response:
+async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: Request) -> Response:
     """The endpoint's response, or an error response if the request is refused or fails."""
     try:
         guard.check(request)
         return await endpoint(request)
     except WinnowError as error:
-        return _error(api_error(error))
+        return _error(dialect, api_error(error))
     except ApiError as error:
-        return _error(error)
+        return _error(dialect, error)
     except ClientDisconnect:
         return Response(status_code=_LEFT)
 
@@ -99,33 +115,45 @@ async def _health(request: Request) -> Response:
     return JSONResponse(document | ({"error": failures[0]} if failures else {}), 200 if ready else 503)
 
 
-async def _chat(guard: Guard, request: Request) -> Response:
+async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     service: Service = request.app.state.service
+    wanted = dialect.read(await _body(guard, request), service.model)
+    answer, reply = _Answering(service, wanted, request), dialect.reply(wanted, service.model)
+    if not wanted.stream:
+        return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
+    first = await answer.first()  # an error before the first word still has its status
+    return StreamingResponse(_events(answer, first, reply), headers=_notes(wanted), media_type="text/event-stream")
+
+
+async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
+    service: Service = request.app.state.service
+    wanted = counting.read(await _body(guard, request), service.model)
+    return JSONResponse(counting.counted(await service.count(wanted)), headers=_notes(wanted))
+
+
+async def _body(guard: Guard, request: Request) -> bytes:
     try:
         async with asyncio.timeout(_BODY_TIMEOUT_S):
-            wanted = read_request(await guard.body(request), service.model)
+            return await guard.body(request)
     except TimeoutError:
         raise ApiError(408, f"the body did not come within {_BODY_TIMEOUT_S} s") from None
-    answer = _Answering(service, wanted, request)
-    reply = Reply(service.model)
-    if not wanted.stream:
-        return JSONResponse(reply.whole(await answer.completion()))
-    first = await answer.first()  # an error before the first word still has its status
-    return StreamingResponse(_events(answer, first, reply, wanted.include_usage), media_type="text/event-stream")
 
 
-async def _events(
-    answer: _Answering, first: TurnPiece | None, reply: Reply, include_usage: bool
-) -> AsyncIterator[bytes]:
+def _notes(wanted: ChatRequest) -> dict[str, str]:
+    """The header that names the fields which were accepted and do nothing; their names are from our own lists."""
+    return {IGNORED_HEADER: ", ".join(wanted.ignored)} if wanted.ignored else {}
+
+
+async def _events(answer: _Answering, first: TurnPiece | None, reply: Reply) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         piece = first
         while piece is not None:
             yield reply.piece(piece)
             piece = await answer.piece()
-        yield reply.last(await answer.completion(), include_usage)
+        yield reply.last(await answer.completion())
     except WinnowError as error:
-        yield failed(api_error(error))
+        yield reply.failed(api_error(error))
     finally:
         await answer.close()
 
@@ -183,11 +211,12 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def _error(error: ApiError) -> Response:
+def _error(dialect: Dialect, error: ApiError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
-    return JSONResponse(error.document, error.status, headers)
+    return JSONResponse(dialect.error(error), error.status, headers)
 
 
-def _refused(_request: Request, error: HTTPException) -> Response:
-    """Unknown paths and methods, in the API's form."""
-    return JSONResponse(ApiError(error.status_code, error.detail).document, error.status_code, error.headers)
+def _refused(request: Request, error: HTTPException) -> Response:
+    """Unknown paths and methods, in the form of the API that the path is of."""
+    dialect = messages.MESSAGES if request.url.path.startswith("/v1/messages") else CHAT
+    return JSONResponse(dialect.error(ApiError(error.status_code, error.detail)), error.status_code, error.headers)

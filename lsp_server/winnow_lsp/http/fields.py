@@ -1,12 +1,15 @@
-"""Reads fields of a request and checks their types."""
+"""Reads fields of a request and checks their names and types."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from winnow_lsp.http.replies import ApiError
+from winnow_lsp.http.errors import ApiError
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def typed(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...], default: Any, place: str = "") -> Any:
@@ -15,6 +18,13 @@ def typed(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...],
     value = default if value is None else value
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ApiError(400, f"{place}{name} is of the wrong type", f"{place}{name}")
+    return value
+
+
+def object_at(value: Any, place: str) -> dict[str, Any]:
+    """The value if it is an object. Raises ApiError, which names its place."""
+    if not isinstance(value, dict):
+        raise ApiError(400, f"{place} is not an object", place)
     return value
 
 
@@ -27,3 +37,27 @@ def json_object(text: str, place: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ApiError(400, f"{place} must be a JSON object as text", place)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields an object may have.
+
+    `read` are those that count. `ignored` are harmless: leaving them out changes nothing about what the answer means.
+    `neutral` may have these values only, which ask for what happens anyway. Empty fields are as good as left out.
+    """
+
+    read: frozenset[str]
+    ignored: frozenset[str] = frozenset()
+    neutral: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def check(self, document: Mapping[str, Any], ignored: set[str], place: str = "") -> None:
+        """Add the names of what is ignored to `ignored`. Raises ApiError for a field that is not supported."""
+        for name, value in document.items():
+            if name in self.read or value in _EMPTY or value in self.neutral.get(name, ()):
+                continue
+            if name not in self.ignored:
+                raise ApiError(
+                    400, f"{place}{name} is not supported here: leave it out", f"{place}{name}", "unsupported_parameter"
+                )
+            ignored.add(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from winnow_engine.targets.remote.address import is_loopback
-from winnow_lsp.http.replies import ApiError
+from winnow_lsp.http.errors import ApiError
 
 TOKEN_VARIABLE = "WINNOW_HTTP_TOKEN"
 MOST_BYTES = 16 << 20
@@ -37,7 +37,7 @@ class Guard:
     def check(self, request: Request) -> None:
         """Raise ApiError for a request that may not be answered."""
         if self.token is not None:
-            _check_token(request.headers.get("authorization", ""), self.token)
+            _check_token(request, self.token)
         else:
             _check_host(request.headers.get("host", ""))
 
@@ -54,9 +54,12 @@ class Guard:
         return bytes(body)
 
 
-def _check_token(header: str, token: str) -> None:
-    scheme, _, sent = header.partition(" ")
-    if scheme.lower() != "bearer" or not hmac.compare_digest(sent.strip().encode(), token.encode()):
+def _check_token(request: Request, token: str) -> None:
+    """The token comes as OpenAI's clients send it (Authorization: Bearer), or as Anthropic's do (x-api-key)."""
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        sent = request.headers.get("x-api-key", "")
+    if not hmac.compare_digest(sent.strip().encode(), token.encode()):
         raise ApiError(401, "the bearer token is missing or wrong", code="invalid_api_key")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from time import time
 from typing import Any
@@ -10,50 +9,21 @@ from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece
-from winnow_engine.errors import (
-    BudgetError,
-    ModelError,
-    TargetProtocolError,
-    TargetRefusedError,
-    TargetTimeoutError,
-    TargetUnreachableError,
-    UnsupportedModelError,
-    WinnowError,
-)
 from winnow_engine.prompting.tools import ToolCall
+from winnow_lsp.http.dialect import Dialect, data
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.requests import read_request
 
 _FINISHES = {"eos": "stop", "stop": "stop", "length": "length"}
-_REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, TargetProtocolError)
 DONE = b"data: [DONE]\n\n"
 
 
-class ApiError(Exception):
-    """An error response: its status, what is wrong, the field it is about, and a code for programs."""
-
-    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.param, self.code = status, param, code
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """OpenAI's form of an error."""
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
-
-
-def api_error(error: WinnowError) -> ApiError:
-    """An engine's error as a response. Its class name is the code where OpenAI defines none."""
-    if isinstance(error, BudgetError):
-        return ApiError(400, str(error), "messages", "context_length_exceeded")
-    status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
-    return ApiError(400 if isinstance(error, UnsupportedModelError) else status, str(error), None, type(error).__name__)
-
-
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChatReply:
     """The documents of one answer, all with the same id."""
 
     model: str
+    include_usage: bool = False
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
     created: int = field(default_factory=lambda: int(time()))
 
@@ -78,24 +48,23 @@ class Reply:
         call = ToolCall(piece.id, piece.name, piece.arguments).document if piece.id else more
         return self._event({"tool_calls": [{"index": piece.index, **call}]}, None)
 
-    def last(self, completion: Completion, include_usage: bool) -> bytes:
+    def last(self, completion: Completion) -> bytes:
         """The events that end a stream."""
         end = self._event({}, _finish(completion))
-        if include_usage:
-            end += _sse(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
+        if self.include_usage:
+            end += data(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
         return end + DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """The event that ends a stream after an error."""
+        return data(error.document)
 
     def _event(self, delta: dict[str, Any], finish: str | None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return _sse(self._document("chat.completion.chunk", [choice]))
+        return data(self._document("chat.completion.chunk", [choice]))
 
     def _document(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
-
-
-def failed(error: ApiError) -> bytes:
-    """The event that ends a stream after an error."""
-    return _sse(error.document)
 
 
 def usage(completion: Completion) -> dict[str, Any]:
@@ -121,5 +90,6 @@ def _finish(completion: Completion) -> str:
     return "tool_calls" if completion.calls and finish == "stop" else finish
 
 
-def _sse(document: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(document).encode() + b"\n\n"
+CHAT = Dialect(
+    read_request, lambda request, model: ChatReply(model, request.include_usage), lambda error: error.document
+)

@@ -1,8 +1,12 @@
-"""Reads chat completion requests strictly: an unsupported field is refused by name, never ignored."""
+"""Reads requests strictly: what would change the answer and is not supported is refused by name, never ignored.
+
+Here is what the APIs have in common, and chat completions.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,96 +15,130 @@ from typing import Any
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling
 from winnow_lsp.http.conversation import read_messages, read_tools
-from winnow_lsp.http.fields import typed
-from winnow_lsp.http.replies import ApiError
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import Fields, typed
 
 _MOST_STOPS = 16
+_MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
-# Fields that change nothing about the answer, with these values or with any.
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
-    "n": (1,),
-    "logprobs": (False,),
-    "functions": ([],),
-    "function_call": ("none", "auto"),
-    "frequency_penalty": (0,),
-    "presence_penalty": (0,),
-    "logit_bias": ({},),
-    "response_format": ({"type": "text"},),
-    "modalities": (["text"],),
-    "store": (False,),
-}
-_IGNORED = {"user", "metadata", "safety_identifier", "prompt_cache_key", "service_tier"}
-_READ = {
-    "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
-    "seed", "stop", "tools", "tool_choice", "parallel_tool_calls",
-}  # fmt: skip
+_CHAT = Fields(
+    read=frozenset({
+        "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
+        "seed", "stop", "tools", "tool_choice", "parallel_tool_calls",
+    }),
+    ignored=frozenset({
+        "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "service_tier", "store", "prediction", "verbosity", "reasoning_effort",
+    }),
+    neutral={
+        "n": (1,),
+        "logprobs": (False,),
+        "top_logprobs": (0,),
+        "function_call": ("none", "auto"),
+        "frequency_penalty": (0,),
+        "presence_penalty": (0,),
+        "response_format": ({"type": "text"},),
+        "modalities": (["text"],),
+        "store": (False,),
+    },
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked, and whether the answer is streamed."""
+    """What is asked, in whichever API, and whether the answer is streamed. `ignored` names fields that do not count."""
 
     asked: CompletionRequest
     stream: bool
     include_usage: bool
+    ignored: tuple[str, ...] = ()
 
 
 def read_request(body: bytes, model: str) -> ChatRequest:
-    """Parse a request for the one `model` being served. Raises ApiError, which names the field."""
-    document = _object(body)
-    _check_supported(document)
-    if document.get("model", model) != model:
-        raise ApiError(404, f"there is no model {document['model']!r} here, only {model!r}", "model", "model_not_found")
-    length = _length(document)
+    """Parse a request for a chat completion by the one `model` being served. Raises ApiError, which names the field."""
+    ignored = set[str]()
+    document = read_document(body, model, _CHAT, ignored)
+    length = answer_length(document, "max_completion_tokens", "max_tokens")
     asked = CompletionRequest(
-        messages=read_messages(document),
-        sampling=_sampling(document, DEFAULT_ANSWER if length is None else length),
+        messages=read_messages(document, ignored),
+        sampling=read_sampling(document, length, "stop"),
         limited=length is not None,
         tools=read_tools(document),
     )
     stream = typed(document, "stream", bool, False)
     options = typed(document, "stream_options", dict, {}) if stream else {}
-    return ChatRequest(asked, stream, options.get("include_usage") is True)
+    return ChatRequest(asked, stream, options.get("include_usage") is True, tuple(sorted(ignored)))
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def read_document(body: bytes, model: str, fields: Fields, ignored: set[str]) -> dict[str, Any]:
+    """The fields of a request for `model` that are given. Raises ApiError unless all of them are among `fields`."""
     try:
-        document = json.loads(body)
+        text = body.decode()
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise ApiError(400, "the body is not a JSON object")
-    return {name: value for name, value in document.items() if value is not None}
+    _check_depth(document)
+    if _SURROGATE.search(text):
+        _check_characters(document)
+    given = {name: value for name, value in document.items() if value is not None}
+    fields.check(given, ignored)
+    if given.get("model", model) != model:
+        raise ApiError(404, f"there is no model {given['model']!r} here, only {model!r}", "model", "model_not_found")
+    return given
 
 
-def _check_supported(document: Mapping[str, Any]) -> None:
-    for name, value in document.items():
-        if name in _READ or name in _IGNORED or value in _NEUTRAL.get(name, ()):
-            continue
-        raise ApiError(400, f"{name} is not supported here: leave it out", name, "unsupported_parameter")
+def _check_depth(document: dict[str, Any]) -> None:
+    """Raise ApiError for a document that nests so deeply that writing it out again might fail."""
+    level, depth = list[Any]([document]), 0
+    while level:
+        depth += 1
+        if depth > _MOST_LEVELS:
+            raise ApiError(400, f"the body is over {_MOST_LEVELS} levels deep")
+        inner = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
 
 
-def _length(document: Mapping[str, Any]) -> int | None:
-    for name in ("max_completion_tokens", "max_tokens"):
+def _check_characters(document: dict[str, Any]) -> None:
+    """Raise ApiError if an escape stands for half a character, which no text may hold."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ApiError(400, "the body has half of a surrogate pair (\\ud800 to \\udfff) on its own") from None
+
+
+def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
+    """The most tokens of the answer, from the first field that is given. Raises ApiError."""
+    for name in names:
         if name in document:
-            return int(typed(document, name, int, 0))
+            length = int(typed(document, name, int, 0))
+            if length < 1:
+                raise ApiError(400, f"{name} must be at least 1, not {length}", name)
+            return length
     return None
 
 
-def _sampling(document: Mapping[str, Any], length: int) -> Sampling:
+def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) -> Sampling:
+    """How to answer; `stop` is the field of the stop strings. Raises ApiError."""
     temperature = typed(document, "temperature", (int, float), 0.0)
     seed = typed(document, "seed", int, secrets.randbelow(_MOST_SEED))
-    stop = document.get("stop", [])
-    stops = [stop] if isinstance(stop, str) else stop
+    stops = _stops(document.get(stop, []), stop)
+    try:
+        top_p = typed(document, "top_p", (int, float), 1.0)
+        return Sampling(temperature, top_p, seed, DEFAULT_ANSWER if length is None else length, stops)
+    except ValueError as error:  # its message begins with the name of the field
+        raise ApiError(400, str(error), str(error).partition(" ")[0]) from error
+
+
+def _stops(given: Any, name: str) -> tuple[str, ...]:
+    stops = [given] if isinstance(given, str) else given
     if (
         not isinstance(stops, list)
         or len(stops) > _MOST_STOPS
         or not all(isinstance(one, str) and one for one in stops)
     ):
-        raise ApiError(400, f"stop must be a text, or a list of at most {_MOST_STOPS}, none of them empty", "stop")
-    try:
-        top_p = typed(document, "top_p", (int, float), 1.0)
-        return Sampling(temperature, top_p, seed, length, tuple(stops))
-    except ValueError as error:  # its message begins with the name of the field
-        raise ApiError(400, str(error), str(error).partition(" ")[0]) from error
+        raise ApiError(400, f"{name} must be a text, or a list of at most {_MOST_STOPS}, none of them empty", name)
+    return tuple(stops)

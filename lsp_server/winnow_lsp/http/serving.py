@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from winnow_engine.chat.complete import Completion, complete
+from winnow_engine.chat.complete import Completion, complete, prompt_tokens
 from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
@@ -52,6 +52,15 @@ class EngineService:
                 return complete(assistant, request.asked, self._budget, on_piece, cancellation)
 
             return work
+
+        return await self._engine.queue.question(prepare, lambda _: None)
+
+    async def count(self, request: ChatRequest) -> int:
+        """The tokens of a request's prompt as it came, once all earlier requests are done."""
+
+        def prepare() -> Work[int]:
+            assistant = self._engine.assistant()
+            return lambda cancellation: prompt_tokens(assistant, request.asked, cancellation)
 
         return await self._engine.queue.question(prepare, lambda _: None)
 

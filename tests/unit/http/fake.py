@@ -36,9 +36,10 @@ class Fake:
     def __init__(self, *pieces: TurnPiece, error: Exception | None = None, hangs: bool = False) -> None:
         self.pieces, self.error, self.hangs = pieces, error, hangs
         self.states = (READY, READY)
-        self.cancelled, self.closed = threading.Event(), False
+        self.asked, self.cancelled, self.closed = threading.Event(), threading.Event(), False
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
+        self.asked.set()
         for piece in self.pieces:
             await asyncio.to_thread(on_piece, piece)
         try:
@@ -51,6 +52,9 @@ class Fake:
             raise self.error
         text = "".join(piece for piece in self.pieces if isinstance(piece, str))
         return Completion(Generation(text, self.finish, 7, 2, 0.0, 0.0, len(self.pieces), 0.0), 30, self.calls)
+
+    async def count(self, request: ChatRequest) -> int:
+        return sum(len(message.content.split()) for message in request.asked.messages)
 
     async def close(self) -> None:
         self.closed = True
@@ -65,10 +69,12 @@ async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.A
     while not server.started:
         await asyncio.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-        yield client
-    server.should_exit = True
-    await task
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        await task
     assert fake.closed
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
-from winnow_lsp.http.replies import ApiError
+from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.requests import read_request
 
 HELLO = [{"role": "user", "content": "Hello?"}]

@@ -1,0 +1,59 @@
+"""What an API is to the routes: a way to read requests, to word replies, and to word errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from winnow_engine.chat.complete import Completion
+from winnow_engine.chat.turn import TurnPiece
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.requests import ChatRequest
+
+
+class Reply(Protocol):
+    """The documents of one answer: either `whole`, or events from `first` to `last`, or to `failed`."""
+
+    def whole(self, completion: Completion) -> dict[str, Any]:
+        """The answer to a request that does not stream. Raises TargetProtocolError if it cannot be worded."""
+
+    def first(self) -> bytes:
+        """The events that begin a stream."""
+
+    def piece(self, piece: TurnPiece) -> bytes:
+        """The events for a piece of text or of a call. Raises TargetProtocolError if they cannot follow the others."""
+
+    def last(self, completion: Completion) -> bytes:
+        """The events that end a stream."""
+
+    def failed(self, error: ApiError) -> bytes:
+        """The events that end a stream after an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One API. `read` takes a body and the name of the model being served, and raises ApiError."""
+
+    read: Callable[[bytes, str], ChatRequest]
+    reply: Callable[[ChatRequest, str], Reply]
+    error: Callable[[ApiError], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How an API counts a prompt's tokens: what `read` reads, and `counted` words the number."""
+
+    read: Callable[[bytes, str], ChatRequest]
+    counted: Callable[[int], dict[str, Any]]
+
+
+def event(document: dict[str, Any]) -> bytes:
+    """A server-sent event with the name that its document gives as `type`."""
+    return f"event: {document['type']}\n".encode() + data(document)
+
+
+def data(document: dict[str, Any]) -> bytes:
+    """A server-sent event without a name."""
+    return b"data: " + json.dumps(document).encode() + b"\n\n"

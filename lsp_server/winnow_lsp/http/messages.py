@@ -1,0 +1,261 @@
+"""Anthropic's API: `/v1/messages`, streamed or whole, with tools, and the count of a prompt's tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from uuid import uuid4
+
+from winnow_engine.chat.complete import Completion, CompletionRequest
+from winnow_engine.chat.turn import TurnPiece
+from winnow_engine.errors import TargetProtocolError
+from winnow_engine.prompting.messages import Message, Role
+from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
+from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, text_of
+from winnow_lsp.http.dialect import Counting, Dialect, event
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
+
+_REQUEST = Fields(
+    read=frozenset({
+        "model", "messages", "system", "stream", "max_tokens", "temperature", "top_p", "stop_sequences", "tools",
+        "tool_choice", "output_config",
+    }),
+    ignored=frozenset({
+        "metadata", "service_tier", "thinking", "cache_control", "inference_geo", "speed",
+        "context_management", "diagnostics", "user_profile_id", "workspace_id",
+    }),
+    neutral={"thinking": ({"type": "disabled"},)},
+)  # fmt: skip
+_OUTPUT = Fields(frozenset(), frozenset({"effort"}))
+_MESSAGE = Fields(frozenset({"role", "content"}))
+_TOOL = Fields(frozenset({"name", "description", "input_schema", "type"}), frozenset({"cache_control", "strict"}))
+_HARMLESS = frozenset({"cache_control", "citations", "caller"})
+_BLOCKS: Mapping[str, Fields] = {
+    "text": Fields(frozenset({"type", "text"}), _HARMLESS),
+    "tool_use": Fields(frozenset({"type", "id", "name", "input"}), _HARMLESS),
+    "tool_result": Fields(frozenset({"type", "tool_use_id", "content", "is_error"}), _HARMLESS),
+    # Thoughts of earlier turns never become part of a prompt.
+    "thinking": Fields(frozenset({"type", "thinking", "signature"}), _HARMLESS),
+    "redacted_thinking": Fields(frozenset({"type", "data"}), _HARMLESS),
+}
+_ROLES: Mapping[str, tuple[Role, tuple[str, ...]]] = {
+    "user": ("user", ("text", "tool_result")),
+    "assistant": ("assistant", ("text", "tool_use", "thinking", "redacted_thinking")),
+    "system": ("system", ("text",)),
+}
+_CHOICES = {"auto": "auto", "any": "required", "none": "none", "tool": "named"}
+_TYPES = {
+    401: "authentication_error", 403: "permission_error", 404: "not_found_error", 408: "timeout_error",
+    413: "request_too_large",
+}  # fmt: skip
+
+
+def read_request(body: bytes, model: str) -> ChatRequest:
+    """Parse a request for a message by `model`. Raises ApiError, which names the field."""
+    request = read_count(body, model)
+    if not request.asked.limited:
+        raise ApiError(400, "max_tokens is missing", "max_tokens")
+    return request
+
+
+def read_count(body: bytes, model: str) -> ChatRequest:
+    """The same for a request whose tokens are to be counted: it need not say how long the answer may be."""
+    ignored = set[str]()
+    document = read_document(body, model, _REQUEST, ignored)
+    _OUTPUT.check(typed(document, "output_config", dict, {}), ignored, "output_config.")
+    length = answer_length(document, "max_tokens")
+    asked = CompletionRequest(
+        messages=_messages(document, ignored),
+        sampling=read_sampling(document, length, "stop_sequences"),
+        limited=length is not None,
+        tools=_tools(document, ignored),
+    )
+    return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored)))
+
+
+def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
+    found = list[tuple[Message, str]]()
+    if document.get("system"):
+        blocks = _blocks(document["system"], "system", ("text",), ignored)
+        found.append((Message("system", "\n".join(block["text"] for _, block in blocks)), "system"))
+    for number, value in enumerate(typed(document, "messages", list, [])):
+        found += _turn(value, f"messages[{number}]", ignored)
+    if found and found[-1][0].role == "assistant":
+        raise ApiError(400, "the last message must not be the assistant's: answers are not continued", "messages")
+    return checked([message for message, _ in found], [place for _, place in found], "messages")
+
+
+def _turn(value: Any, place: str, ignored: set[str]) -> Iterator[tuple[Message, str]]:
+    """The messages that one of Anthropic's stands for, each with the field that names its call."""
+    said = object_at(value, place).get("role")
+    if not isinstance(said, str) or said not in _ROLES:
+        raise ApiError(400, f"{place}.role must be one of {', '.join(_ROLES)}", f"{place}.role", "unsupported_value")
+    role, kinds = _ROLES[said]
+    _MESSAGE.check(value, ignored, f"{place}.")
+    blocks = list(_blocks(value.get("content"), f"{place}.content", kinds, ignored))
+    for where, block in blocks:
+        if block["type"] == "tool_result":
+            yield _result(block, where), f"{where}.tool_use_id"
+    text = "\n".join(block["text"] for _, block in blocks if block["type"] == "text")
+    calls = tuple(_call(block, where) for where, block in blocks if block["type"] == "tool_use")
+    if role == "assistant" or text or not blocks:
+        yield Message(role, text, calls), place
+
+
+def _blocks(value: Any, place: str, kinds: tuple[str, ...], ignored: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The blocks of a content with their places; a text is a block of text."""
+    if isinstance(value, str):
+        value = [{"type": "text", "text": value}]
+    if not isinstance(value, list):
+        raise ApiError(400, f"{place} must be a text or a list of blocks", place)
+    for number, block in enumerate(value):
+        where = f"{place}[{number}]"
+        kind = object_at(block, where).get("type")
+        if kind not in kinds:
+            raise ApiError(400, f"{where} must be a block of {', '.join(kinds)}", where, "unsupported_value")
+        _BLOCKS[kind].check(block, ignored, f"{where}.")
+        if kind == "text":
+            typed(block, "text", str, None, f"{where}.")
+        yield where, block
+
+
+def _result(block: Mapping[str, Any], place: str) -> Message:
+    """A tool's result. Chat templates have no place to say that it is an error, so its text does."""
+    text = text_of(block.get("content") or "", f"{place}.content")
+    failed = typed(block, "is_error", bool, False, f"{place}.")
+    return Message("tool", f"Error: {text}" if failed else text, call_id=identifier(block, "tool_use_id", place))
+
+
+def _call(block: Mapping[str, Any], place: str) -> ToolCall:
+    name = named(block, place)["name"]
+    arguments = json.dumps(typed(block, "input", dict, {}, f"{place}."), ensure_ascii=False)
+    return ToolCall(identifier(block, "id", place), name, arguments)
+
+
+def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
+    definitions = []
+    for number, tool in enumerate(typed(document, "tools", list, [])):
+        place = f"tools[{number}]"
+        if object_at(tool, place).get("type", "custom") != "custom":
+            raise ApiError(400, f"{place} is a tool of Anthropic's servers", place, "unsupported_value")
+        _TOOL.check(tool, ignored, f"{place}.")
+        schema = typed(tool, "input_schema", dict, {}, f"{place}.")
+        described = {"name": tool.get("name"), "description": tool.get("description"), "parameters": schema}
+        definitions.append(definition(described, place))
+    choice = typed(document, "tool_choice", dict, {"type": "auto"})
+    kind = choice.get("type")
+    if not isinstance(kind, str) or kind not in _CHOICES:
+        raise ApiError(
+            400, f"tool_choice.type must be one of {', '.join(_CHOICES)}", "tool_choice", "unsupported_value"
+        )
+    only = named(choice, "tool_choice")["name"] if kind == "tool" else None
+    alone = typed(choice, "disable_parallel_tool_use", bool, False, "tool_choice.")
+    return offered(definitions, _CHOICES[kind], only, not alone)
+
+
+class MessageReply:
+    """The documents of one message. Its blocks follow one another: a new one ends the one before."""
+
+    def __init__(self, request: ChatRequest, model: str) -> None:
+        self._model, self._stops = model, request.asked.sampling.stop
+        self._id = f"msg_{uuid4().hex}"
+        self._blocks = 0  # begun so far
+        self._open: int | str | None = None  # a call's number, or "text"
+
+    def whole(self, completion: Completion) -> dict[str, Any]:
+        """As `Reply` says."""
+        text = completion.generation.text
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        blocks += [_tool_use(call.id, call.name, _arguments(call)) for call in completion.calls]
+        return self._message(blocks) | self._end(completion) | {"usage": _usage(completion)}
+
+    def first(self) -> bytes:
+        """As `Reply` says. What the prompt took is known at the end only."""
+        message = self._message([]) | {"usage": {"input_tokens": 0, "output_tokens": 0}}
+        return event({"type": "message_start", "message": message})
+
+    def piece(self, piece: TurnPiece) -> bytes:
+        """As `Reply` says."""
+        if isinstance(piece, CallDelta):
+            return self._of_call(piece)
+        begun = b"" if self._open == "text" else self._begin("text", {"type": "text", "text": ""})
+        return begun + self._delta({"type": "text_delta", "text": piece})
+
+    def last(self, completion: Completion) -> bytes:
+        """As `Reply` says."""
+        end = {"type": "message_delta", "delta": self._end(completion), "usage": _usage(completion)}
+        return self._stop() + event(end) + event({"type": "message_stop"})
+
+    def failed(self, error: ApiError) -> bytes:
+        """As `Reply` says."""
+        return event(error_document(error))
+
+    def _of_call(self, piece: CallDelta) -> bytes:
+        begun = self._begin(piece.index, _tool_use(piece.id, piece.name, {})) if piece.id else b""
+        if self._open != piece.index:
+            raise TargetProtocolError("the target's server sends several calls at the same time")
+        more = {"type": "input_json_delta", "partial_json": piece.arguments}
+        return begun + (self._delta(more) if piece.arguments else b"")
+
+    def _begin(self, what: int | str, block: dict[str, Any]) -> bytes:
+        stop = self._stop()
+        self._open, self._blocks = what, self._blocks + 1
+        return stop + event({"type": "content_block_start", "index": self._blocks - 1, "content_block": block})
+
+    def _delta(self, delta: dict[str, Any]) -> bytes:
+        return event({"type": "content_block_delta", "index": self._blocks - 1, "delta": delta})
+
+    def _stop(self) -> bytes:
+        if self._open is None:
+            return b""
+        self._open = None
+        return event({"type": "content_block_stop", "index": self._blocks - 1})
+
+    def _message(self, content: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": self._id, "type": "message", "role": "assistant", "model": self._model, "content": content,
+            "stop_reason": None, "stop_sequence": None,
+        }  # fmt: skip
+
+    def _end(self, completion: Completion) -> dict[str, Any]:
+        finish = completion.generation.finish
+        if finish != "length" and completion.calls:
+            return {"stop_reason": "tool_use", "stop_sequence": None}
+        if finish != "stop":
+            return {"stop_reason": "max_tokens" if finish == "length" else "end_turn", "stop_sequence": None}
+        return {"stop_reason": "stop_sequence", "stop_sequence": self._stops[0] if len(self._stops) == 1 else None}
+
+
+def error_document(error: ApiError) -> dict[str, Any]:
+    """Anthropic's form of an error. It has no place for the field that is meant, which the message names."""
+    kind = _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
+    return {"type": "error", "error": {"type": kind, "message": str(error)}}
+
+
+def _tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    try:
+        return json_object(call.arguments, call.name)
+    except ApiError:
+        raise TargetProtocolError(f"the target calls {call.name} with arguments that are no JSON object") from None
+
+
+def _usage(completion: Completion) -> dict[str, Any]:
+    """Token counts; the prompt's that were in the target's memory already count apart."""
+    one = completion.generation
+    return {
+        "input_tokens": one.prompt_tokens - one.reused_tokens,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": one.reused_tokens,
+        "output_tokens": one.decode_tokens,
+    }
+
+
+MESSAGES = Dialect(read_request, MessageReply, error_document)
+COUNTING = Counting(read_count, lambda tokens: {"input_tokens": tokens})

@@ -1,0 +1,272 @@
+"""OpenAI's newer API: `/v1/responses`, streamed or whole, with tools, and the count of a prompt's tokens.
+
+Nothing is stored: each request brings the whole conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import time
+from typing import Any
+from uuid import uuid4
+
+from winnow_engine.chat.complete import Completion, CompletionRequest
+from winnow_engine.chat.turn import TurnPiece
+from winnow_engine.errors import TargetProtocolError
+from winnow_engine.prompting.messages import Message, Role
+from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
+from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, text_of
+from winnow_lsp.http.dialect import Counting, Dialect, event
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
+
+_REQUEST = Fields(
+    read=frozenset({
+        "model", "input", "instructions", "stream", "max_output_tokens", "temperature", "top_p", "tools", "tool_choice",
+        "parallel_tool_calls", "text", "include",
+    }),
+    ignored=frozenset({
+        "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "service_tier", "store", "reasoning", "truncation", "max_tool_calls", "stream_options",
+        "context_management",
+    }),
+    neutral={"background": (False,), "top_logprobs": (0,), "store": (False,)},
+)  # fmt: skip
+_TEXT = Fields(frozenset(), frozenset({"verbosity"}), {"format": ({"type": "text"},)})
+_TOOL = Fields(frozenset({"type", "name", "description", "parameters", "strict"}))
+_HARMLESS = frozenset({"id", "status", "phase"})
+_ITEMS: Mapping[str, Fields] = {
+    "message": Fields(frozenset({"type", "role", "content"}), _HARMLESS),
+    "function_call": Fields(frozenset({"type", "call_id", "name", "arguments"}), _HARMLESS),
+    "function_call_output": Fields(frozenset({"type", "call_id", "output"}), _HARMLESS),
+}
+_ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_PARTS = ("input_text", "output_text", "text")
+
+
+def read_request(body: bytes, model: str) -> ChatRequest:
+    """Parse a request for a response by `model`. Raises ApiError, which names the field."""
+    ignored = set[str]()
+    document = read_document(body, model, _REQUEST, ignored)
+    _TEXT.check(typed(document, "text", dict, {}), ignored, "text.")
+    for wanted in typed(document, "include", list, []):
+        if wanted != "reasoning.encrypted_content":  # of no use where no thoughts are sent
+            raise ApiError(400, f"include has {wanted!r}, which is not supported here", "include", "unsupported_value")
+    length = answer_length(document, "max_output_tokens")
+    asked = CompletionRequest(
+        messages=_messages(document, ignored),
+        sampling=read_sampling(document, length, "stop"),
+        limited=length is not None,
+        tools=_tools(document, ignored),
+    )
+    # Ids and states of items come with every conversation that goes on: nobody need hear that they do not count.
+    return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored - _HARMLESS)))
+
+
+def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
+    given = document.get("input", [])
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else typed(document, "input", list, [])
+    messages, places = list[Message](), list[str]()
+    for number, item in enumerate(items):
+        place = f"input[{number}]"
+        message = _item(object_at(item, place), place, ignored)
+        if message is None:
+            continue
+        if message.calls and messages and messages[-1].role == "assistant":
+            messages[-1] = replace(messages[-1], calls=messages[-1].calls + message.calls)
+        else:
+            messages.append(message)
+            places.append(f"{place}.call_id")
+    instructions = typed(document, "instructions", str, "")
+    if instructions:
+        messages, places = [Message("system", instructions), *messages], ["instructions", *places]
+    return checked(messages, places, "input")
+
+
+def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | None:
+    kind = item.get("type", "message")
+    if kind == "reasoning":  # thoughts of earlier turns never become part of a prompt
+        return None
+    if not isinstance(kind, str) or kind not in _ITEMS:
+        raise ApiError(400, f"{place} must be one of {', '.join(_ITEMS)}", place, "unsupported_value")
+    _ITEMS[kind].check(item, ignored, f"{place}.")
+    if kind == "message":
+        return _said(item, place)
+    call_id = identifier(item, "call_id", place)
+    if kind == "function_call_output":
+        return Message("tool", text_of(item.get("output"), f"{place}.output", _PARTS), call_id=call_id)
+    arguments = typed(item, "arguments", str, "", f"{place}.")
+    json_object(arguments, f"{place}.arguments")
+    return Message("assistant", "", (ToolCall(call_id, named(item, place)["name"], arguments or "{}"),))
+
+
+def _said(item: Mapping[str, Any], place: str) -> Message:
+    role = item.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
+        raise ApiError(400, f"{place}.role must be one of {', '.join(_ROLES)}", f"{place}.role", "unsupported_value")
+    return Message(_ROLES[role], text_of(item.get("content"), f"{place}.content", _PARTS))
+
+
+def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
+    definitions = []
+    for number, tool in enumerate(typed(document, "tools", list, [])):
+        place = f"tools[{number}]"
+        _check_function(object_at(tool, place), place)
+        _TOOL.check(tool, ignored, f"{place}.")
+        definitions.append(definition({name: tool[name] for name in tool.keys() - {"type"}}, place))
+    choice = document.get("tool_choice") or "auto"
+    if isinstance(choice, dict):
+        _check_function(choice, "tool_choice")
+    elif choice not in ("none", "auto", "required"):
+        raise ApiError(400, "tool_choice must be none, auto, required or a function", "tool_choice")
+    only = named(choice, "tool_choice")["name"] if isinstance(choice, dict) else None
+    parallel = typed(document, "parallel_tool_calls", bool, True)
+    return offered(definitions, "named" if only else str(choice), only, parallel)
+
+
+def _check_function(value: Mapping[str, Any], place: str) -> None:
+    if value.get("type") != "function":
+        raise ApiError(400, f"{place} must be of the type function", place, "unsupported_value")
+
+
+class ResponseReply:
+    """The documents of one response. Its items follow one another: a new one ends the one before."""
+
+    def __init__(self, request: ChatRequest, model: str) -> None:
+        self._request, self._model = request.asked, model
+        self._id, self._created = f"resp_{uuid4().hex}", int(time())
+        self._number = -1  # of the last event
+        self._items = list[dict[str, Any]]()
+        self._open: int | str | None = None  # a call's number, or "text"
+
+    def whole(self, completion: Completion) -> dict[str, Any]:
+        """As `Reply` says."""
+        text = completion.generation.text
+        items = [_message(_part(text), "completed")] if text else []
+        items += [_function_call(call, "completed") for call in completion.calls]
+        return self._ended(completion, items)
+
+    def first(self) -> bytes:
+        """As `Reply` says."""
+        begun = self._response("in_progress", [])
+        return self._event("created", response=begun) + self._event("in_progress", response=begun)
+
+    def piece(self, piece: TurnPiece) -> bytes:
+        """As `Reply` says."""
+        if isinstance(piece, CallDelta):
+            return self._of_call(piece)
+        begun = b"" if self._open == "text" else self._begin_text()
+        self._items[-1]["content"][0]["text"] += piece
+        return begun + self._of_item("output_text.delta", content_index=0, delta=piece, logprobs=[])
+
+    def last(self, completion: Completion) -> bytes:
+        """As `Reply` says."""
+        done = self._done()
+        response = self._ended(completion, self._items)
+        return done + self._event(response["status"], response=response)
+
+    def failed(self, error: ApiError) -> bytes:
+        """As `Reply` says. OpenAI's own package raises APIError for the second event."""
+        code = error.code or "server_error"
+        response = self._response("failed", self._items) | {"error": {"code": code, "message": str(error)}}
+        end = self._event("failed", response=response)
+        return end + event({
+            "type": "error", "sequence_number": self._number + 1, "code": code, "message": str(error),
+            "param": error.param, **error.document,
+        })  # fmt: skip
+
+    def _begin_text(self) -> bytes:
+        begun = self._begin("text", _message(None, "in_progress"))
+        self._items[-1]["content"].append(_part(""))
+        return begun + self._of_item("content_part.added", content_index=0, part=_part(""))
+
+    def _of_call(self, piece: CallDelta) -> bytes:
+        begun = b""
+        if piece.id:
+            begun = self._begin(piece.index, _function_call(ToolCall(piece.id, piece.name, ""), "in_progress"))
+        if self._open != piece.index:
+            raise TargetProtocolError("the target's server sends several calls at the same time")
+        if not piece.arguments:
+            return begun
+        self._items[-1]["arguments"] += piece.arguments
+        return begun + self._of_item("function_call_arguments.delta", delta=piece.arguments)
+
+    def _begin(self, what: int | str, item: dict[str, Any]) -> bytes:
+        done = self._done()
+        self._open = what
+        self._items.append(item)
+        return done + self._event("output_item.added", output_index=len(self._items) - 1, item=item)
+
+    def _done(self) -> bytes:
+        """The events that end the item which is open."""
+        if self._open is None:
+            return b""
+        item, was = self._items[-1], self._open
+        self._open, item["status"] = None, "completed"
+        if was == "text":
+            part = item["content"][0]
+            done = self._of_item("output_text.done", content_index=0, text=part["text"], logprobs=[])
+            done += self._of_item("content_part.done", content_index=0, part=part)
+        else:
+            done = self._of_item("function_call_arguments.done", arguments=item["arguments"], name=item["name"])
+        return done + self._event("output_item.done", output_index=len(self._items) - 1, item=item)
+
+    def _of_item(self, kind: str, **fields: Any) -> bytes:
+        return self._event(kind, item_id=self._items[-1]["id"], output_index=len(self._items) - 1, **fields)
+
+    def _event(self, kind: str, **fields: Any) -> bytes:
+        self._number += 1
+        return event({"type": f"response.{kind}", "sequence_number": self._number, **fields})
+
+    def _ended(self, completion: Completion, items: list[dict[str, Any]]) -> dict[str, Any]:
+        cut = completion.generation.finish == "length"
+        end = {"usage": _usage(completion), "incomplete_details": {"reason": "max_output_tokens"} if cut else None}
+        return self._response("incomplete" if cut else "completed", items) | end
+
+    def _response(self, status: str, items: list[dict[str, Any]]) -> dict[str, Any]:
+        asked, tools = self._request, self._request.tools
+        only = {"type": "function", "name": tools.only}
+        return {
+            "id": self._id, "object": "response", "created_at": self._created, "status": status, "model": self._model,
+            "output": items, "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
+            "parallel_tool_calls": tools.parallel, "temperature": asked.sampling.temperature,
+            "top_p": asked.sampling.top_p, "max_output_tokens": asked.sampling.max_tokens if asked.limited else None,
+            "tools": [{"type": "function", **one["function"]} for one in tools.definitions],
+            "tool_choice": only if tools.only else "required" if tools.required else "auto",
+            "previous_response_id": None, "store": False, "text": {"format": {"type": "text"}}, "usage": None,
+        }  # fmt: skip
+
+
+def _message(part: dict[str, Any] | None, status: str) -> dict[str, Any]:
+    content = [part] if part else []
+    return {"id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def _part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _function_call(call: ToolCall, status: str) -> dict[str, Any]:
+    own = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"id": f"fc_{uuid4().hex}", "type": "function_call", "status": status, **own}
+
+
+def _usage(completion: Completion) -> dict[str, Any]:
+    one = completion.generation
+    return {
+        "input_tokens": one.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": one.reused_tokens},
+        "output_tokens": one.decode_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": one.prompt_tokens + one.decode_tokens,
+    }
+
+
+def _counted(tokens: int) -> dict[str, Any]:
+    return {"object": "response.input_tokens", "input_tokens": tokens}
+
+
+RESPONSES = Dialect(read_request, ResponseReply, lambda error: error.document)
+COUNTING = Counting(read_request, _counted)

@@ -1,0 +1,98 @@
+"""`/v1/responses` and `/v1/messages` of `winnow serve --http` with real weights, over their makers' own packages."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from .served import serving
+from .test_http_tools import SMALL
+
+pytestmark = pytest.mark.real_weights
+
+QUESTION = "What is the weather in Paris?"
+ABOUT = "Get the current weather of a city."
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+@pytest.fixture(scope="module")
+def url(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("cache"), "--target", SMALL, WINNOW_HTTP_TOKEN="secret") as (url, _):
+        yield url
+
+
+def test_a_response_calls_a_tool_and_reads_its_result(url: str) -> None:
+    tool: Any = {"type": "function", "name": "get_weather", "description": ABOUT, "parameters": SCHEMA}
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="secret") as client:
+        asked: list[Any] = [{"role": "user", "content": QUESTION}]
+        with client.responses.stream(model=SMALL, input=asked, tools=[tool], max_output_tokens=60) as stream:
+            (call,) = stream.get_final_response().output
+        assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris"})
+        asked += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": "17 degrees"}]
+        raw = client.responses.with_raw_response.create(model=SMALL, input=asked, max_output_tokens=30, store=True)
+        counted = client.responses.input_tokens.count(model=SMALL, input=asked)
+    answer = raw.parse()
+    assert "17" in answer.output_text
+    assert answer.usage.input_tokens == counted.input_tokens
+    assert raw.headers["x-winnow-ignored"] == "store"
+
+
+def test_a_message_calls_a_tool_and_reads_its_result(url: str) -> None:
+    tools: Any = [{"name": "get_weather", "description": ABOUT, "input_schema": SCHEMA}]
+    with anthropic.Anthropic(base_url=url, api_key="secret") as client:
+        asked: list[Any] = [{"role": "user", "content": QUESTION}]
+        with client.messages.stream(model=SMALL, messages=asked, tools=tools, max_tokens=60) as stream:
+            message = stream.get_final_message()
+        (call,) = message.content
+        assert (call.name, call.input, message.stop_reason) == ("get_weather", {"city": "Paris"}, "tool_use")
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": "17 degrees"}
+        asked += [{"role": "assistant", "content": message.content}, {"role": "user", "content": [result]}]
+        answer = client.messages.create(model=SMALL, messages=asked, max_tokens=30)
+        counted = client.messages.count_tokens(model=SMALL, messages=asked)
+    assert "17" in answer.content[0].text
+    usage = answer.usage
+    assert usage.input_tokens + usage.cache_read_input_tokens == counted.input_tokens
+
+
+def test_three_apis_answer_alike(url: str) -> None:
+    """Greedy, the same conversation is the same prompt."""
+    asked: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is a list?"}]
+    with (
+        openai.OpenAI(base_url=f"{url}/v1", api_key="secret") as client,
+        anthropic.Anthropic(base_url=url, auth_token="secret") as other,
+    ):
+        chat = client.chat.completions.create(model=SMALL, messages=asked, max_tokens=20)
+        response = client.responses.create(
+            model=SMALL, instructions="Be brief.", input="What is a list?", max_output_tokens=20
+        )
+        message = other.messages.create(model=SMALL, system="Be brief.", messages=asked[1:], max_tokens=20)
+    said = chat.choices[0].message.content
+    assert said
+    assert (response.output_text, response.status) == (said, "incomplete")
+    assert (message.content[0].text, message.stop_reason) == (said, "max_tokens")
+
+
+def test_what_does_not_fit_is_the_right_exception(url: str) -> None:
+    long = "why? " * 40_000
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="secret") as client:
+        with pytest.raises(openai.BadRequestError, match="must not be cut") as refused:
+            client.responses.create(model=SMALL, input=long, stream=True)
+        assert refused.value.code == "context_length_exceeded"
+    with (
+        anthropic.Anthropic(base_url=url, api_key="secret") as client,
+        pytest.raises(anthropic.BadRequestError, match="must not be cut"),
+    ):
+        client.messages.create(model=SMALL, messages=[{"role": "user", "content": long}], max_tokens=9)
+
+
+def test_a_stream_that_is_closed_makes_room_for_the_next(url: str) -> None:
+    story: Any = [{"role": "user", "content": "Write a long story."}]
+    with anthropic.Anthropic(base_url=url, api_key="secret") as client:
+        with client.messages.stream(model=SMALL, messages=story, max_tokens=20_000) as stream:
+            next(iter(stream.text_stream))
+        answer = client.messages.create(model=SMALL, messages=story, max_tokens=4, timeout=60)
+    assert answer.usage.output_tokens == 4  # 20,000 tokens take ten minutes

@@ -1,0 +1,268 @@
+"""`/v1/responses` and `/v1/messages` as their makers' own packages read them; what answers is a fake."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from winnow_engine.core import Finish
+from winnow_engine.errors import BudgetError, TargetError, TargetUnreachableError, WinnowError
+from winnow_engine.prompting.tools import CallDelta, ToolCall
+
+from .fake import Fake, serving
+
+HELLO: list[Any] = [{"role": "user", "content": "Hello you?"}]
+CALLS = (ToolCall("call_1", "look", '{"at": 1}'), ToolCall("call_2", "stop", "{}"))
+TEXT_AND_CALLS = (
+    "I ", "look.", CallDelta(0, "call_1", "look"), CallDelta(0, arguments='{"at"'), CallDelta(0, arguments=": 1}"),
+    CallDelta(1, "call_2", "stop"), CallDelta(1, arguments="{}"),
+)  # fmt: skip
+LOOK = {"type": "object", "properties": {"at": {"type": "integer"}}}
+
+
+def calling() -> Fake:
+    fake = Fake(*TEXT_AND_CALLS)
+    fake.calls = CALLS
+    return fake
+
+
+async def ask_openai(fake: Fake, ask: Callable[[openai.AsyncOpenAI], Awaitable[Any]]) -> Any:
+    async with serving(fake, token="secret") as client:
+        base = f"{client.base_url}/v1".replace("//v1", "/v1")
+        async with openai.AsyncOpenAI(base_url=base, api_key="secret", max_retries=0) as sdk:
+            return await ask(sdk)
+
+
+async def ask_anthropic(fake: Fake, ask: Callable[[anthropic.AsyncAnthropic], Awaitable[Any]], key: str = "") -> Any:
+    async with (
+        serving(fake, token="secret") as client,
+        anthropic.AsyncAnthropic(base_url=str(client.base_url), api_key=key or "secret", max_retries=0) as sdk,
+    ):
+        return await ask(sdk)
+
+
+def message(**fields: Any) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 9, "messages": HELLO, **fields}
+
+
+async def test_a_response_has_its_text_its_calls_and_its_cost() -> None:
+    tool: Any = {"type": "function", "name": "look", "parameters": LOOK, "strict": False}
+    answer = await ask_openai(calling(), lambda sdk: sdk.responses.create(model="m", input="Hello?", tools=[tool]))
+    assert (answer.output_text, answer.status, answer.tools[0].name) == ("I look.", "completed", "look")
+    said, look, stop = answer.output
+    assert (said.type, said.role, said.status) == ("message", "assistant", "completed")
+    assert [(one.call_id, one.name, one.arguments) for one in (look, stop)] == [
+        (call.id, call.name, call.arguments) for call in CALLS
+    ]
+    usage = answer.usage
+    assert (usage.input_tokens, usage.input_tokens_details.cached_tokens, usage.output_tokens) == (7, 2, 7)
+    assert usage.total_tokens == 14
+
+
+async def test_a_streamed_response_is_what_the_helper_puts_together() -> None:
+    async def ask(sdk: openai.AsyncOpenAI) -> Any:
+        async with sdk.responses.stream(model="m", input=HELLO) as stream:
+            kinds = [event.type async for event in stream]
+            return kinds, await stream.get_final_response()
+
+    kinds, answer = await ask_openai(calling(), ask)
+    assert kinds == [
+        "response.created", "response.in_progress",
+        "response.output_item.added", "response.content_part.added", "response.output_text.delta",
+        "response.output_text.delta", "response.output_text.done", "response.content_part.done",
+        "response.output_item.done",
+        "response.output_item.added", "response.function_call_arguments.delta",
+        "response.function_call_arguments.delta", "response.function_call_arguments.done", "response.output_item.done",
+        "response.output_item.added", "response.function_call_arguments.delta",
+        "response.function_call_arguments.done", "response.output_item.done",
+        "response.completed",
+    ]  # fmt: skip
+    assert answer.output_text == "I look."
+    assert [(one.name, one.arguments, one.status) for one in answer.output[1:]] == [
+        ("look", '{"at": 1}', "completed"),
+        ("stop", "{}", "completed"),
+    ]
+    assert answer.usage.total_tokens == 14
+
+
+async def test_events_of_a_response_are_numbered_and_name_their_item() -> None:
+    async def ask(sdk: openai.AsyncOpenAI) -> Any:
+        return [event async for event in await sdk.responses.create(model="m", input="Hi", stream=True)]
+
+    events = await ask_openai(calling(), ask)
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    added = {event.item.id: event.output_index for event in events if event.type == "response.output_item.added"}
+    assert len(added) == 3
+    named = [(event.item_id, event.output_index) for event in events if hasattr(event, "item_id")]
+    assert named
+    assert all(added[item] == index for item, index in named)
+
+
+async def test_a_response_that_is_cut_off_says_why() -> None:
+    fake = Fake("Hel")
+    fake.finish = "length"
+    answer = await ask_openai(fake, lambda sdk: sdk.responses.create(model="m", input="Hi", max_output_tokens=3))
+    assert (answer.status, answer.incomplete_details.reason, answer.max_output_tokens) == (
+        "incomplete", "max_output_tokens", 3,
+    )  # fmt: skip
+
+    async def ask(sdk: openai.AsyncOpenAI) -> Any:
+        return [event.type async for event in await sdk.responses.create(model="m", input="Hi", stream=True)]
+
+    assert (await ask_openai(fake, ask))[-1] == "response.incomplete"
+
+
+async def test_a_message_has_its_text_its_calls_and_its_cost() -> None:
+    tool: Any = {"name": "look", "input_schema": LOOK}
+    answer = await ask_anthropic(calling(), lambda sdk: sdk.messages.create(**message(tools=[tool])))
+    assert (answer.role, answer.model, answer.stop_reason) == ("assistant", "m", "tool_use")
+    said, look, stop = answer.content
+    assert (said.type, said.text) == ("text", "I look.")
+    assert [(one.id, one.name, one.input) for one in (look, stop)] == [
+        ("call_1", "look", {"at": 1}),
+        ("call_2", "stop", {}),
+    ]
+    usage = answer.usage
+    assert (usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens) == (5, 2, 7)
+
+
+async def test_a_streamed_message_is_what_the_helper_puts_together() -> None:
+    async def ask(sdk: anthropic.AsyncAnthropic) -> Any:
+        async with sdk.messages.stream(**message()) as stream:
+            kinds = [event.type async for event in stream]
+            return kinds, await stream.get_final_message()
+
+    kinds, answer = await ask_anthropic(calling(), ask)
+    block = ["content_block_start", "content_block_delta", "content_block_stop"]
+    assert [kind for kind in kinds if kind not in ("text", "input_json")] == [
+        "message_start", *block[:2], *block[1:], *block[:2], *block[1:], *block, "message_delta", "message_stop",
+    ]  # fmt: skip
+    assert [block.model_dump(exclude_none=True) for block in answer.content] == [
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": 1}},
+        {"type": "tool_use", "id": "call_2", "name": "stop", "input": {}},
+    ]
+    assert answer.stop_reason == "tool_use"
+    assert (answer.usage.input_tokens, answer.usage.cache_read_input_tokens, answer.usage.output_tokens) == (5, 2, 7)
+
+
+@pytest.mark.parametrize(
+    ("finish", "stops", "reason", "stopped"),
+    [
+        ("eos", [], "end_turn", None),
+        ("length", [], "max_tokens", None),
+        ("stop", ["END"], "stop_sequence", "END"),
+        ("stop", ["A", "B"], "stop_sequence", None),
+    ],
+)
+async def test_what_ended_a_message(finish: Finish, stops: list[str], reason: str, stopped: str | None) -> None:
+    fake = Fake("Hel")
+    fake.finish = finish
+
+    async def ask(sdk: anthropic.AsyncAnthropic) -> Any:
+        async with sdk.messages.stream(**message(stop_sequences=stops)) as stream:
+            streamed = await stream.get_final_message()
+        return streamed, await sdk.messages.create(**message(stop_sequences=stops))
+
+    for answer in await ask_anthropic(fake, ask):
+        assert (answer.stop_reason, answer.stop_sequence) == (reason, stopped)
+
+
+async def test_tokens_are_counted_without_an_answer() -> None:
+    system: Any = [{"type": "text", "text": "Be brief now.", "cache_control": {"type": "ephemeral"}}]
+    fake = Fake(error=TargetError("asked"))
+    found = await ask_anthropic(fake, lambda sdk: sdk.messages.count_tokens(model="m", messages=HELLO, system=system))
+    assert found.input_tokens == 5
+    counted = await ask_openai(fake, lambda sdk: sdk.responses.input_tokens.count(model="m", input="One two three."))
+    assert counted.input_tokens == 3
+
+
+ERRORS: list[tuple[WinnowError, str]] = [
+    (BudgetError("too long"), "BadRequestError"),
+    (TargetUnreachableError("gone"), "InternalServerError"),
+    (TargetError("failed"), "InternalServerError"),
+]
+
+
+@pytest.mark.parametrize(("error", "raised"), ERRORS)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_error_is_the_right_exception(error: WinnowError, raised: str, stream: bool) -> None:
+    with pytest.raises(getattr(openai, raised), match=str(error)):
+        await ask_openai(Fake(error=error), lambda sdk: sdk.responses.create(model="m", input="Hi", stream=stream))
+    with pytest.raises(getattr(anthropic, raised), match=str(error)) as failed:
+        await ask_anthropic(Fake(error=error), lambda sdk: sdk.messages.create(**message(stream=stream)))
+    assert failed.value.type == ("invalid_request_error" if raised == "BadRequestError" else "api_error")
+
+
+async def test_an_error_in_a_stream_is_an_exception_too() -> None:
+    async def response(sdk: openai.AsyncOpenAI) -> None:
+        async for _ in await sdk.responses.create(model="m", input="Hi", stream=True):
+            pass
+
+    async def of_messages(sdk: anthropic.AsyncAnthropic) -> None:
+        async with sdk.messages.stream(**message()) as stream:
+            await stream.get_final_message()
+
+    with pytest.raises(openai.APIError, match="broke"):
+        await ask_openai(Fake("Hel", error=TargetError("broke")), response)
+    with pytest.raises(anthropic.APIStatusError, match="broke"):
+        await ask_anthropic(Fake("Hel", error=TargetError("broke")), of_messages)
+
+
+async def test_calls_that_come_at_the_same_time_are_an_error_not_a_muddle() -> None:
+    mixed = (CallDelta(0, "a", "look"), CallDelta(1, "b", "look"), CallDelta(0, arguments="{}"))
+
+    async def of_messages(sdk: anthropic.AsyncAnthropic) -> None:
+        async with sdk.messages.stream(**message()) as stream:
+            await stream.get_final_message()
+
+    with pytest.raises(anthropic.APIStatusError, match="several calls at the same time"):
+        await ask_anthropic(Fake(*mixed), of_messages)
+
+
+async def test_arguments_that_are_no_object_are_an_error_of_the_target() -> None:
+    fake = Fake("x")
+    fake.calls = (ToolCall("1", "look", "[1"),)
+    with pytest.raises(anthropic.InternalServerError, match="no JSON object"):
+        await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
+
+
+async def test_who_may_not_ask_hears_it_in_their_apis_form() -> None:
+    with pytest.raises(anthropic.AuthenticationError) as refused:
+        await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message()), key="wrong")
+    assert refused.value.type == "authentication_error"
+    with pytest.raises(anthropic.NotFoundError, match="no model 'claude'"):
+        await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message(model="claude")))
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_leaves_stops_the_work(path: str, stream: bool) -> None:
+    fake = Fake("Hel", hangs=True)
+    body = message(stream=stream) if path.endswith("messages") else {"model": "m", "input": "Hi", "stream": stream}
+    async with serving(fake) as client:
+        sending = asyncio.ensure_future(client.post(path, json=body))
+        while not fake.asked.is_set():
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        await asyncio.to_thread(fake.cancelled.wait, 5)
+        assert fake.cancelled.is_set()
+
+
+async def test_what_is_ignored_is_named_in_a_header() -> None:
+    async with serving(Fake("a")) as client:
+        chat = await client.post(
+            "/v1/chat/completions", json={"messages": HELLO, "store": True, "metadata": {"a": "b"}}
+        )
+        response = await client.post(
+            "/v1/responses", json={"input": "Hi", "store": True, "reasoning": {"effort": "low"}}
+        )
+        told = await client.post("/v1/messages?beta=true", json=message(metadata={"user_id": "u"}, stream=True))
+        counted = await client.post("/v1/messages/count_tokens", json=message(thinking={"type": "adaptive"}))
+        plain = await client.post("/v1/messages", json=message(metadata={}))
+    assert [answer.headers.get("x-winnow-ignored") for answer in (chat, response, told, counted, plain)] == [
+        "metadata, store", "reasoning, store", "metadata", "thinking", None,
+    ]  # fmt: skip
