@@ -8,15 +8,12 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.chat.calls import CallReader
-from winnow_engine.chat.compress import Compressor
-from winnow_engine.chat.passages import compressible
+from winnow_engine.chat.fitting import Compression, Fitting
+from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
-from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
-from winnow_engine.runtime import Loading
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.targets.base import Generation, Request, Target
 
 DEFAULT_BUDGET = 6000
@@ -24,9 +21,6 @@ DEFAULT_BUDGET = 6000
 
 DEFAULT_ANSWER = 1024
 """The most tokens of an answer if the request does not say, or a quarter of the context if that is less."""
-
-_LEAST_BUDGET = 64
-_MARGIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +44,21 @@ class Completion:
     generation: Generation
     original_tokens: int
     calls: tuple[ToolCall, ...] = ()
+    compression: Compression = "none"
 
 
 def complete(
-    assistant: Assistant, asked: CompletionRequest, budget: int, on_piece: TurnPieceSink, cancellation: Cancellation
+    assistant: Assistant,
+    asked: CompletionRequest,
+    budget: int,
+    sent: SentConversations,
+    on_piece: TurnPieceSink,
+    cancellation: Cancellation,
 ) -> Completion:
-    """Have the target continue a conversation.
+    """Have the target continue a conversation, compressed as `fitting` says; `sent` is what that remembers.
 
-    It is left whole if it fits the context and at most `budget` tokens of it may be cut. Tools, system messages, the
-    user's last one and what the assistant has not seen yet are never cut. Raises BudgetError if these alone do not fit,
-    UnsupportedModelError if the target does not take such conversations, CancelledError, and what the models raise.
+    Raises BudgetError if what is never cut does not fit, UnsupportedModelError if the target does not take such
+    conversations, CancelledError, and what the models raise.
     """
     assert assistant.target is not None
     target = assistant.target.wait_for(cancellation)
@@ -67,14 +66,12 @@ def complete(
     if not asked.limited:
         sampling = replace(sampling, max_tokens=max(1, min(DEFAULT_ANSWER, target.context_limit // 4)))
     original = target.chat_prompt(asked.messages, asked.tools)
-    room = target.context_limit - sampling.max_tokens
-    prompt = original
-    if len(original) > room or (len(original) > budget and _cuttable(asked.messages, target) > budget):
-        prompt = _compressed(asked, min(budget, room), room, target, assistant.keys, cancellation)
+    fitting = Fitting(target, assistant.keys, budget, target.context_limit - sampling.max_tokens, cancellation)
+    fitted = fitting.fit(asked.messages, asked.tools, original, sent)
     turn = TurnRecorder(on_piece)
-    generation = _generated(target, prompt, replace(asked, sampling=sampling), turn, cancellation)
+    generation = _generated(target, fitted.prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()
-    return Completion(replace(generation, text=turn.text), len(original), turn.calls)
+    return Completion(replace(generation, text=turn.text), len(original), turn.calls, fitted.compression)
 
 
 def prompt_tokens(assistant: Assistant, asked: CompletionRequest, cancellation: Cancellation) -> int:
@@ -94,34 +91,3 @@ def _generated(
     generation = target.generate(Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on))
     reader.end()
     return generation
-
-
-def _cuttable(messages: Sequence[Message], target: Target) -> int:
-    """The target's tokens of what may be cut."""
-    return target.count("\n".join(messages[number].content for number in compressible(messages)))
-
-
-def _compressed(
-    asked: CompletionRequest,
-    budget: int,
-    room: int,
-    target: Target,
-    keys: Loading[KeyCache],
-    cancellation: Cancellation,
-) -> Any:
-    """A prompt of at most `room` tokens. It keeps as much of what may be cut as fits, up to the budget."""
-    messages, tools = asked.messages, asked.tools
-    compressor = Compressor(messages, keys.wait_for(cancellation), cancellation) if compressible(messages) else None
-    tokens = min(budget, compressor.tokens) if compressor else 0
-    while True:
-        prompt = target.chat_prompt(compressor.within(tokens) if compressor else messages, tools)
-        if len(prompt) <= room:
-            return prompt
-        if not tokens:
-            raise BudgetError(
-                f"what must not be cut (system messages, tools, the user's last message, new results) has "
-                f"{len(prompt):,} tokens: with the answer, too many for the target's context of "
-                f"{target.context_limit:,}; shorten it, or ask for a shorter answer"
-            )
-        tokens = int(tokens * _MARGIN * room / len(prompt)) if room > 0 else 0
-        tokens = tokens if tokens >= _LEAST_BUDGET else 0

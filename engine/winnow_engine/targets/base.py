@@ -88,6 +88,9 @@ class TargetOf(PromptReader[P], Protocol[P]):
     def seconds_to_read(self, prompt: P) -> float | None:
         """How long the first token of an answer is expected to take, or None if nothing measured tells."""
 
+    def unread(self, prompt: P) -> int | None:
+        """How many of the prompt's tokens are neither in memory nor on disk, or None if nothing tells."""
+
     def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
         """Read what every conversation shares that begins with `messages`, whose last content breaks off.
 

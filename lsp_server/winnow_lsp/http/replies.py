@@ -75,7 +75,11 @@ def usage(completion: Completion) -> dict[str, Any]:
         "completion_tokens": one.decode_tokens,
         "total_tokens": one.prompt_tokens + one.decode_tokens,
         "prompt_tokens_details": {"cached_tokens": one.reused_tokens},
-        "winnow": {"original_tokens": completion.original_tokens, "kept_tokens": one.prompt_tokens},
+        "winnow": {
+            "original_tokens": completion.original_tokens,
+            "kept_tokens": one.prompt_tokens,
+            "compression": completion.compression,
+        },
     }
 
 

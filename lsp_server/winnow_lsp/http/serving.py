@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete, prompt_tokens
+from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
@@ -30,6 +31,7 @@ class EngineService:
 
     def __init__(self, models: ModelConfig, store: Store, budget: int) -> None:
         self._engine, self._budget = Engine(models, store), budget
+        self._sent = SentConversations()
         self.model = served_name(models.target)
 
     @property
@@ -49,7 +51,7 @@ class EngineService:
             assistant = self._engine.assistant()
 
             def work(cancellation: Cancellation) -> Completion:
-                return complete(assistant, request.asked, self._budget, on_piece, cancellation)
+                return complete(assistant, request.asked, self._budget, self._sent, on_piece, cancellation)
 
             return work
 

@@ -8,6 +8,7 @@ import pytest
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, complete
 from winnow_engine.chat.compress import question_of
+from winnow_engine.chat.sent import SentConversations
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
@@ -50,7 +51,7 @@ def ready(value: Any) -> Any:
 def run(target: WordTarget, messages: Sequence[Message], budget: int = 50, limit: int | None = None) -> Any:
     assistant: Any = SimpleNamespace(target=ready(target), keys=SimpleNamespace(wait_for=None))
     asked = CompletionRequest(messages, Sampling(max_tokens=limit or 7), limit is not None)
-    return complete(assistant, asked, budget, lambda _: None, Cancellation())
+    return complete(assistant, asked, budget, SentConversations(), lambda _: None, Cancellation())
 
 
 def test_a_short_conversation_passes_unchanged_and_needs_no_drafter() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from winnow_engine.chat.complete import Completion, CompletionRequest, complete
 from winnow_engine.chat.passages import compressible, passages, rebuilt
+from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPiece
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import BudgetError
@@ -51,7 +52,7 @@ def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Complet
     assistant: Any = SimpleNamespace(target=SimpleNamespace(wait_for=lambda _: target), keys=None)
     asked = CompletionRequest(messages or (Message("user", "Where?"),), Sampling(max_tokens=8), True, tools)
     pieces = list[TurnPiece]()
-    return complete(assistant, asked, 900, pieces.append, Cancellation()), pieces
+    return complete(assistant, asked, 900, SentConversations(), pieces.append, Cancellation()), pieces
 
 
 def test_calls_are_taken_out_of_the_text_and_passed_on_with_ids() -> None:

@@ -32,7 +32,7 @@ async def test_a_whole_answer_with_what_it_cost() -> None:
     assert document["choices"][0]["finish_reason"] == "stop"
     assert document["usage"] == {
         "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9, "prompt_tokens_details": {"cached_tokens": 2},
-        "winnow": {"original_tokens": 30, "kept_tokens": 7},
+        "winnow": {"original_tokens": 30, "kept_tokens": 7, "compression": "none"},
     }  # fmt: skip
 
 

@@ -88,7 +88,11 @@ class LlamaTarget:
         token_s = self._token_s
         if token_s is None:
             return None
-        return token_s * self._submit(lambda: self._parking.session().unread(prompt)).result()
+        return token_s * self.unread(prompt)
+
+    def unread(self, prompt: Prompt) -> int:
+        """How many of the prompt's tokens are neither in memory nor on disk; at least one."""
+        return self._submit(lambda: self._parking.session().unread(prompt)).result()
 
     def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
         """As `Target.read_ahead` says. On a GPU reading takes no time that anybody would notice."""

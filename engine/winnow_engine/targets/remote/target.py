@@ -97,6 +97,10 @@ class HttpTarget:
         """Unknown, as `prefill_tokens_per_s` is."""
         return None
 
+    def unread(self, prompt: RemotePrompt) -> int | None:
+        """Unknown: a server does not say before it reads."""
+        return None
+
     def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
         """Nothing is sent before the user asks."""
         return 0

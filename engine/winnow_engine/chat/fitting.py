@@ -1,0 +1,130 @@
+"""What of a conversation is sent: all of it, what was sent before and what is new, or a new choice.
+
+Sending the same words again costs little where the target remembers them. So a choice is kept until it must be made
+anew: when the conversation outgrows its limit, or when the target has forgotten it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from winnow_engine.chat.compress import Compressor
+from winnow_engine.chat.passages import compressible
+from winnow_engine.chat.sent import SentBefore, SentConversations
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import BudgetError
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import Tools
+from winnow_engine.runtime import Loading
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.targets.base import Target
+
+Compression = Literal["none", "kept", "new"]
+"""Nothing was cut; what was sent before stays; or it was chosen anew."""
+
+SHARE = 0.5
+"""How much of its limit a conversation gets that is known to go on. The rest is room to grow."""
+
+# Servers do not say what they remember: some keep a conversation for minutes, others until memory is short.
+_COLD_AFTER_S = 3600
+_LEAST_BUDGET = 64
+_MARGIN = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class FittedConversation:
+    """The prompt for a target, and how it came about."""
+
+    prompt: Any
+    compression: Compression
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The limits: `budget` tokens of what may be cut, and `room` tokens for the whole prompt.
+
+    Tools, system messages, the user's last one and what the assistant has not seen yet are never cut.
+    """
+
+    target: Target
+    keys: Loading[KeyCache]
+    budget: int
+    room: int
+    cancellation: Cancellation
+
+    def fit(
+        self, messages: Sequence[Message], tools: Tools, original: Any, sent: SentConversations
+    ) -> FittedConversation:
+        """The prompt to send. `original` is the one with everything; `sent` learns what is sent instead.
+
+        Raises BudgetError if what is never cut does not fit, CancelledError, and what the models raise.
+        """
+        before = sent.find(messages, tools)
+        given, prompt, compression = self._choose(messages, tools, original, before)
+        sent.remember(messages, tools, given)
+        return FittedConversation(prompt, compression)
+
+    def _choose(
+        self, messages: Sequence[Message], tools: Tools, original: Any, before: SentBefore | None
+    ) -> tuple[Sequence[Message], Any, Compression]:
+        if before and before.cut:
+            again = before.continued(messages)
+            prompt = self.target.chat_prompt(again, tools)
+            if self._fits(again, prompt) and self._is_warm(again, prompt, before):
+                return again, prompt, "kept"
+        if self._fits(messages, original):
+            return messages, original, "none"
+        return *self._compressed(messages, tools, SHARE if before else 1.0), "new"
+
+    def _fits(self, messages: Sequence[Message], prompt: Any) -> bool:
+        if len(prompt) > self.room:
+            return False
+        return len(prompt) <= self.budget or self._count(messages, compressible(messages)) <= self.budget
+
+    def _is_warm(self, again: Sequence[Message], prompt: Any, before: SentBefore) -> bool:
+        """Whether the target still remembers at least half of what it was sent before."""
+        unread = self.target.unread(prompt)
+        if unread is None:
+            return before.age_s < _COLD_AFTER_S
+        return 2 * (len(prompt) - unread) >= self._count(again, range(before.length))
+
+    def _count(self, messages: Sequence[Message], numbers: Sequence[int]) -> int:
+        return self.target.count("\n".join(messages[number].content for number in numbers))
+
+    def _compressed(self, messages: Sequence[Message], tools: Tools, share: float) -> tuple[Sequence[Message], Any]:
+        """A new choice and its prompt. With a `share` below 1 it fills that much of what marks and fences leave."""
+        numbers = compressible(messages)
+        compressor = Compressor(messages, self.keys.wait_for(self.cancellation), self.cancellation) if numbers else None
+        least = compressor.within(0) if compressor else messages
+        length = len(self.target.chat_prompt(least, tools))
+        if compressor is None or length > self.room:
+            raise self._too_long(length)
+        room = length + share * (self.room - length)
+        most = self._most(self._count(least, numbers), share)
+        tokens = min(int(share * min(self.budget, self.room)), compressor.tokens)
+        while True:
+            given = compressor.within(tokens)
+            prompt = self.target.chat_prompt(given, tools)
+            count = self._count(given, numbers) if most else 0
+            if not tokens or (len(prompt) <= room and count <= most):
+                return given, prompt
+            fits = min(room / len(prompt), most / count if count else 1)
+            tokens = int(tokens * _MARGIN * fits)
+            tokens = tokens if tokens >= _LEAST_BUDGET else 0
+
+    def _most(self, least: int, share: float) -> float:
+        """The target's tokens that what may be cut should take, `least` if all of it is cut; 0 for any number.
+
+        The drafter counts otherwise than the target, whose count may be an estimate: half of the drafter's tokens may
+        be all that the target allows.
+        """
+        return least + share * (self.budget - least) if share < 1 and least < self.budget else 0
+
+    def _too_long(self, tokens: int) -> BudgetError:
+        return BudgetError(
+            f"what must not be cut (system messages, tools, the user's last message, new results) has {tokens:,} "
+            f"tokens: with the answer, too many for the target's context of {self.target.context_limit:,}; "
+            "shorten it, or ask for a shorter answer"
+        )
