@@ -20,6 +20,7 @@ from winnow_engine.core import (
     Sampling,
     Span,
     TextSink,
+    Thought,
     ignore_kept,
     ignore_progress,
 )
@@ -40,7 +41,7 @@ from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
 from winnow_engine.store import Store
-from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.base import Generation, Request, Target, ignore
 from winnow_engine.targets.opening import open_target
 
 
@@ -87,8 +88,13 @@ class Answer:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about the selection."""
-        return self.selection.notices
+        """What the user should know about the selection, and of how the answer came about."""
+        return (*self.selection.notices, *self.stats.generation.notices)
+
+    @property
+    def thought(self) -> Thought | None:
+        """What the target thought before it answered."""
+        return self.stats.generation.thought
 
 
 # Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
@@ -136,10 +142,12 @@ class Assistant:
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
         on_kept: KeptSink = ignore_kept,
+        on_thought: TextSink = ignore,
     ) -> Answer:
         """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it.
 
         `on_kept` is told what was kept before the target reads it, and once before that if the target still loads.
+        `on_thought` gets what a reasoning model thinks before it answers.
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
@@ -149,13 +157,14 @@ class Assistant:
                 on_kept(Kept.of(self._selected(ranked, budget).spans, None))
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
-            limits = Limits(budget, target, sampling.max_tokens)
+            limits = Limits(budget, target, sampling.max_tokens + target.thinking_tokens(sampling), sampling.thinking)
             fitted = fit(ranked, self._history.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
             kept = Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt))
         on_kept(kept)
         before = clock.elapsed
-        generation = target.generate(Request(fitted.prompt, sampling, on_text, cancellation, progress))
+        request = Request(fitted.prompt, sampling, on_text, cancellation, progress, on_thought=on_thought)
+        generation = target.generate(request)
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
         self._history.add(fitted.answered(ranked.question, generation.text))

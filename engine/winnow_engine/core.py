@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,6 +249,18 @@ Prompt = NDArray[np.int32]
 """A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""
 
 TextSink = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What a reasoning model thought before its answer, in how many seconds and tokens. No part of the answer."""
+
+    text: str
+    seconds: float
+    tokens: int
+
+
+Thinking = Literal["auto", "off", "on"]
 Finish = Literal["eos", "stop", "length", "cancelled"]
 
 
@@ -256,7 +268,9 @@ Finish = Literal["eos", "stop", "length", "cancelled"]
 class Sampling:
     """How the next token is chosen and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
 
-    The answer ends before the first of the `stop` strings; none of it is shown.
+    The answer ends before the first of the `stop` strings; none of it is shown. `thinking` asks a reasoning model to
+    think or not; `auto` is off where its chat template knows that, else as it does. A thought has `thinking_tokens` at
+    most, which are not counted into `max_tokens`.
     """
 
     temperature: float = 0.0
@@ -264,6 +278,8 @@ class Sampling:
     seed: int = 0
     max_tokens: int = 512
     stop: tuple[str, ...] = ()
+    thinking: Thinking = "auto"
+    thinking_tokens: int = 1024
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < float("inf"):
@@ -275,5 +291,9 @@ class Sampling:
             raise ValueError(f"seed must be in [0, 2**32 - 2], not {self.seed}")
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if self.thinking not in get_args(Thinking):
+            raise ValueError(f"thinking must be one of {', '.join(get_args(Thinking))}, not {self.thinking!r}")
+        if self.thinking_tokens < 1:
+            raise ValueError(f"thinking_tokens must be at least 1, not {self.thinking_tokens}")
         if "" in self.stop:
             raise ValueError("a stop string must not be empty")

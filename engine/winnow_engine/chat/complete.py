@@ -65,8 +65,9 @@ def complete(
     sampling = asked.sampling
     if not asked.limited:
         sampling = replace(sampling, max_tokens=max(1, min(DEFAULT_ANSWER, target.context_limit // 4)))
-    original = target.chat_prompt(asked.messages, asked.tools)
-    fitting = Fitting(target, assistant.keys, budget, target.context_limit - sampling.max_tokens, cancellation)
+    original = target.chat_prompt(asked.messages, asked.tools, sampling.thinking)
+    room = target.context_limit - sampling.max_tokens - target.thinking_tokens(sampling)
+    fitting = Fitting(target, assistant.keys, budget, room, cancellation, sampling.thinking)
     fitted = fitting.fit(asked.messages, asked.tools, original, sent)
     turn = TurnRecorder(on_piece)
     generation = _generated(target, fitted.prompt, replace(asked, sampling=sampling), turn, cancellation)
@@ -85,9 +86,10 @@ def _generated(
 ) -> Generation:
     """Have the target take its turn. Calls that the target, or a server, leaves in the text are read from it."""
     if not asked.tools:
-        return target.generate(Request(prompt, asked.sampling, turn.say, cancellation))
+        return target.generate(Request(prompt, asked.sampling, turn.say, cancellation, on_thought=turn.think))
     reader = CallReader(asked.tools, turn.say, turn.call)
     reader.feed(target.forced_prefix(asked.tools))
-    generation = target.generate(Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on))
+    request = Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on, on_thought=turn.think)
+    generation = target.generate(request)
     reader.end()
     return generation

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from winnow_engine.chat.compress import Compressor
 from winnow_engine.chat.passages import compressible
 from winnow_engine.chat.sent import SentBefore, SentConversations
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
@@ -53,6 +53,7 @@ class Fitting:
     budget: int
     room: int
     cancellation: Cancellation
+    thinking: Thinking = "auto"
 
     def fit(
         self, messages: Sequence[Message], tools: Tools, original: Any, sent: SentConversations
@@ -71,12 +72,15 @@ class Fitting:
     ) -> tuple[Sequence[Message], Any, Compression]:
         if before and before.cut:
             again = before.continued(messages)
-            prompt = self.target.chat_prompt(again, tools)
+            prompt = self._prompt(again, tools)
             if self._fits(again, prompt) and self._is_warm(again, prompt, before):
                 return again, prompt, "kept"
         if self._fits(messages, original):
             return messages, original, "none"
         return *self._compressed(messages, tools, SHARE if before else 1.0), "new"
+
+    def _prompt(self, messages: Sequence[Message], tools: Tools) -> Any:
+        return self.target.chat_prompt(messages, tools, self.thinking)
 
     def _fits(self, messages: Sequence[Message], prompt: Any) -> bool:
         if len(prompt) > self.room:
@@ -98,7 +102,7 @@ class Fitting:
         numbers = compressible(messages)
         compressor = Compressor(messages, self.keys.wait_for(self.cancellation), self.cancellation) if numbers else None
         least = compressor.within(0) if compressor else messages
-        length = len(self.target.chat_prompt(least, tools))
+        length = len(self._prompt(least, tools))
         if compressor is None or length > self.room:
             raise self._too_long(length)
         room = length + share * (self.room - length)
@@ -106,7 +110,7 @@ class Fitting:
         tokens = min(int(share * min(self.budget, self.room)), compressor.tokens)
         while True:
             given = compressor.within(tokens)
-            prompt = self.target.chat_prompt(given, tools)
+            prompt = self._prompt(given, tools)
             count = self._count(given, numbers) if most else 0
             if not tokens or (len(prompt) <= room and count <= most):
                 return given, prompt

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 
-TurnPiece = str | CallDelta
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    """A piece of what the assistant thinks before it answers."""
+
+    text: str
+
+
+TurnPiece = str | CallDelta | ThoughtDelta
 TurnPieceSink = Callable[[TurnPiece], None]
 
 
@@ -35,6 +43,10 @@ class TurnRecorder:
         """Add text."""
         self._said.append(text)
         self._on_piece(text)
+
+    def think(self, text: str) -> None:
+        """Pass on a piece of a thought, which is not recorded as said."""
+        self._on_piece(ThoughtDelta(text))
 
     def call(self, name: str, arguments: str) -> None:
         """Add a whole call."""

@@ -39,18 +39,18 @@ class Vocabulary:
         """Whether `text` is one control token of this vocabulary."""
         return len(self.tokenize(text, special=True)) == 1 < len(self.tokenize(text))
 
-    def piece(self, token: int) -> bytes:
-        """The bytes of one token, which may be a part of a character. Empty for control tokens."""
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """The bytes of one token, which may be a part of a character. Empty for control tokens, but with `special`."""
         buffer = ctypes.create_string_buffer(64)
-        size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
+        size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, special)
         if size < 0:
             buffer = ctypes.create_string_buffer(-size)
-            size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, False)
+            size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, special)
         return buffer.raw[:size]
 
-    def text(self, tokens: Iterable[int]) -> str:
-        """The text of these tokens. Bytes that are not UTF-8 become U+FFFD."""
-        return b"".join(map(self.piece, tokens)).decode("utf-8", "replace")
+    def text(self, tokens: Iterable[int], *, special: bool = False) -> str:
+        """The text of these tokens, as `piece` has it. Bytes that are not UTF-8 become U+FFFD."""
+        return b"".join(self.piece(token, special=special) for token in tokens).decode("utf-8", "replace")
 
     def is_end(self, token: int) -> bool:
         """Whether the model ends its answer with this token."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow_engine.core import Budget, Question
+from winnow_engine.core import Budget, Question, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages, with_latest_turns
@@ -32,11 +32,12 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a prompt has to fit: the user's budget, and the context of `reader` less the longest answer."""
+    """What a prompt has to fit: the user's budget, and the context of `reader` less the longest answer and thought."""
 
     budget: Budget
     reader: PromptReader[Any]
     answer_tokens: int
+    thinking: Thinking = "auto"
 
     @property
     def room(self) -> int:
@@ -46,6 +47,10 @@ class Limits:
     def wanted(self, ranked: Ranked) -> int:
         """Tokens of code to keep, where `auto` keeps no more than the target reads in the user's patience."""
         return ranked.tokens(self.budget, prefill_limit(self.reader.prefill_tokens_per_s, self.budget.patience_s))
+
+    def prompt(self, messages: Sequence[Message]) -> Any:
+        """The messages as the reader's own prompt."""
+        return self.reader.chat_prompt(messages, thinking=self.thinking)
 
     def latest_turns(self, question: Question) -> Question:
         """The question with as many of the turns before it as the budget allows."""
@@ -75,7 +80,7 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
     if is_too_long(spans, useful):
         return None
     messages = continued_messages(conversation.messages, ranked.workspace, new, question)
-    prompt = limits.reader.chat_prompt(messages)
+    prompt = limits.prompt(messages)
     if len(prompt) > limits.room:
         return None
     stats = replace(selection.stats, kept_tokens=sum(span.tokens for span in spans))
@@ -90,7 +95,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
         messages = build_messages(selection.workspace, selection.spans, question)
-        prompt = limits.reader.chat_prompt(messages)
+        prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:
             left_out = len(ranked.question.earlier) - len(question.earlier)
             notices = (*selection.notices, *_notices(ranked, limits, wanted, tokens, left_out))

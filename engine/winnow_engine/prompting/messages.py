@@ -6,6 +6,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
+from winnow_engine.core import Thinking
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 
 P_co = TypeVar("P_co", bound=Sized, covariant=True)
@@ -42,8 +43,8 @@ class PromptReader(Protocol[P_co]):
     def count(self, text: str) -> int:
         """How many tokens `text` takes as the content of a message."""
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> P_co:
-        """The conversation as the model expects it, up to where its answer starts.
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> P_co:
+        """The conversation as the model expects it, up to where its answer starts, or the thought before it.
 
         A call that must be made is begun in it already. Raises UnsupportedModelError if the model's chat template does
         not take these messages, or tools.

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, ignore_progress
+from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore_progress
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.prompting.tools import CallSink, Tools
 
@@ -21,9 +21,9 @@ def ignore(_: object) -> None:
 class Request(Generic[P]):
     """What `generate` is asked: a prompt, which is not empty, and who is told what while it is answered.
 
-    `on_text` gets each new piece of the answer. `on_call` gets the calls that a server reads from its model's answer,
-    for a prompt with tools; a local target's calls are part of its text (`chat/calls.py`). The sinks run on the
-    target's own thread: they must be quick and must not call the target.
+    `on_text` gets each new piece of the answer, `on_thought` those of a thought before it. `on_call` gets the calls
+    that a server reads from its model's answer, for a prompt with tools; a local target's calls are part of its text
+    (`chat/calls.py`). The sinks run on the target's own thread: they must be quick and must not call the target.
     """
 
     prompt: P
@@ -32,6 +32,7 @@ class Request(Generic[P]):
     cancellation: Cancellation = field(default_factory=Cancellation)
     progress: ProgressSink = ignore_progress
     on_call: CallSink = ignore
+    on_thought: TextSink = ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Generation:
     `prefill_s` is the evaluation of the others. `first_token_s` counts from the call of `generate`; it is None if the
     request was cancelled before. `decode_s` starts at the first token. `rounds` counts the evaluations after the first
     token, for which `drafted_tokens` were proposed and `accepted_tokens` were right. `draft` is the name of the draft,
-    or the reason why there was none.
+    or the reason why there was none. `thought` came before the answer: the first token and `decode_tokens` may be its
+    own. `notices` are what the user should know of how the answer came about.
     """
 
     text: str
@@ -58,6 +60,8 @@ class Generation:
     accepted_tokens: int = 0
     draft: str = "off"
     restored_tokens: int = 0
+    thought: Thought | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def decode_tokens_per_s(self) -> float:
@@ -78,6 +82,9 @@ class TargetOf(PromptReader[P], Protocol[P]):
     @property
     def host(self) -> str | None:
         """The host that prompts are sent to, or None if they stay on this machine."""
+
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        """How many tokens a thought may take beside the answer; 0 if the model is not known to think."""
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call, which the prompt ends with; "" if there is none.

@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, complete
 from winnow_engine.chat.compress import question_of
 from winnow_engine.chat.sent import SentConversations
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Cancellation, Sampling, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
@@ -28,7 +28,10 @@ class WordTarget:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> "Words":
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        return 0
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> "Words":
         return Words(messages)
 
     def generate(self, request: Request["Words"]) -> Generation:

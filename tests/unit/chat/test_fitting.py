@@ -12,7 +12,7 @@ from winnow_engine.chat import fitting
 from winnow_engine.chat.fitting import SHARE, Fitting
 from winnow_engine.chat.passages import compressible
 from winnow_engine.chat.sent import SentConversations
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
@@ -29,7 +29,9 @@ class Target:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> list[str]:
+    def chat_prompt(
+        self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
+    ) -> list[str]:
         return [word for message in messages for word in (message.role, *message.content.split())]
 
     def unread(self, prompt: list[str]) -> int | None:

@@ -10,7 +10,7 @@ from winnow_engine.chat.complete import Completion, CompletionRequest, complete
 from winnow_engine.chat.passages import compressible, passages, rebuilt
 from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPiece
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Cancellation, Sampling, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
@@ -34,7 +34,12 @@ class Says:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> list[str]:
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        return 0
+
+    def chat_prompt(
+        self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
+    ) -> list[str]:
         self.asked.append((messages, tools))
         return [word for message in messages for word in message.content.split()]
 

@@ -17,12 +17,13 @@ import numpy as np
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from winnow_engine.core import Prompt
+from winnow_engine.core import Prompt, Thinking
 from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.marks import Marks, shown, to_json
+from winnow_engine.targets.thinking import markers_in, opened_at_end
 
 CHATML = (
     "{% for message in messages %}"
@@ -38,6 +39,11 @@ _OPENINGS = {
     "<tool_call>": ('<tool_call>\n{{"name": "', '{name}", "arguments":'),
     '"parameters": ': ('{{"name": "', '{name}", "parameters":'),
 }
+
+# Variables with which a template turns thinking on or off: Qwen3, SmolLM3 and GLM; DeepSeek-V3.1 and Granite.
+_SWITCHES = ("enable_thinking", "thinking")
+# What turns it off where the template looks for that in the messages instead: Nemotron.
+_SOFT_SWITCH = "/no_think"
 
 
 class ChatTemplate:
@@ -56,11 +62,14 @@ class ChatTemplate:
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, **special_texts}
         try:
             self._template = environment.from_string(source)
-            knows_tools = "tools" in find_undeclared_variables(environment.parse(source))
+            variables = find_undeclared_variables(environment.parse(source))
         except jinja2.TemplateError as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
-        openings = (opening for sign, opening in _OPENINGS.items() if knows_tools and sign in source)
+        openings = (opening for sign, opening in _OPENINGS.items() if "tools" in variables and sign in source)
         self._opening = next(openings, None)
+        self.markers = markers_in(source)
+        self._switches = [name for name in _SWITCHES if name in variables] if self.markers else []
+        self._soft_switch = _SOFT_SWITCH if _SOFT_SWITCH in source and self.markers and not self._switches else ""
         self._model = model
 
     def forced_prefix(self, tools: Tools) -> str:
@@ -70,8 +79,20 @@ class ChatTemplate:
         call, function = self._opening
         return (call + function if tools.wanted else call).format(name=tools.wanted)
 
-    def tokenize(self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS) -> Prompt:
+    def keeps_from_thinking(self, thinking: Thinking) -> bool:
+        """Whether the model is not to think: it was told so, or it can be told so and nobody wants it to."""
+        return thinking == "off" or (thinking == "auto" and bool(self._switches or self._soft_switch))
+
+    def tokenize(
+        self,
+        messages: Sequence[Message],
+        vocabulary: Vocabulary,
+        tools: Tools = NO_TOOLS,
+        thinking: Thinking = "auto",
+    ) -> Prompt:
         """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one.
+
+        A thought that the template begins is ended at once where the model is not to think, or must call a tool.
 
         Raises UnsupportedModelError if the template refuses or drops a message, or knows no tools and there are some.
         """
@@ -81,11 +102,14 @@ class ChatTemplate:
             contents.append(marks.put(text))
             return contents[-1]
 
-        rendered = self.render(messages, tools, put, marks.guard)
+        forced = self.forced_prefix(tools)
+        rendered = self.render(messages, tools, put, marks.guard, thinking)
+        begun = opened_at_end(rendered, self.markers)
+        if begun and (forced or self.keeps_from_thinking(thinking)):
+            rendered = f"{rendered.rstrip()}\n{begun.ending}"
         _check_complete(messages, contents, shown(rendered))
         ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
-        forced = vocabulary.tokenize(self.forced_prefix(tools), special=True)
-        return _with_bos(np.concatenate([*ids, forced]), vocabulary.bos)
+        return _with_bos(np.concatenate([*ids, vocabulary.tokenize(forced, special=True)]), vocabulary.bos)
 
     def render(
         self,
@@ -93,6 +117,7 @@ class ChatTemplate:
         tools: Tools = NO_TOOLS,
         content: Callable[[str], str] = str,
         inner: Callable[[Any], Any] = lambda value: value,
+        thinking: Thinking = "auto",
     ) -> str:
         """The conversation as one string that ends where the answer starts.
 
@@ -103,12 +128,20 @@ class ChatTemplate:
         names = {call.id: call.name for message in messages for call in message.calls}
         try:
             turns = [_turn(message, content(message.content), inner, names) for message in messages]
+            switches = self._switch(turns, thinking)
             definitions = inner(list(tools.definitions)) or None
-            return self._template.render(messages=turns, tools=definitions, add_generation_prompt=True)
+            return self._template.render(messages=turns, tools=definitions, add_generation_prompt=True, **switches)
         except (jinja2.TemplateError, TypeError, RecursionError) as error:
             raise UnsupportedModelError(
                 f"the target's chat template refuses the messages ({error}): choose another target"
             ) from error
+
+    def _switch(self, turns: Sequence[dict[str, Any]], thinking: Thinking) -> dict[str, bool]:
+        """The variables that turn thinking on or off. A soft switch is added to the user's last message."""
+        if self._soft_switch and self.keeps_from_thinking(thinking):
+            asked = next((turn for turn in reversed(turns) if turn["role"] == "user"), {"content": ""})
+            asked["content"] += f" {self._soft_switch}"
+        return dict.fromkeys(self._switches, thinking == "on")
 
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
         if (tools or uses_tools(messages)) and self._opening is None:

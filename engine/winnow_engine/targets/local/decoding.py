@@ -5,6 +5,9 @@ likeliest token at temperature 0, else one drawn at random. A drafted node is ke
 that proposes its tokens without randomness this is speculative rejection sampling (arXiv 2211.17192): a token of
 probability p is kept with probability p, and otherwise replaced by a draw from the rest. As many random numbers are
 drawn as without a draft.
+
+A thought is decoded like any text. One that has become too long, or that the model would end its answer in, is ended by
+the closing marker of its family, and the model goes on behind that.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from winnow_engine.core import Finish, Sampling, TextSink
+import numpy as np
+
+from winnow_engine.core import Finish, Prompt, Sampling, TextSink
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.tree import ROOT, DraftTree
@@ -22,20 +27,26 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_engine.targets.local.text_stream import TextStream
+from winnow_engine.targets.thinking import ThoughtStream
+
+_MOST_ENDINGS = 3  # of thoughts, from outside; a model that begins to think once more is stopped
 
 
 @dataclass(slots=True)
 class DecodedAnswer:
     """An answer as it grows.
 
-    `tokens` includes the token that ends the answer. `first_token_at` is a `time.perf_counter` reading, None before the
-    first token. `rounds` counts the evaluations after the prompt's, `drafted` the tokens proposed for these, and
-    `accepted` the proposed tokens that the target chose too.
+    `tokens` includes those of a thought, which are the first `thought_tokens`, and the token that ends the answer.
+    `cut_off` tells whether the thought reached its limit. `first_token_at` is a `time.perf_counter` reading, None
+    before the first token. `rounds` counts the evaluations after the prompt's, `drafted` the tokens proposed for these,
+    and `accepted` the proposed tokens that the target chose too.
     """
 
     on_text: TextSink
     finish: Finish = "cancelled"
     tokens: list[int] = field(default_factory=list)
+    thought_tokens: int = 0
+    cut_off: bool = False
     first_token_at: float | None = None
     rounds: int = 0
     drafted: int = 0
@@ -65,18 +76,33 @@ class DecodedAnswer:
             self.on_text(text)
 
 
-def decode(answer: DecodedAnswer, cache: KvCache, vocabulary: Vocabulary, sampling: Sampling, draft: Draft) -> None:
-    """Decode `answer` behind the prompt in `cache`.
+def decode(
+    answer: DecodedAnswer,
+    cache: KvCache,
+    vocabulary: Vocabulary,
+    sampling: Sampling,
+    draft: Draft,
+    thoughts: ThoughtStream | None = None,
+    thought_limit: int = 0,
+) -> None:
+    """Decode `answer` behind the prompt in `cache`, with at most `thought_limit` tokens of thought.
 
     The cache's last evaluation must have asked for logits, and `draft` must have begun the answer. Afterwards `cache`
     holds all tokens but the last, and perhaps some drafted ones behind a stop string.
     """
-    writer = _Writer(answer, vocabulary, sampling)
+    writer, prompt, accepted = _Writer(answer, vocabulary, sampling, thoughts, thought_limit), cache.tokens, 0
     with closing(Sampler(sampling)) as sampler:
         tokens = [sampler.sample(cache.context)]
         while writer.write(tokens):
-            draft.accept(tokens)
-            tree = draft.propose(_room(answer, cache, sampling))
+            if writer.overthinks:
+                writer.end_thought()
+                if not _catch_up(cache, np.array([*prompt, *answer.tokens], np.int32)):
+                    break
+                tokens = [sampler.sample(cache.context)]
+                continue
+            draft.accept(answer.tokens[accepted:])
+            accepted = len(answer.tokens)
+            tree = draft.propose(_room(writer, cache))
             if not cache.verify(tokens[-1], tree):
                 break
             path, tokens = _agreed(tree, cache.context, sampler, vocabulary)
@@ -85,10 +111,15 @@ def decode(answer: DecodedAnswer, cache: KvCache, vocabulary: Vocabulary, sampli
     writer.end()
 
 
-def _room(answer: DecodedAnswer, cache: KvCache, sampling: Sampling) -> int:
+def _room(writer: _Writer, cache: KvCache) -> int:
     """How many drafted tokens fit the answer, memory and context, beside the one that comes in any case."""
-    remaining = sampling.max_tokens - len(answer.tokens) - 1
-    return max(0, min(remaining, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
+    return max(0, min(writer.left - 1, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
+
+
+def _catch_up(cache: KvCache, tokens: Prompt) -> bool:
+    """Have the cache hold exactly `tokens`, with the last one's logits. False if aborted."""
+    cache.reuse(tokens)
+    return cache.prefill(tokens)
 
 
 def _agreed(
@@ -106,26 +137,84 @@ def _agreed(
 
 
 class _Writer:
-    """Turns tokens into text, until one of them ends the answer."""
+    """Turns tokens into text, until one of them ends the answer.
 
-    def __init__(self, answer: DecodedAnswer, vocabulary: Vocabulary, sampling: Sampling) -> None:
-        self._answer, self._vocabulary, self._sampling = answer, vocabulary, sampling
-        self._stream = TextStream(sampling.stop)
+    `overthinks` tells that a thought has to be ended before the next token.
+    """
+
+    def __init__(
+        self,
+        answer: DecodedAnswer,
+        vocabulary: Vocabulary,
+        sampling: Sampling,
+        thoughts: ThoughtStream | None,
+        thought_limit: int,
+    ) -> None:
+        self._answer, self._vocabulary = answer, vocabulary
+        self._most, self._most_thought = sampling.max_tokens, thought_limit
+        self._thoughts = thoughts or ThoughtStream()
+        self._stream = TextStream(sampling.stop, self._thoughts)
+        self._markers = _marker_tokens(self._thoughts, vocabulary)
+        self._endings, self.overthinks = 0, False
+
+    @property
+    def left(self) -> int:
+        """How many tokens may come until the thought is too long, or the answer."""
+        answer = self._most - self._said
+        thought = self._most_thought - self._answer.thought_tokens
+        if self._thoughts.thinking:
+            return thought
+        return answer if self._thoughts.answering else min(answer, thought)
 
     def write(self, tokens: Sequence[int]) -> bool:
-        """Show the tokens up to the one that ends the answer. Returns whether the answer goes on."""
-        return all(self._goes_on(token) for token in tokens)
+        """Show the tokens up to the one that ends the answer, or the thought. Returns whether the answer goes on."""
+        for token in tokens:
+            if not self._goes_on(token):
+                return False
+            if self.overthinks:
+                break
+        return True
+
+    def end_thought(self) -> None:
+        """Write what ends the thought."""
+        self._endings += 1
+        self._answer.cut_off |= 0 < self._most_thought <= self._answer.thought_tokens
+        for token in self._vocabulary.tokenize(self._thoughts.ending, special=True).tolist():
+            self._add(token)
+        self.overthinks = False
 
     def end(self) -> None:
         """Show what was held back."""
         self._answer.show(self._stream.flush())
 
     def _goes_on(self, token: int) -> bool:
-        self._answer.add(token)
         ended = self._vocabulary.is_end(token)
-        if not ended:
-            self._answer.show(self._stream.feed(self._vocabulary.piece(token)))
-        full = len(self._answer.tokens) == self._sampling.max_tokens
+        self.overthinks = ended and self._thoughts.thinking
+        if not self.overthinks:
+            self._add(token)
+            self.overthinks = self._thoughts.thinking and self._answer.thought_tokens >= self._most_thought
+        if self.overthinks and self._endings < _MOST_ENDINGS:
+            return True
+        full = self.overthinks or (self._thoughts.answering and self._said >= self._most)
         finish: Finish | None = "eos" if ended else "stop" if self._stream.stopped else "length" if full else None
         self._answer.finish = finish or self._answer.finish
         return finish is None
+
+    @property
+    def _said(self) -> int:
+        return len(self._answer.tokens) - self._answer.thought_tokens
+
+    def _add(self, token: int) -> None:
+        """Record a token, and show its text."""
+        self._answer.add(token)
+        special = not self._thoughts.answering and token in self._markers
+        if not self._vocabulary.is_end(token):
+            self._answer.show(self._stream.feed(self._vocabulary.piece(token, special=special)))
+        if self._thoughts.begun and not self._thoughts.answering:
+            self._answer.thought_tokens = len(self._answer.tokens)
+
+
+def _marker_tokens(thoughts: ThoughtStream, vocabulary: Vocabulary) -> set[int]:
+    """The tokens of all markers, of which some are control tokens."""
+    texts = (text for one in thoughts.markers for text in (one.opening, one.closing, one.direct))
+    return {token for text in texts for token in vocabulary.tokenize(text, special=True).tolist()}

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Prompt
+from winnow_engine.core import Prompt, Sampling, Thinking
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
@@ -25,12 +25,15 @@ from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.snapshots.policy import open_policy
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.thinking import ThoughtStream, cut_notice, opened_at_end
 from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a growing conversation seldom needs a new, larger context.
 _CONTEXT_STEP = 4096
 # Two ways in which a content may go on. Tokens that both share do not depend on it.
 _DIFFERENT_ENDS = ("A", "1")
+# Tokens behind a thought that is ended from outside, and of a prompt that may hold its opening.
+_ENDING = 64
 # Room beyond the need, so that a slightly longer next prompt fits too.
 _HEADROOM = 1024
 
@@ -67,10 +70,18 @@ class Session:
         """The number of tokens that `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools, thinking: Thinking = "auto") -> Prompt:
         """The conversation as token ids, up to where the answer starts or goes on."""
         template = self._tool_template if tools or uses_tools(messages) else self._template
-        return template.tokenize(messages, self._vocabulary, tools)
+        return template.tokenize(messages, self._vocabulary, tools, thinking)
+
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        """How many tokens a thought may take beside the answer, its ending included; 0 if the model does not think."""
+        return self._thought_limit(sampling) + _ENDING if self._template.markers else 0
+
+    def _thought_limit(self, sampling: Sampling) -> int:
+        quiet = self._template.keeps_from_thinking(sampling.thinking)
+        return 0 if quiet else min(sampling.thinking_tokens, self.context_limit // 4)
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call; "" if it need not be one."""
@@ -79,15 +90,16 @@ class Session:
     def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
         """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
         prompt, sampling = request.prompt, request.sampling
-        cache, restored, reused = self._cache_with(prompt, sampling.max_tokens, abort)
+        most, limit = sampling.max_tokens + self.thinking_tokens(sampling), self._thought_limit(sampling)
+        cache, restored, reused = self._cache_with(prompt, most, abort)
         prefill_started = time.perf_counter()
-        answer = DecodedAnswer(request.on_text)
+        answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
         prefilled = cache.prefill(prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._throughput.learn(len(prompt) - reused, prefill_s)
             self._draft.begin(prompt, abort)
-            decode(answer, cache, self._vocabulary, sampling, self._draft)
+            decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit)
         first_at = answer.first_token_at
         return Generation(
             text=answer.text,
@@ -103,7 +115,15 @@ class Session:
             drafted_tokens=answer.drafted,
             accepted_tokens=answer.accepted,
             draft=draft_name(self._options, self._model),
+            thought=thoughts.thought(answer.thought_tokens),
+            notices=(cut_notice(limit),) if answer.cut_off else (),
         )
+
+    def _thoughts(self, request: Request[Prompt]) -> ThoughtStream:
+        """What tells the thoughts of an answer apart, which may have begun in the prompt."""
+        markers = self._template.markers
+        end = self._vocabulary.text(request.prompt[-_ENDING:].tolist(), special=True) if markers else ""
+        return ThoughtStream(markers, request.on_thought, opened_at_end(end, markers))
 
     def read_ahead(self, messages: Sequence[Message], abort: AbortFlag) -> int:
         """Read what every conversation shares that begins with `messages`; returns how many tokens that was."""

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.core import Cancellation, Prompt
+from winnow_engine.core import Cancellation, Prompt, Sampling, Thinking
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.prompting.messages import Message
@@ -75,9 +75,13 @@ class LlamaTarget:
         """The number of tokens that `text` takes as the content of a message."""
         return self._submit(lambda: self._parking.session().count(text)).result()
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> Prompt:
         """The conversation in the model's own chat template, up to where the answer starts or goes on."""
-        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools)).result()
+        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools, thinking)).result()
+
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        """How many tokens a thought may take beside the answer; 0 if the model's chat template knows no thoughts."""
+        return self._submit(lambda: self._parking.session().thinking_tokens(sampling)).result()
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from winnow_engine.core import Thinking
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
@@ -22,16 +24,54 @@ class RemotePrompt:
         return self.tokens
 
 
-def request_body(model: str, request: Request[RemotePrompt]) -> dict[str, Any]:
+_BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")  # vLLM's and llama-server's
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How a server is asked: whether to think, and with how many tokens beside those of the answer.
+
+    A thought longer than `limit` is stopped, if there is one: by a server that can do so, which then goes on with the
+    answer, or else by closing the connection. `softly` also asks the model itself not to think.
+    """
+
+    thinking: Thinking
+    room: int
+    limit: int | None
+    softly: bool = False
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """What turns thinking on or off on vLLM, SGLang and llama-server, and on Ollama, and limits it on some.
+
+        Others ignore these fields, or refuse them.
+        """
+        wanted = self.thinking == "on"
+        fields: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": wanted, "thinking": wanted}}
+        if not wanted:
+            fields["reasoning_effort"] = "none"
+        return fields | (dict.fromkeys(_BUDGETS, self.limit) if self.limit else {})
+
+    def messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages to send."""
+        asked = max((n for n, one in enumerate(messages) if one.role == "user"), default=None)
+        if asked is None or not self.softly:
+            return messages
+        soft = replace(messages[asked], content=f"{messages[asked].content} /no_think")
+        return (*messages[:asked], soft, *messages[asked + 1 :])
+
+
+def request_body(model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
     """The body of a request for an answer streamed by `model`."""
     prompt, sampling = request.prompt, request.sampling
     document: dict[str, Any] = {
         "model": model,
-        "messages": [_message(message) for message in prompt.messages],
-        "max_tokens": sampling.max_tokens,
+        "messages": [_message(message) for message in attempt.messages(prompt.messages)],
+        "max_tokens": sampling.max_tokens + attempt.room,
         "temperature": sampling.temperature,
         "stream": True,
         "stream_options": {"include_usage": True},
+        **attempt.fields,
     }
     if sampling.temperature:
         document |= {"top_p": sampling.top_p, "seed": sampling.seed}

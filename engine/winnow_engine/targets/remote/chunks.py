@@ -16,27 +16,34 @@ from winnow_engine.targets.remote.failures import failure
 DONE = b"[DONE]"
 _FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length", "tool_calls": "eos"}
 _STOPPED_BY = ("stop_reason", "matched_stop")  # vLLM's and SGLang's: the stop string, or else a token or null
+_THOUGHTS = ("reasoning_content", "reasoning")  # of llama-server, SGLang and older vLLM; of vLLM, Ollama and OpenRouter
 _SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The numbers of tokens, as the server counted them."""
+    """The numbers of tokens, as the server counted them. `answer` includes those of a `thought`."""
 
     prompt: int
     answer: int
     reused: int = 0
+    thought: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one event adds to the answer. `grew` is also true for tokens that are not shown, such as reasoning."""
+    """What one event adds to the answer, and to the thought before it where the server tells these apart."""
 
     text: str = ""
-    grew: bool = False
+    thought: str = ""
     finish: Finish | None = None
     usage: Usage | None = None
     calls: tuple[CallDelta, ...] = ()
+
+    @property
+    def grew(self) -> bool:
+        """Whether there are new tokens."""
+        return bool(self.text or self.thought or self.calls)
 
 
 def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
@@ -62,11 +69,11 @@ def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chun
         return Chunk(usage=usage)
     delta = choices[0].get("delta") or {}
     text, calls = _text(delta.get("content")), tuple(_calls(delta.get("tool_calls") or []))
-    grew = bool(text or calls or delta.get("reasoning_content") or delta.get("reasoning"))
+    thought = next((one for one in map(delta.get, _THOUGHTS) if isinstance(one, str) and one), "")
     finish = _finish(choices[0], stops)
     if (calls or choices[0].get("finish_reason") == "tool_calls") and not tools:
         raise ValueError("it has tool_calls, which were not asked for")
-    return Chunk(text, grew, finish, usage, calls)
+    return Chunk(text, _text(thought), finish, usage, calls)
 
 
 def _calls(entries: list[Any]) -> Iterator[CallDelta]:
@@ -106,5 +113,6 @@ def _may_be_stopped(choice: Mapping[str, Any]) -> bool:
 def _usage(document: dict[str, Any] | None) -> Usage | None:
     if document is None:
         return None
-    details = document.get("prompt_tokens_details") or {}
-    return Usage(document["prompt_tokens"], document["completion_tokens"], details.get("cached_tokens") or 0)
+    read, written = (document.get(f"{part}_tokens_details") or {} for part in ("prompt", "completion"))
+    reused, thought = read.get("cached_tokens") or 0, written.get("reasoning_tokens") or 0
+    return Usage(document["prompt_tokens"], document["completion_tokens"], reused, thought)

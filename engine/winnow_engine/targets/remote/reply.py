@@ -3,46 +3,93 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 
-from winnow_engine.core import Finish, Progress, ProgressSink, TextSink
+from winnow_engine.core import Finish, Progress, Thought
 from winnow_engine.errors import TargetProtocolError
-from winnow_engine.prompting.tools import CallDelta, CallSink
-from winnow_engine.targets.base import Generation
+from winnow_engine.prompting.tools import CallDelta
+from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.thinking import MARKERS, ThoughtStream
+
+# A server that does not stop by itself is stopped after this many characters per token that it may send.
+_MOST_CHARACTERS_A_TOKEN = 64
 
 
-@dataclass(slots=True)
 class StreamedReply:
-    """An answer as it comes in, and where its time goes."""
+    """An answer as it comes in, and where its time goes. It may take several attempts."""
 
-    on_text: TextSink
-    prompt_tokens: int
-    most_characters: int
-    progress: ProgressSink
-    on_call: CallSink
-    finish: Finish | None = None
-    started: float = field(default_factory=time.perf_counter)
-    _first_at: float | None = None
-    _usage: Usage | None = None
-    _grown: int = 0
-    _characters: int = 0
-    _shown: list[str] = field(default_factory=list)
+    def __init__(self, request: Request[RemotePrompt]) -> None:
+        self._request, self._started = request, time.perf_counter()
+        self._first_at: float | None = None
+        self._shown: list[str] = []
+        self._called = False
+        self._thoughts_before: list[Thought] = []
+        self._tokens_before = 0
+        self._clear()
 
-    def add(self, chunk: Chunk) -> None:
-        """Add a chunk, and pass on its text and calls."""
-        self.finish, self._usage = chunk.finish or self.finish, chunk.usage or self._usage
+    def begin(self, attempt: Attempt) -> None:
+        """Begin an attempt. Thoughts that an earlier one passed on are kept."""
+        if self._attempt.room and (thought := self.thought):
+            self._thoughts_before.append(thought)
+            self._tokens_before += self._said + self._thought
+        self._clear(attempt)
+
+    def _clear(self, attempt: Attempt | None = None) -> None:
+        self.finish: Finish | None = None
+        self._attempt = attempt or Attempt("auto", 0, None)
+        self._untold: list[str] = []  # of a thought for which there is no room, so that it may be begun again
+        on_thought = self._request.on_thought if self._attempt.room else self._untold.append
+        self._thoughts = ThoughtStream(MARKERS, on_thought)
+        self._usage: Usage | None = None
+        self._said = self._thought = self._characters = 0
+
+    @property
+    def only_thought(self) -> bool:
+        """Whether the model has thought in this attempt, but said and called nothing."""
+        return self.thought_tokens > 0 and not self._called and not "".join(self._shown).strip()
+
+    @property
+    def thought_tokens(self) -> int:
+        """The tokens of this attempt's thought, which a server may keep to itself."""
+        return (self._usage.thought if self._usage else 0) or self._thought
+
+    @property
+    def thought(self) -> Thought | None:
+        """What was thought in this attempt."""
+        return self._thoughts.thought(self.thought_tokens)
+
+    def add(self, chunk: Chunk) -> bool:
+        """Add a chunk, and pass on what it brings. Returns whether to read on."""
+        most = self._request.sampling.max_tokens
+        self._usage = chunk.usage or self._usage
+        if chunk.text and self._attempt.room and self._said >= most:
+            self.finish = "length"
+            return False
+        self.finish = chunk.finish or self.finish
+        thinking = self._take(chunk)
+        if self._characters > (most + self._attempt.room) * _MOST_CHARACTERS_A_TOKEN:
+            raise TargetProtocolError("the target's server does not stop where it was asked to")
+        return not (thinking and self._attempt.limit is not None and self._thought > self._attempt.room)
+
+    def _take(self, chunk: Chunk) -> bool:
+        """Pass on what a chunk brings. Returns whether it belongs to a thought."""
         if chunk.grew:
             self._grow()
-        if chunk.text:
-            self._shown.append(chunk.text)
-            self._characters += len(chunk.text)
-            self.on_text(chunk.text)
+        thinking = bool(chunk.thought) or self._thoughts.thinking
+        if chunk.thought:
+            self._thoughts.add(chunk.thought)
+        self._say(self._thoughts.feed(chunk.text))
+        thinking = thinking or self._thoughts.thinking
+        self._thought += chunk.grew and thinking
+        self._said += chunk.grew and not thinking
+        self._characters += len(chunk.text) + len(chunk.thought)
         for call in chunk.calls:
             self._call(call)
-        if self._characters > self.most_characters:
-            raise TargetProtocolError("the target's server does not stop where it was asked to")
+        if chunk.finish:
+            self._say(self._thoughts.end())
+        return thinking
 
     def late(self, patience: Patience, tools: bool) -> str:
         """The deadline that was missed, in words."""
@@ -59,11 +106,11 @@ class StreamedReply:
             f"{context_limit:,} tokens, say so with --target-context"
         )
 
-    def generation(self) -> Generation:
+    def generation(self, notices: tuple[str, ...] = ()) -> Generation:
         """The whole answer, with the server's counts of tokens if it sent them."""
         now, first = time.perf_counter(), self._first_at
-        usage = self._usage or Usage(self.prompt_tokens, self._grown)
-        waited = (now if first is None else first) - self.started
+        usage = self._usage or Usage(len(self._request.prompt), self._said + self._thought)
+        waited = (now if first is None else first) - self._started
         return Generation(
             text="".join(self._shown),
             finish=self.finish or "cancelled",
@@ -71,16 +118,33 @@ class StreamedReply:
             reused_tokens=usage.reused,
             prefill_s=waited,
             first_token_s=None if first is None else waited,
-            decode_tokens=usage.answer,
+            decode_tokens=self._tokens_before + usage.answer,
             decode_s=0.0 if first is None else now - first,
+            thought=_joined([*self._thoughts_before, *filter(None, [self.thought])]),
+            notices=notices,
         )
 
+    def _say(self, text: str) -> None:
+        if text:
+            while self._untold:
+                self._request.on_thought(self._untold.pop(0))
+            self._shown.append(text)
+            self._request.on_text(text)
+
     def _call(self, call: CallDelta) -> None:
+        self._called = True
         self._characters += len(call.name) + len(call.arguments)
-        self.on_call(call)
+        self._request.on_call(call)
 
     def _grow(self) -> None:
-        self._grown += 1
         if self._first_at is None:
             self._first_at = time.perf_counter()
-            self.progress(Progress("prefill", self.prompt_tokens, self.prompt_tokens))
+            tokens = len(self._request.prompt)
+            self._request.progress(Progress("prefill", tokens, tokens))
+
+
+def _joined(thoughts: list[Thought]) -> Thought | None:
+    if not thoughts:
+        return None
+    seconds, tokens = sum(one.seconds for one in thoughts), sum(one.tokens for one in thoughts)
+    return Thought("\n\n".join(one.text for one in thoughts), seconds, tokens)

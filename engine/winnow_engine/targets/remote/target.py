@@ -6,24 +6,25 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
-from winnow_engine.core import Cancellation, Progress
+from winnow_engine.core import Cancellation, Progress, Sampling, Thinking
 from winnow_engine.errors import BudgetError, TargetError, TargetProtocolError, TargetTimeoutError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
-from winnow_engine.targets.remote.body import RemotePrompt, request_body
+from winnow_engine.targets.remote.body import Attempt, RemotePrompt, request_body
 from winnow_engine.targets.remote.chunks import DONE, read_chunk
 from winnow_engine.targets.remote.client import Client, Patience
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
 from winnow_engine.targets.remote.reply import StreamedReply
 from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
+from winnow_engine.targets.thinking import cut_notice
 
 T = TypeVar("T")
 
@@ -32,8 +33,10 @@ _POLL_S = 0.02
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
 # It adds these per call, and once to explain tools: 20 and 110 tokens with Qwen2.5, 350 with Qwen3-Coder.
 _CALL_TOKENS, _TOOLS_TOKENS = 32, 400
-# A server that does not stop by itself is stopped after this many characters per token that it may send.
-_MOST_CHARACTERS_A_TOKEN = 64
+# Tokens by which a thought may exceed its limit, for a server that ends it by itself.
+_GRACE = 16
+# A model that thinks although it was asked again not to may do so for this many times the limit.
+_PATIENCE_WITH_THOUGHT = 8
 
 
 class HttpTarget:
@@ -47,6 +50,8 @@ class HttpTarget:
         self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
         self.context_known = False
         self._route: Route | None = None
+        self._thinks = False  # has thought, although asked not to
+        self._refused: set[str] = set()  # fields that the server does not take
         self._closed = False
 
     @classmethod
@@ -80,8 +85,17 @@ class HttpTarget:
         except ValueError as error:
             raise TargetProtocolError(f"{self._address.host}: {error}") from error
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> RemotePrompt:
-        """The conversation, for the server's own chat template."""
+    def thinking_tokens(self, sampling: Sampling) -> int:
+        """How many tokens a thought may take beside the answer; 0 until a server is seen to think unasked."""
+        return self._thought_limit(sampling) + _GRACE if self._thinks or sampling.thinking == "on" else 0
+
+    def _thought_limit(self, sampling: Sampling) -> int:
+        return min(sampling.thinking_tokens, self.context_limit // 4)
+
+    def chat_prompt(
+        self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
+    ) -> RemotePrompt:
+        """The conversation, for the server's own chat template. Whether it thinks stands in the request."""
         texts = [message.content for message in messages]
         calls = [call for message in messages for call in message.calls]
         functions = [json.dumps(one) for one in tools.definitions]
@@ -110,7 +124,8 @@ class HttpTarget:
 
         Most servers do not say whether a stop string or the model ended the answer; if there are stop strings, the
         finish is then "stop". Cancelling closes the connection. Failed attempts are repeated only before the first
-        token.
+        token. A model that thinks unasked is asked again, with room for a thought; one that thinks for too long, or
+        ends without an answer, once more not to think.
         """
         need, most = len(request.prompt), request.sampling.max_tokens
         if need + most > self.context_limit:
@@ -119,9 +134,39 @@ class HttpTarget:
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
             )
         request.progress(Progress("prefill", 0, need))
-        reply = StreamedReply(request.on_text, need, most * _MOST_CHARACTERS_A_TOKEN, request.progress, request.on_call)
-        self._run(lambda client: _unless_cancelled(self._stream(client, request, reply), request.cancellation))
-        return reply.generation()
+        reply, notices = StreamedReply(request), tuple[str, ...]()
+        for attempt in self._attempts(request.sampling):
+            self._ask(request, reply, attempt)
+            if request.cancellation.cancelled or not reply.only_thought:
+                return reply.generation(notices)
+            self._thinks = True
+            notices = (_asked_again(reply.thought_tokens),) if attempt.room else ()
+        raise TargetError(
+            f"the model on {self._address.host} thinks without end, even when asked not to: raise --thinking-tokens, "
+            "have the server limit its thinking, or choose another model"
+        )
+
+    def _attempts(self, sampling: Sampling) -> Iterator[Attempt]:
+        """How to ask, until there is more than a thought. One without room for a thought is stopped where it begins."""
+        limit = self._thought_limit(sampling)
+        if not self.thinking_tokens(sampling):
+            yield Attempt(sampling.thinking, 0, 0)
+        yield Attempt(sampling.thinking, limit + _GRACE, limit)
+        yield Attempt("off", _PATIENCE_WITH_THOUGHT * limit, None, softly=True)
+
+    def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
+        """Make an attempt. If the server refuses the fields that it should ignore, make it again without them."""
+        reply.begin(attempt)
+        document = request_body(self.model, request, attempt)
+        sent = {name: value for name, value in document.items() if name not in self._refused}
+        try:
+            self._run(lambda c: _unless_cancelled(self._stream(c, request, sent, reply), request.cancellation))
+        except TargetError as error:
+            refused = {name for name in attempt.fields if name in sent and name in str(error)}
+            if not refused:
+                raise
+            self._refused |= refused
+            self._ask(request, reply, attempt)
 
     def close(self) -> None:
         """Refuse further calls."""
@@ -133,17 +178,19 @@ class HttpTarget:
         self.context_limit = context_limit or served or UNKNOWN_CONTEXT
         self._route = await find_route(client, self.model)
 
-    async def _stream(self, client: Client, request: Request[RemotePrompt], reply: StreamedReply) -> None:
+    async def _stream(
+        self, client: Client, request: Request[RemotePrompt], document: dict[str, Any], reply: StreamedReply
+    ) -> None:
         loop, patience, tools = asyncio.get_running_loop(), self._patience, request.prompt.tools
         url = f"{self._address.base}/chat/completions"
-        document = request_body(self.model, request)
         try:
             async with asyncio.timeout(patience.first_token_s) as limit, client.stream(url, document) as events:
                 async for data in events:
                     if data == DONE:
                         break
                     chunk = read_chunk(data, self._address, request.sampling.stop, tools)
-                    reply.add(chunk)
+                    if not reply.add(chunk):
+                        return
                     if chunk.finish or chunk.grew:
                         wait = patience.after_last_s if reply.finish else patience.next_s(bool(tools))
                         limit.reschedule(loop.time() + wait)
@@ -180,3 +227,7 @@ async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -
         await asyncio.wait((task,))
     if not task.cancelled():
         task.result()
+
+
+def _asked_again(tokens: int) -> str:
+    return f"{cut_notice(tokens)}; it was asked again, not to think"

@@ -1,0 +1,235 @@
+"""A local model's thought: whether it thinks, how it is told apart, and that an answer follows whatever happens."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Sampling, Thinking
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import Tools
+from winnow_engine.targets.base import Request
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
+from winnow_engine.targets.local.decoding import DecodedAnswer, decode
+from winnow_engine.targets.local.sampler import Sampler
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_engine.targets.thinking import MARKERS, Markers, ThoughtStream
+
+from ..conftest import write_llama
+from ..loaded import PROMPT, Loaded, Oracle
+
+THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
+ASKED = [Message("system", "Be brief."), Message("user", "Why? <think>")]
+EARLIER = [*ASKED, Message("assistant", "So."), Message("user", "And?")]
+# Each switches thinking as the named family does.
+QWEN3 = CHATML.removesuffix("{% endif %}") + (
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+QWEN35 = CHATML.removesuffix("{% endif %}") + (
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% else %}<think>\n{% endif %}"
+    "{% endif %}"
+)
+DEEPSEEK_R1 = CHATML.removesuffix("{% endif %}") + "<think>\n{% endif %}"
+DEEPSEEK_V3 = (
+    "{% if not thinking is defined %}{% set thinking = false %}{% endif %}"
+    + CHATML.removesuffix("{% endif %}")
+    + ("{% if thinking %}<think>{% else %}</think>{% endif %}{% endif %}")
+)
+NEMOTRON = CHATML.removesuffix("{% endif %}").replace(
+    "{{ message.content }}", "{{ message.content.replace('/no_think', '') }}"
+) + ("{% if '/no_think' in messages[-1].content %}<think></think>{% else %}<think>\n{% endif %}{% endif %}")
+LOOK: Any = Tools(({"type": "function", "function": {"name": "look"}},), required=True)
+WITH_TOOLS = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}{# <tool_call> #}" + DEEPSEEK_R1
+
+
+@pytest.fixture
+def loaded(tiny_llama: Path) -> Iterator[Loaded]:
+    with closing(Loaded(LlamaModel(tiny_llama))) as loaded:
+        yield loaded
+
+
+@pytest.fixture
+def thinker(tmp_path: Path) -> Iterator[LlamaTarget]:
+    """A tiny model whose prompts end within a thought."""
+    path = write_llama(tmp_path / "thinker.gguf", [{"name": "default", "template": DEEPSEEK_R1}])
+    with closing(LlamaTarget.open(path, TargetOptions(n_threads=1))) as target:
+        yield target
+
+
+@pytest.mark.parametrize(
+    ("source", "thinking", "end"),
+    [
+        (QWEN3, "auto", "<think>\n\n</think>\n\n"),
+        (QWEN3, "off", "<think>\n\n</think>\n\n"),
+        (QWEN3, "on", "assistant\n"),
+        (QWEN35, "auto", "<think>\n\n</think>\n\n"),
+        (QWEN35, "on", "<think>\n"),
+        (DEEPSEEK_R1, "auto", "<think>\n"),
+        (DEEPSEEK_R1, "on", "<think>\n"),
+        (DEEPSEEK_R1, "off", "<think>\n\n</think>\n\n"),
+        (DEEPSEEK_V3, "auto", "assistant\n</think>"),
+        (DEEPSEEK_V3, "on", "assistant\n<think>"),
+        (NEMOTRON, "auto", "<think></think>"),
+        (NEMOTRON, "on", "<think>\n"),
+        (CHATML, "on", "assistant\n"),
+        (CHATML, "off", "assistant\n"),
+    ],
+)
+def test_a_template_is_told_whether_to_think(loaded: Loaded, source: str, thinking: Thinking, end: str) -> None:
+    prompt = ChatTemplate(source, {}).tokenize(EARLIER, loaded.vocabulary, thinking=thinking)
+    text = loaded.vocabulary.text(prompt, special=True)
+    assert text.endswith(end), text
+    assert "And?" in text
+    assert "/no_think" not in text
+
+
+def test_a_call_that_must_be_made_is_not_begun_within_a_thought(loaded: Loaded) -> None:
+    template = ChatTemplate(WITH_TOOLS, {})
+    text = loaded.vocabulary.text(template.tokenize(ASKED, loaded.vocabulary, LOOK, "on"), special=True)
+    assert text.endswith(f"<think>\n{THINK.ending}{template.forced_prefix(LOOK)}")
+
+
+def thought_of(
+    loaded: Loaded, sampling: Sampling, limit: int, draft: NoDraft | None = None
+) -> tuple[DecodedAnswer, str]:
+    """A random model's answer behind a prompt that ends within a thought, and the thought."""
+    thought: list[str] = []
+    answer, draft = DecodedAnswer(lambda _: None), draft or NoDraft()
+    loaded.prefill(PROMPT)
+    stream = ThoughtStream(MARKERS, thought.append, THINK)
+    decode(answer, loaded.cache, loaded.vocabulary, sampling, draft, stream, limit)
+    return answer, "".join(thought)
+
+
+@pytest.mark.parametrize(("limit", "most"), [(1, 1), (5, 3), (30, 20), (40, 1)])
+def test_an_answer_follows_a_thought_that_was_cut_off(loaded: Loaded, limit: int, most: int) -> None:
+    answer, thought = thought_of(loaded, Sampling(max_tokens=most), limit)
+    ending = loaded.vocabulary.tokenize(THINK.ending, special=True).tolist()
+    assert answer.thought_tokens >= limit + len(ending)
+    assert len(answer.tokens) - answer.thought_tokens == most
+    assert (answer.finish, answer.cut_off) == ("length", True)
+    assert answer.tokens[limit : limit + len(ending)] == ending
+    assert loaded.cache.tokens.tolist() == [*PROMPT, *answer.tokens[:-1]]
+    assert thought == loaded.vocabulary.text(answer.tokens[:limit]).strip()
+    assert "think>" not in thought + answer.text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_drafted_thought_and_answer_are_those_of_plain_decoding(loaded: Loaded, seed: int) -> None:
+    sampling = Sampling(max_tokens=25)
+    plain, thought = thought_of(loaded, sampling, 30)
+    drafted, same = thought_of(loaded, sampling, 30, Oracle(plain.tokens, seed))
+    assert (drafted.tokens, drafted.text, same) == (plain.tokens, plain.text, thought)
+    assert drafted.thought_tokens == plain.thought_tokens
+    assert 0 < drafted.accepted < drafted.drafted
+
+
+def test_a_model_that_would_end_its_answer_within_a_thought_goes_on(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
+    end = plain.tokens[12]
+    monkeypatch.setattr(loaded.vocabulary, "is_end", lambda token: token == end)
+    answer, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
+    cut = plain.tokens.index(end)
+    ending = loaded.vocabulary.tokenize(THINK.ending, special=True).tolist()
+    assert answer.tokens[: cut + len(ending)] == [*plain.tokens[:cut], *ending]
+    assert len(answer.tokens) > cut + len(ending)
+    assert (answer.cut_off, loaded.cache.tokens.tolist()) == (False, [*PROMPT, *answer.tokens[:-1]])
+
+
+def say(monkeypatch: pytest.MonkeyPatch, tokens: Iterable[int]) -> None:
+    """Have the sampler choose these tokens, whatever the model would say."""
+    script = iter(tokens)
+    monkeypatch.setattr(Sampler, "sample", lambda *_: next(script))
+
+
+@pytest.mark.parametrize("markers", MARKERS, ids=lambda markers: markers.opening)
+def test_the_answer_has_all_its_tokens_behind_a_thought(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, markers: Any
+) -> None:
+    said = f"{markers.opening}\nhm\n{markers.closing}Yes, it is so."
+    say(monkeypatch, loaded.vocabulary.tokenize(said).tolist())
+    loaded.prefill(PROMPT)
+    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream(MARKERS)
+    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=10), NoDraft(), stream, 200)
+    thought = stream.thought(answer.thought_tokens)
+    assert thought is not None
+    assert (answer.text, thought.text, answer.cut_off) == ("Yes, it is", "hm", False)
+    assert answer.thought_tokens == len(loaded.vocabulary.tokenize(said)) - len("Yes, it is so.")
+
+
+def test_a_model_that_never_stops_thinking_is_stopped(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, loaded.vocabulary.tokenize("<think>" * 50).tolist())
+    loaded.prefill(PROMPT)
+    answer = DecodedAnswer(lambda _: None)
+    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=9), NoDraft(), ThoughtStream(MARKERS), 7)
+    assert (answer.text, answer.finish) == ("", "length")
+    assert len(answer.tokens) < 100
+
+
+def test_stop_strings_end_the_answer_and_not_the_thought(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, loaded.vocabulary.tokenize("<think>one STOP two</think>Yes STOP no").tolist())
+    loaded.prefill(PROMPT)
+    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream(MARKERS)
+    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=90, stop=("STOP",)), NoDraft(), stream, 90)
+    thought = stream.thought(1)
+    assert thought is not None
+    assert (answer.text, thought.text, answer.finish) == ("Yes ", "one STOP two", "stop")
+
+
+def test_a_target_thinks_apart_and_says_so(thinker: LlamaTarget) -> None:
+    said, thought = list[str](), list[str]()
+    sampling = Sampling(max_tokens=20, thinking_tokens=25)
+    prompt = thinker.chat_prompt(ASKED)
+    answer = thinker.generate(Request(prompt, sampling, said.append, on_thought=thought.append))
+    assert answer.thought is not None
+    assert (answer.text, answer.thought.text) == ("".join(said), "".join(thought))
+    assert answer.thought.tokens >= 25
+    assert answer.decode_tokens - answer.thought.tokens == 20
+    assert answer.thought.seconds > 0
+    assert "25 tokens of thinking" in answer.notices[0]
+    assert thinker.thinking_tokens(sampling) >= 25
+
+
+def test_a_target_that_is_not_to_think_answers_at_once(thinker: LlamaTarget) -> None:
+    sampling = Sampling(max_tokens=20, thinking="off")
+    answer = thinker.generate(Request(thinker.chat_prompt(ASKED, thinking="off"), sampling))
+    assert (answer.thought, answer.notices, answer.decode_tokens) == (None, (), 20)
+    assert thinker.thinking_tokens(sampling) < 100
+
+
+def test_a_thought_leaves_the_context_to_the_prompt(thinker: LlamaTarget) -> None:
+    most = Sampling(max_tokens=20, thinking_tokens=10**6)
+    assert thinker.thinking_tokens(most) < thinker.context_limit / 3
+    prompt = np.arange(thinker.context_limit - thinker.thinking_tokens(most) - 20, dtype=np.int32) % 200
+    assert thinker.generate(Request(prompt, most)).finish == "length"
+
+
+def test_what_has_no_markers_thinks_not(tiny_llama: Path) -> None:
+    with closing(LlamaTarget.open(tiny_llama, TargetOptions(n_threads=1))) as target:
+        sampling = Sampling(max_tokens=8, thinking="on")
+        prompt = target.chat_prompt([Message("user", "<think>")], thinking="on")
+        answer = target.generate(Request(prompt, sampling))
+        assert (answer.thought, answer.decode_tokens, target.thinking_tokens(sampling)) == (None, 8, 0)
+
+
+def test_control_tokens_of_markers_are_seen_and_hidden_in_answers(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In gpt-oss and Magistral, markers are control tokens, whose text is not shown elsewhere."""
+    start = 256  # <|im_start|>
+    loaded.prefill(PROMPT)
+    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream([Markers("<|im_start|>", "<|im_start|>!")])
+    spelled = loaded.vocabulary.tokenize("hm!Yes it is").tolist()
+    say(monkeypatch, [start, *spelled[:2], start, *spelled[2:6], start, *spelled[6:]])
+    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=10), NoDraft(), stream, 50)
+    thought = stream.thought(0)
+    assert thought is not None
+    assert (answer.text, thought.text) == ("Yes it is", "hm")

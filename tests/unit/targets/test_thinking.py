@@ -1,0 +1,123 @@
+"""What is thought and what is answered does not depend on where a stream is cut, and no marker is shown."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.targets.thinking import MARKERS, Markers, ThoughtStream, markers_in, opened_at_end, without_thought
+
+THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
+PIECES = [*"<>/|[]thinkTHINK \n", "think", "</", "<|", "ü", "🦊", "code `x < y`", "analysis", "final", "<|channel|>"]
+STREAMS = 2000
+
+
+def split(pieces: list[str], markers: tuple[Markers, ...] = MARKERS, inside: Markers | None = None) -> tuple[str, str]:
+    """The thought and the answer, in that order."""
+    thought: list[str] = []
+    stream = ThoughtStream(markers, thought.append, inside)
+    answer = "".join([*map(stream.feed, pieces), stream.end()])
+    kept = stream.thought(3)
+    assert (kept.text if kept else "") == "".join(thought)
+    return "".join(thought), answer
+
+
+def cut_anywhere(text: str, rng: random.Random) -> list[str]:
+    borders = sorted(rng.sample(range(1, len(text)), rng.randint(0, len(text) - 1)))
+    return [text[start:end] for start, end in zip([0, *borders], [*borders, len(text)], strict=True)]
+
+
+def random_text(rng: random.Random, markers: Markers, most: int = 40) -> str:
+    """Text full of parts of markers, but with no closing one in it."""
+    text = "".join(rng.choices(PIECES, k=rng.randint(0, most)))
+    while markers.closing in text:
+        text = text.replace(markers.closing, "")
+    return text.strip()
+
+
+def test_two_thousand_random_streams_leak_nothing() -> None:
+    rng = random.Random(22)
+    for _ in range(STREAMS):
+        markers = rng.choice(MARKERS)
+        # A thought must not end in what begins its closing marker by chance, nor an answer begin with a marker.
+        thought = random_text(rng, markers) + "."
+        answer = f"Answer: {random_text(rng, markers)} {rng.choice([markers.opening, markers.closing, ''])}".rstrip()
+        begun = rng.random() < 0.3
+        space = rng.choice(["", "\n", "\n\n", " "])
+        text = f"{'' if begun else space + markers.opening}{space}{thought}{space}{markers.closing}{space}{answer}"
+        known = rng.choice([MARKERS, (markers,)])
+        found = split(cut_anywhere(text, rng), known, markers if begun else None)
+        assert found == (thought.strip(), answer), (text, found)
+
+
+@pytest.mark.parametrize("markers", MARKERS, ids=lambda markers: markers.opening)
+def test_a_marker_may_be_cut_at_every_border(markers: Markers) -> None:
+    text = f"{markers.opening}\nbecause 1 < 2\n{markers.closing}\n\nSo it is `<` here."
+    for first in range(len(text) + 1):
+        for second in range(first, len(text) + 1):
+            pieces = [text[:first], text[first:second], text[second:]]
+            assert split(pieces) == ("because 1 < 2", "So it is `<` here.")
+
+
+@given(st.lists(st.sampled_from([*PIECES, *(m for one in MARKERS for m in (one.opening, one.closing))])), st.randoms())
+def test_the_borders_never_matter(parts: list[str], rng: random.Random) -> None:
+    text = "".join(parts)
+    if len(text) > 1:
+        assert split(cut_anywhere(text, rng)) == split([text])
+
+
+def test_markers_behind_the_first_word_are_text() -> None:
+    answer = "Qwen3 writes `<think>` and `</think>`:\n<think>\nlike this\n</think>"
+    assert split(list(answer)) == ("", answer)
+    assert split(list(f"<think>\nhm\n</think>\n{answer}")) == ("hm", answer)
+
+
+def test_a_model_without_markers_may_say_anything() -> None:
+    assert split(list("<think>\nis a tag"), ()) == ("", "<think>\nis a tag")
+
+
+@pytest.mark.parametrize("text", ["", "\n\n  text", "<", "<thin", "\n<|channel|>ana", " " * 70 + "<think>x"])
+def test_an_answer_without_a_thought_stays_as_it_is(text: str) -> None:
+    assert split(list(text)) == ("", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("<think>\n\n</think>\n\nYes.", "", "Yes."),
+        ("</think>\n\nYes.", "", "Yes."),
+        ("<think>one</think>\n<think>two</think>\nYes.", "onetwo", "Yes."),
+        ("<think>one\n", "one", ""),
+        ("<think>one</thi", "one</thi", ""),
+        ("<|channel|>final<|message|>Yes.", "", "Yes."),
+        (f"<|channel|>analysis<|message|>one{GPT_OSS.closing}Yes.", "one", "Yes."),
+    ],
+)
+def test_what_models_also_do(text: str, thought: str, answer: str) -> None:
+    assert split(list(text)) == split([text]) == (thought, answer)
+
+
+def test_what_a_server_has_told_apart_goes_with_markers_that_it_left() -> None:
+    stream = ThoughtStream(MARKERS)
+    for piece in ("", "\n", "First ", "", "this.", "\n\n"):
+        stream.add(piece)
+    assert stream.feed("\n\nYes.") + stream.end() == "Yes."
+    thought = stream.thought(4)
+    assert thought is not None
+    assert (thought.text, thought.tokens) == ("First this.", 4)
+    assert thought.seconds >= 0
+
+
+def test_a_template_tells_which_markers_there_are() -> None:
+    assert markers_in("{{ content.split('</think>')[-1] }}") == (THINK,)
+    assert markers_in("{%- set begin = '<seed:think>' -%}") == (MARKERS[1],)
+    assert markers_in("<|start|>assistant<|channel|>analysis<|message|>") == (GPT_OSS,)
+    assert markers_in("<|im_start|>assistant\n") == ()
+    assert opened_at_end("<|im_start|>assistant\n<think>\n", MARKERS) is THINK
+    assert opened_at_end("<think>\n\n</think>\n\n", MARKERS) is None
+
+
+def test_a_whole_answer_loses_its_thought() -> None:
+    assert without_thought("<think>hm</think>\n\nYes <think>.") == "Yes <think>."
+    assert without_thought("Yes.") == "Yes."
