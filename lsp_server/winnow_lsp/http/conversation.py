@@ -8,6 +8,7 @@ from typing import Any
 
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.targets.thinking import without_thought
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
 
@@ -20,7 +21,10 @@ _HARMLESS = frozenset({"name"})
 _FIELDS: Mapping[Role, Fields] = {
     "system": Fields(frozenset({"role", "content"}), _HARMLESS),
     "user": Fields(frozenset({"role", "content"}), _HARMLESS),
-    "assistant": Fields(frozenset({"role", "content", "tool_calls"}), _HARMLESS | {"annotations"}),
+    # Thoughts of earlier turns never become part of a prompt, and nobody need hear that they do not count.
+    "assistant": Fields(
+        frozenset({"role", "content", "tool_calls", "reasoning_content", "reasoning"}), _HARMLESS | {"annotations"}
+    ),
     "tool": Fields(frozenset({"role", "content", "tool_call_id", "name"})),
 }
 
@@ -117,6 +121,7 @@ def _message(value: Any, place: str, ignored: set[str]) -> Message:
     given = typed(value, "tool_calls", list, [], f"{place}.") if role == "assistant" else []
     calls = tuple(_call(one, f"{place}.tool_calls[{number}]") for number, one in enumerate(given))
     content = "" if calls and value.get("content") is None else text_of(value.get("content"), f"{place}.content")
+    content = without_thought(content) if role == "assistant" else content
     return Message(role, content, calls, typed(value, "tool_call_id", str, "", f"{place}.") if role == "tool" else "")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion, CompletionRequest
-from winnow_engine.chat.turn import TurnPiece
+from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
+from winnow_engine.core import Sampling, Thinking
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
@@ -21,15 +23,16 @@ from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, 
 _REQUEST = Fields(
     read=frozenset({
         "model", "messages", "system", "stream", "max_tokens", "temperature", "top_p", "stop_sequences", "tools",
-        "tool_choice", "output_config",
+        "tool_choice", "output_config", "thinking",
     }),
     ignored=frozenset({
-        "metadata", "service_tier", "thinking", "cache_control", "inference_geo", "speed",
+        "metadata", "service_tier", "cache_control", "inference_geo", "speed",
         "context_management", "diagnostics", "user_profile_id", "workspace_id",
     }),
-    neutral={"thinking": ({"type": "disabled"},)},
 )  # fmt: skip
 _OUTPUT = Fields(frozenset(), frozenset({"effort"}))
+_THINKING = Fields(frozenset({"type", "budget_tokens"}), frozenset({"display"}))
+_THOUGHTS: Mapping[str, Thinking] = {"enabled": "on", "adaptive": "auto", "disabled": "off"}
 _MESSAGE = Fields(frozenset({"role", "content"}))
 _TOOL = Fields(frozenset({"name", "description", "input_schema", "type"}), frozenset({"cache_control", "strict"}))
 _HARMLESS = frozenset({"cache_control", "citations", "caller"})
@@ -69,11 +72,22 @@ def read_count(body: bytes, model: str) -> ChatRequest:
     length = answer_length(document, "max_tokens")
     asked = CompletionRequest(
         messages=_messages(document, ignored),
-        sampling=read_sampling(document, length, "stop_sequences"),
+        sampling=_thinking(document, read_sampling(document, length, "stop_sequences"), ignored),
         limited=length is not None,
         tools=_tools(document, ignored),
     )
     return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored)))
+
+
+def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
+    """Whether to think, and for how long."""
+    wanted = typed(document, "thinking", dict, {"type": "adaptive"})
+    _THINKING.check(wanted, ignored, "thinking.")
+    kind = wanted.get("type")
+    if not isinstance(kind, str) or kind not in _THOUGHTS:
+        raise ApiError(400, f"thinking.type must be one of {', '.join(_THOUGHTS)}", "thinking", "unsupported_value")
+    most = answer_length(wanted, "budget_tokens")
+    return replace(sampling, thinking=_THOUGHTS[kind], thinking_tokens=most or sampling.thinking_tokens)
 
 
 def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
@@ -163,12 +177,13 @@ class MessageReply:
         self._model, self._stops = model, request.asked.sampling.stop
         self._id = f"msg_{uuid4().hex}"
         self._blocks = 0  # begun so far
-        self._open: int | str | None = None  # a call's number, or "text"
+        self._open: int | str | None = None  # a call's number, "text" or "thinking"
 
     def whole(self, completion: Completion) -> dict[str, Any]:
         """As `Reply` says."""
-        text = completion.generation.text
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        text, thought = completion.generation.text, completion.generation.thought
+        blocks: list[dict[str, Any]] = [_thought(thought.text)] if thought else []
+        blocks += [{"type": "text", "text": text}] if text else []
         blocks += [_tool_use(call.id, call.name, _arguments(call)) for call in completion.calls]
         return self._message(blocks) | self._end(completion) | {"usage": _usage(completion)}
 
@@ -181,6 +196,9 @@ class MessageReply:
         """As `Reply` says."""
         if isinstance(piece, CallDelta):
             return self._of_call(piece)
+        if isinstance(piece, ThoughtDelta):
+            begun = b"" if self._open == "thinking" else self._begin("thinking", _thought(""))
+            return begun + self._delta({"type": "thinking_delta", "thinking": piece.text})
         begun = b"" if self._open == "text" else self._begin("text", {"type": "text", "text": ""})
         return begun + self._delta({"type": "text_delta", "text": piece})
 
@@ -233,6 +251,11 @@ def error_document(error: ApiError) -> dict[str, Any]:
     """Anthropic's form of an error. It has no place for the field that is meant, which the message names."""
     kind = _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
     return {"type": "error", "error": {"type": kind, "message": str(error)}}
+
+
+def _thought(text: str) -> dict[str, Any]:
+    """A block of thought. Nobody has signed it, and nobody will read it again."""
+    return {"type": "thinking", "thinking": text, "signature": ""}
 
 
 def _tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

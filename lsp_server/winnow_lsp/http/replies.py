@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import TurnPiece
+from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.prompting.tools import ToolCall
 from winnow_lsp.http.dialect import Dialect, data
 from winnow_lsp.http.errors import ApiError
@@ -30,6 +30,8 @@ class ChatReply:
     def whole(self, completion: Completion) -> dict[str, Any]:
         """The answer to a request that does not stream."""
         message: dict[str, Any] = {"role": "assistant", "content": completion.generation.text, "refusal": None}
+        if thought := completion.generation.thought:
+            message["reasoning_content"] = thought.text
         if completion.calls:
             calls = [call.document for call in completion.calls]
             message |= {"content": message["content"] or None, "tool_calls": calls}
@@ -41,7 +43,9 @@ class ChatReply:
         return self._event({"role": "assistant", "content": ""}, None)
 
     def piece(self, piece: TurnPiece) -> bytes:
-        """The event for a piece of text or of a call."""
+        """The event for a piece of text, of a thought or of a call."""
+        if isinstance(piece, ThoughtDelta):
+            return self._event({"reasoning_content": piece.text}, None)
         if isinstance(piece, str):
             return self._event({"content": piece}, None)
         more = {"function": {"arguments": piece.arguments}}
@@ -75,6 +79,7 @@ def usage(completion: Completion) -> dict[str, Any]:
         "completion_tokens": one.decode_tokens,
         "total_tokens": one.prompt_tokens + one.decode_tokens,
         "prompt_tokens_details": {"cached_tokens": one.reused_tokens},
+        **({"completion_tokens_details": {"reasoning_tokens": one.thought.tokens}} if one.thought else {}),
         "winnow": {
             "original_tokens": completion.original_tokens,
             "kept_tokens": one.prompt_tokens,

@@ -9,11 +9,11 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
-from winnow_engine.core import Sampling
+from winnow_engine.core import Sampling, Thinking
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
@@ -21,16 +21,18 @@ from winnow_lsp.http.fields import Fields, typed
 _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
+_SWITCHES = ("enable_thinking", "thinking")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 _CHAT = Fields(
     read=frozenset({
         "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
-        "seed", "stop", "tools", "tool_choice", "parallel_tool_calls",
+        "seed", "stop", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "chat_template_kwargs",
+        "thinking_token_budget", "thinking_budget_tokens",
     }),
     ignored=frozenset({
         "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-        "service_tier", "store", "prediction", "verbosity", "reasoning_effort",
+        "service_tier", "store", "prediction", "verbosity",
     }),
     neutral={
         "n": (1,),
@@ -63,13 +65,35 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     length = answer_length(document, "max_completion_tokens", "max_tokens")
     asked = CompletionRequest(
         messages=read_messages(document, ignored),
-        sampling=read_sampling(document, length, "stop"),
+        sampling=_thinking(document, read_sampling(document, length, "stop")),
         limited=length is not None,
         tools=read_tools(document),
     )
     stream = typed(document, "stream", bool, False)
     options = typed(document, "stream_options", dict, {}) if stream else {}
     return ChatRequest(asked, stream, options.get("include_usage") is True, tuple(sorted(ignored)))
+
+
+def _thinking(document: Mapping[str, Any], sampling: Sampling) -> Sampling:
+    """Whether to think and for how long, in the fields of OpenAI and Ollama, vLLM and llama-server. Raises ApiError."""
+    told = typed(document, "chat_template_kwargs", dict, {})
+    for name in told:
+        typed(told, name, bool, None, "chat_template_kwargs.")
+    if told.keys() - _SWITCHES:
+        wanted = " and ".join(_SWITCHES)
+        raise ApiError(400, f"chat_template_kwargs may have {wanted} only", "chat_template_kwargs")
+    thinking = with_effort(typed(document, "reasoning_effort", str, ""))
+    if told:
+        thinking = "on" if all(told.values()) else "off"
+    most = answer_length(document, "thinking_token_budget", "thinking_budget_tokens")
+    return replace(sampling, thinking=thinking, thinking_tokens=most or sampling.thinking_tokens)
+
+
+def with_effort(effort: str) -> Thinking:
+    """What an effort at reasoning means: no thought, a thought, or, with none given, what suits the target."""
+    if not effort:
+        return "auto"
+    return "off" if effort in ("none", "minimal") else "on"
 
 
 def read_document(body: bytes, model: str, fields: Fields, ignored: set[str]) -> dict[str, Any]:

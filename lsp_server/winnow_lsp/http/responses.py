@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion, CompletionRequest
-from winnow_engine.chat.turn import TurnPiece
+from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
@@ -20,21 +20,22 @@ from winnow_lsp.http.conversation import checked, definition, identifier, named,
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
-from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
+from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling, with_effort
 
 _REQUEST = Fields(
     read=frozenset({
         "model", "input", "instructions", "stream", "max_output_tokens", "temperature", "top_p", "tools", "tool_choice",
-        "parallel_tool_calls", "text", "include",
+        "parallel_tool_calls", "text", "include", "reasoning",
     }),
     ignored=frozenset({
         "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-        "service_tier", "store", "reasoning", "truncation", "max_tool_calls", "stream_options",
+        "service_tier", "store", "truncation", "max_tool_calls", "stream_options",
         "context_management",
     }),
     neutral={"background": (False,), "top_logprobs": (0,), "store": (False,)},
 )  # fmt: skip
 _TEXT = Fields(frozenset(), frozenset({"verbosity"}), {"format": ({"type": "text"},)})
+_REASONING = Fields(frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
 _TOOL = Fields(frozenset({"type", "name", "description", "parameters", "strict"}))
 _HARMLESS = frozenset({"id", "status", "phase"})
 _ITEMS: Mapping[str, Fields] = {
@@ -51,13 +52,16 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
     _TEXT.check(typed(document, "text", dict, {}), ignored, "text.")
+    reasoning = typed(document, "reasoning", dict, {})
+    _REASONING.check(reasoning, ignored, "reasoning.")
+    thinking = with_effort(typed(reasoning, "effort", str, "", "reasoning."))
     for wanted in typed(document, "include", list, []):
         if wanted != "reasoning.encrypted_content":  # of no use where no thoughts are sent
             raise ApiError(400, f"include has {wanted!r}, which is not supported here", "include", "unsupported_value")
     length = answer_length(document, "max_output_tokens")
     asked = CompletionRequest(
         messages=_messages(document, ignored),
-        sampling=read_sampling(document, length, "stop"),
+        sampling=replace(read_sampling(document, length, "stop"), thinking=thinking),
         limited=length is not None,
         tools=_tools(document, ignored),
     )
@@ -157,6 +161,8 @@ class ResponseReply:
         """As `Reply` says."""
         if isinstance(piece, CallDelta):
             return self._of_call(piece)
+        if isinstance(piece, ThoughtDelta):  # OpenAI's own API sends none either
+            return b""
         begun = b"" if self._open == "text" else self._begin_text()
         self._items[-1]["content"][0]["text"] += piece
         return begun + self._of_item("output_text.delta", content_index=0, delta=piece, logprobs=[])
@@ -259,7 +265,7 @@ def _usage(completion: Completion) -> dict[str, Any]:
         "input_tokens": one.prompt_tokens,
         "input_tokens_details": {"cached_tokens": one.reused_tokens},
         "output_tokens": one.decode_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": one.thought.tokens if one.thought else 0},
         "total_tokens": one.prompt_tokens + one.decode_tokens,
     }
 

@@ -5,14 +5,15 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import uvicorn
 
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
-from winnow_engine.core import Finish
+from winnow_engine.chat.turn import ThoughtDelta, TurnPiece, TurnPieceSink
+from winnow_engine.core import Finish, Thought
 from winnow_engine.prompting.tools import ToolCall
 from winnow_engine.targets.base import Generation
 from winnow_lsp.host.engines import ModelState
@@ -51,7 +52,11 @@ class Fake:
         if self.error:
             raise self.error
         text = "".join(piece for piece in self.pieces if isinstance(piece, str))
-        return Completion(Generation(text, self.finish, 7, 2, 0.0, 0.0, len(self.pieces), 0.0), 30, self.calls)
+        thought = "".join(piece.text for piece in self.pieces if isinstance(piece, ThoughtDelta))
+        generation = Generation(text, self.finish, 7, 2, 0.0, 0.0, len(self.pieces), 0.0)
+        if thought:
+            generation = replace(generation, thought=Thought(thought, 1.5, 2))
+        return Completion(generation, 30, self.calls)
 
     async def count(self, request: ChatRequest) -> int:
         return sum(len(message.content.split()) for message in request.asked.messages)

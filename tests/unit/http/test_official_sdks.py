@@ -257,12 +257,10 @@ async def test_what_is_ignored_is_named_in_a_header() -> None:
         chat = await client.post(
             "/v1/chat/completions", json={"messages": HELLO, "store": True, "metadata": {"a": "b"}}
         )
-        response = await client.post(
-            "/v1/responses", json={"input": "Hi", "store": True, "reasoning": {"effort": "low"}}
-        )
+        response = await client.post("/v1/responses", json={"input": "Hi", "store": True, "truncation": "auto"})
         told = await client.post("/v1/messages?beta=true", json=message(metadata={"user_id": "u"}, stream=True))
-        counted = await client.post("/v1/messages/count_tokens", json=message(thinking={"type": "adaptive"}))
+        counted = await client.post("/v1/messages/count_tokens", json=message(service_tier="auto"))
         plain = await client.post("/v1/messages", json=message(metadata={}))
     assert [answer.headers.get("x-winnow-ignored") for answer in (chat, response, told, counted, plain)] == [
-        "metadata, store", "reasoning, store", "metadata", "thinking", None,
+        "metadata, store", "store, truncation", "metadata", "service_tier", None,
     ]  # fmt: skip
