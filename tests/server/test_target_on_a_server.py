@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, start
+from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, start
 from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
@@ -37,6 +37,29 @@ async def test_a_server_answers_in_place_of_a_local_model(connect, hostile: Host
     (talk,) = hostile.chats
     assert QUESTION in talk.document["messages"][-1]["content"]
     assert "def delivery" in talk.document["messages"][-1]["content"]
+
+
+async def test_a_thought_is_neither_cited_nor_part_of_the_next_prompt(connect, hostile: Hostile) -> None:
+    client = await connect(options={**settings(hostile.url), "answer.thinking": "on"})
+    thought = "Secretly, `delivery()` is at pricing.py:1."
+    said = [
+        event(),
+        *(event(c) for c in ("<thi", "nk>\n", thought, "\n</thi", "nk>\n\nH", "ello")),
+        event(finish="stop"),
+        DONE,
+    ]
+    hostile.chat = lambda talk: talk.stream(*said)
+    asked = {"conversation": "c", "partialResultToken": "text", "workDoneToken": "stages"}
+    result = await client.ask(QUESTION, **asked)
+    deltas = client.deltas("text")
+    assert result["answer"] == "Hello" == "".join(delta["text"] for delta in deltas)
+    assert result["thinking"]["text"] == thought == "".join(delta.get("thinking", "") for delta in deltas)
+    assert result["thinking"]["tokens"] > 0
+    assert result["citations"] == []
+    await client.ask("And to Norway?", conversation="c")
+    sent = hostile.chats[-1].document["messages"]
+    assert "Hello" in [message["content"] for message in sent]
+    assert "Secretly" not in repr(sent)
 
 
 async def test_a_server_killed_in_its_answer_fails_one_question_only(connect, hostile: Hostile) -> None:

@@ -30,6 +30,7 @@ from winnow_lsp.client.asking import ask as ask_server
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.waiting import thought_line
 
 
 @click.command()
@@ -55,7 +56,7 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
             view.stop()
             click.echo(text, nl=False)
 
-        listener = Listener((lambda _: None) if as_json else show, view.kept, view.say)
+        listener = Listener((lambda _: None) if as_json else show, view.kept, view.say, view.think)
         # A target elsewhere has nothing to load here, and its key is in this process's environment.
         shared = server and not is_url(options["target"])
         reply = _from_server(asked, options, listener, cancellation) if shared else None
@@ -89,6 +90,8 @@ def _from_server(
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
     click.echo()
+    if reply.thinking is not None:
+        click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
         click.echo("\n(cut off: raise --max-tokens for a longer answer)")
     for title, lines in (

@@ -28,6 +28,7 @@ def answer(
             progress,
             cancellation,
             listener.on_kept,
+            listener.on_thought,
         )
     return _reply(answered)
 
@@ -40,4 +41,5 @@ def _reply(answered: Answer) -> Reply:
         stats=flat_stats(answered.stats),
         finish=answered.finish,
         notices=answered.notices,
+        thinking=answered.thought,
     )

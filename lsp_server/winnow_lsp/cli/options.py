@@ -119,7 +119,12 @@ selection_options = shared(
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
 )
 sampling_options = shared(
-    setting("answer.maxTokens"), setting("answer.temperature"), setting("answer.topP"), setting("answer.seed")
+    setting("answer.maxTokens"),
+    setting("answer.thinking"),
+    setting("answer.thinkingTokens"),
+    setting("answer.temperature"),
+    setting("answer.topP"),
+    setting("answer.seed"),
 )
 
 

@@ -54,6 +54,12 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         if self._live is not None:
             self._live.refresh()
 
+    def think(self, _text: str) -> None:
+        """Show that the target thinks, but not what."""
+        self._ranked, self._said = True, ""
+        self._waiting.think()
+        self._print_line()
+
     def stop(self) -> None:
         """Clear the live view for good."""
         live, self._live, self._quiet = self._live, None, True

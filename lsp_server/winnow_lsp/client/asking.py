@@ -17,6 +17,7 @@ from winnow_engine.core import (
     Question,
     Span,
     TextSink,
+    Thought,
     UnitKind,
 )
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
@@ -32,11 +33,15 @@ _CAPABILITIES = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is told what happens while a question is answered: text, kept code, and what is being waited for."""
+    """Who is told what happens while a question is answered.
+
+    That is text of the answer, kept code, what is being waited for, and text of a thought before the answer.
+    """
 
     on_text: TextSink
     on_kept: KeptSink
     on_stage: Callable[[str], None]
+    on_thought: TextSink = lambda _: None
 
 
 def ask(
@@ -105,8 +110,11 @@ def _tell(listener: Listener, message: Mapping[str, Any], root: Path) -> None:
         case {"method": "winnow/kept", "params": params}:
             spans = tuple(_span(span, root) for span in params["spans"])
             listener.on_kept(Kept(spans, params.get("seconds")))
-        case {"method": "$/progress", "params": {"token": "text", "value": {"text": str(text)}}}:
-            listener.on_text(text)
+        case {"method": "$/progress", "params": {"token": "text", "value": {"text": str(text), **more}}}:
+            if thinking := more.get("thinking"):
+                listener.on_thought(str(thinking))
+            if text:
+                listener.on_text(text)
         case {"method": "$/progress", "params": {"token": "stages", "value": {"message": str(stage)}}}:
             listener.on_stage(stage)
 
@@ -131,6 +139,7 @@ def _reply(result: Mapping[str, Any], root: Path) -> Reply:
         stats=from_wire(result["stats"]),
         finish=result["finish"],
         notices=tuple(result["notices"]),
+        thinking=Thought(**result["thinking"]) if "thinking" in result else None,
     )
 
 

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from winnow_engine.core import Citation, Span
+from winnow_engine.core import Citation, Span, Thought
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a question gave. `stats` are those of `host/stats.py`, by name; `finish` says why the answer ended."""
+    """What a question gave. `stats` are those of `host/stats.py`, by name; `finish` says why the answer ended.
+
+    `thinking` is what a reasoning model thought before it.
+    """
 
     answer: str
     citations: tuple[Citation, ...]
@@ -22,6 +25,7 @@ class Reply:
     stats: Mapping[str, Any]
     finish: str
     notices: tuple[str, ...]
+    thinking: Thought | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The document that `winnow ask --json` prints."""

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, Final, get_args
 
 from winnow_engine.config import Config, KvType, Wanted
+from winnow_engine.core import Thinking
 
 SECTION = "winnow"
 AUTO: Final = "auto"
@@ -210,6 +211,20 @@ SETTINGS: tuple[Setting, ...] = (
         _whole(1),
         "Longest answer, in tokens of the target.",
         "--max-tokens",
+    ),
+    Setting(
+        "answer.thinking",
+        "sampling.thinking",
+        _choice(*get_args(Thinking)),
+        "Whether a reasoning model thinks before it answers; auto: not if its chat template can turn that off.",
+        "--thinking",
+    ),
+    Setting(
+        "answer.thinkingTokens",
+        "sampling.thinking_tokens",
+        _whole(1),
+        "Longest thought, in tokens of the target; then the model has to answer.",
+        "--thinking-tokens",
     ),
     Setting(
         "answer.temperature",

@@ -1,23 +1,24 @@
-"""What an answer waits for, in a line: the index, then a countdown until the first token."""
+"""What an answer waits for, in a line: the index, then a countdown until the first token, then a thought."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from winnow_engine.core import Kept, Progress
+from winnow_engine.core import Kept, Progress, Thought
 
 _LONG_S = 100  # from here on in minutes
 _TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch
 
 
 class Waiting:
-    """The wait between the selection and the first token of one answer."""
+    """The wait between the selection and the first word of one answer."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._end_s: float | None = None
         self._read: Progress | None = None
+        self._thinking_since: float | None = None
 
     def kept(self, kept: Kept) -> None:
         """Take over the time expected for the first token."""
@@ -29,8 +30,14 @@ class Waiting:
         if progress.tokens:
             self._expect(progress.elapsed_s * (progress.total_tokens / progress.tokens - 1))
 
+    def think(self) -> None:
+        """Note that the target thinks."""
+        self._thinking_since = self._thinking_since or self._now()
+
     def line(self) -> str:
         """What is being waited for now, such as `reading 512 of 2,900 tokens, about 14 s`."""
+        if self._thinking_since is not None:
+            return f"thinking, {self._now() - self._thinking_since:.0f} s"
         read, left = self._read, self._left()
         if read is None:
             return f"reading the prompt{left}" if left else "waiting for the target"
@@ -55,6 +62,11 @@ def indexing_line(progress: Progress) -> str:
         return files
     pace = progress.tokens / progress.elapsed_s
     return f"{files}, {pace:,.0f} tokens/s{_about(max(progress.total_tokens - progress.tokens, 0) / pace)}"
+
+
+def thought_line(thought: Thought) -> str:
+    """What a thought cost, such as `thought for 12 s (340 tokens)`."""
+    return f"thought for {thought.seconds:.0f} s ({thought.tokens:,} tokens)"
 
 
 def _about(seconds: float) -> str:

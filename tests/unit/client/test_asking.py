@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, UnitKind
+from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, Thought, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
@@ -38,11 +38,25 @@ def asked(*messages: dict[str, Any], question: Question | None = None) -> tuple[
         for message in ({"id": 1, "result": {}}, *messages):
             body = json.dumps({"jsonrpc": "2.0", **message}).encode()
             far.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        listener = Listener(heard.append, heard.append, lambda stage: heard.append(("stage", stage)))
+        stages, thoughts = (lambda said, kind=kind: heard.append((kind, said)) for kind in ("stage", "thought"))
+        listener = Listener(heard.append, heard.append, stages, thoughts)
         reply = ask(Connection(near), ROOT, question or Question("Why?"), {}, listener, Cancellation())
         parts = far.recv(1 << 16).decode().split("Content-Length: ")[1:]
     sent = [json.loads(part.partition("\r\n\r\n")[2]) for part in parts]
     return reply, heard, sent
+
+
+def test_a_thought_is_told_apart_from_the_answer() -> None:
+    value = {"kind": "delta", "sequence": 0, "text": "", "thinking": "Hm."}
+    thinking = {"text": "Hm.", "seconds": 2.5, "tokens": 3}
+    reply, heard, _ = asked(
+        {"method": "$/progress", "params": {"token": "text", "value": value}},
+        {"method": "$/progress", "params": {"token": "text", "value": {**value, "text": "So.", "thinking": "!"}}},
+        {"id": 2, "result": {**RESULT, "thinking": thinking}},
+    )
+    assert heard == [("thought", "Hm."), ("thought", "!"), "So."]
+    assert reply.thinking == Thought("Hm.", 2.5, 3)
+    assert reply.as_json()["thinking"] == thinking
 
 
 def test_an_answer_with_everything_that_happens_on_the_way() -> None:

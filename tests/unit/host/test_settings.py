@@ -26,6 +26,8 @@ CHANGED = {
     "budget.patience": 2.5,
     "budget.earlierTokens": 0,
     "answer.maxTokens": 7,
+    "answer.thinking": "on",
+    "answer.thinkingTokens": 64,
     "answer.temperature": 1,
     "answer.topP": 0.5,
     "answer.seed": 3,
@@ -51,6 +53,8 @@ BAD: dict[str, list[Any]] = {
     "budget.patience": [0, -1, float("inf"), float("nan"), "10", None],
     "budget.earlierTokens": [-1, "0"],
     "answer.maxTokens": [0, None],
+    "answer.thinking": ["yes", True, None],
+    "answer.thinkingTokens": [0, 1.5, None],
     "answer.temperature": [-1, float("inf"), float("nan"), "hot"],
     "answer.topP": [0, 2],
     "answer.seed": [-1, 2**32 - 1, 1.5],
@@ -116,7 +120,7 @@ def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     assert problems == ()
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
     assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000)
-    assert settings.sampling == Sampling(temperature=1, top_p=0.5, seed=3, max_tokens=7)
+    assert settings.sampling == Sampling(1, 0.5, 3, 7, thinking="on", thinking_tokens=64)
     assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)
 

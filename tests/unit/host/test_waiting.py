@@ -1,7 +1,7 @@
 """The line that says what an answer waits for."""
 
-from winnow_engine.core import Kept, Progress
-from winnow_lsp.host.waiting import Waiting, indexing_line
+from winnow_engine.core import Kept, Progress, Thought
+from winnow_lsp.host.waiting import Waiting, indexing_line, thought_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
 A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0)
@@ -59,3 +59,15 @@ def test_the_index_tells_its_pace_and_how_long_it_takes() -> None:
     assert indexing_line(half) == "indexing 3 of 10 files, 1,000 tokens/s, about 4 s"
     slow = Progress("index", 3, 10, tokens=2_000, total_tokens=600_000, elapsed_s=2.0)
     assert indexing_line(slow).endswith("about 10 min")
+
+
+def test_a_thought_takes_the_place_of_the_countdown() -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    waiting.kept(Kept((), 18.4))
+    clock.now = 20.0
+    waiting.think()
+    clock.now = 32.4
+    waiting.think()
+    assert waiting.line() == "thinking, 12 s"
+    assert thought_line(Thought("Hm.", 12.4, 1_340)) == "thought for 12 s (1,340 tokens)"

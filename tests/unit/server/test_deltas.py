@@ -69,3 +69,17 @@ async def test_what_was_kept_is_sent_with_the_token_it_belongs_to() -> None:
         deltas.kept({"spans": [], "seconds": 2.0})
     await asyncio.sleep(0)
     assert sent == [("winnow/kept", {"token": "text", "spans": [], "seconds": 2.0})]
+
+
+async def test_a_thought_goes_ahead_in_a_field_of_its_own() -> None:
+    wire, begun = Wire(), list[str]()
+    deltas = Deltas(wire.notify, "text", lambda: begun.append("answer"), lambda: begun.append("thought"))
+    for put, text in ((deltas.think, "Hm, "), (deltas.think, "so."), (deltas.add, "Ye"), (deltas.add, "s.")):
+        put(text)
+        await asyncio.sleep(0)
+    deltas.close()
+    assert begun == ["thought", "answer"]
+    assert "".join(value["text"] for value in wire.values) == "Yes."
+    assert "".join(value.get("thinking", "") for value in wire.values) == "Hm, so."
+    assert [value["sequence"] for value in wire.values] == list(range(len(wire.values)))
+    assert wire.values[0] == {"kind": "delta", "sequence": 0, "text": "", "thinking": "Hm, "}

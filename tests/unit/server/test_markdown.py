@@ -53,3 +53,9 @@ def test_spans_come_best_first_and_say_why() -> None:
     assert best == f"- {link} · function `add` · 40 tokens · score +2.00 (words +1.2, maxsim -0.5)"
     assert other.startswith("- [README.md:1](file:///w/README.md#L1) · section · 40 tokens · score -0.50")
     assert "- odd" in page
+
+
+def test_a_thought_is_folded() -> None:
+    page = answer_page("Q", answered(thinking={"text": "Hm, so.", "seconds": 12.4, "tokens": 1340}))
+    folded = "<details><summary>Thought for 12 s (1,340 tokens)</summary>\n\nHm, so.\n\n</details>"
+    assert page == f"# Q\n\n{folded}\n\nIt adds.\n"

@@ -43,7 +43,9 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
             bar.begin()
-            deltas = Deltas(server.protocol.notify, params.partial_result_token, lambda: bar.say("answering", 100))
+            deltas = Deltas(
+                server.protocol.notify, params.partial_result_token, lambda: bar.say("answering", 100), bar.think
+            )
             seen, question = frozenset[str](), await _question(server, params)
 
             def on_kept(kept: Kept) -> None:
@@ -61,7 +63,15 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(
-                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept
+                        sources,
+                        question,
+                        budget,
+                        sampling,
+                        deltas.add,
+                        bar.report,
+                        cancellation,
+                        on_kept,
+                        deltas.think,
                     )
 
                 return work

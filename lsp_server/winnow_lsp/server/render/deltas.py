@@ -1,4 +1,4 @@
-"""Streams an answer to the client: the code it will rest on, then its text, piece by piece."""
+"""Streams an answer to the client: the code it will rest on, then thought and text, piece by piece."""
 
 from __future__ import annotations
 
@@ -15,13 +15,20 @@ _INTERVAL_S = 1 / 60
 
 
 class Deltas:
-    """Sends text as numbered `$/progress` deltas, joined to at most 60 a second; the first goes out at once."""
+    """Sends it as numbered `$/progress` deltas, joined to at most 60 a second; the first goes out at once."""
 
-    def __init__(self, notify: Notify, token: types.ProgressToken | None, started: Callable[[], None]) -> None:
-        """`started` is called with the first text."""
-        self._notify, self._token, self._started = notify, token, started
+    def __init__(
+        self,
+        notify: Notify,
+        token: types.ProgressToken | None,
+        started: Callable[[], None],
+        thinks: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`started` is called with the first text of the answer, `thinks` with the first of a thought."""
+        self._notify, self._token = notify, token
+        self._begins = {"text": started, "thinking": thinks}
         self._loop = asyncio.get_running_loop()
-        self._pending: list[str] = []
+        self._pending: dict[str, list[str]] = {"text": [], "thinking": []}
         self._sequence = 0
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
@@ -31,22 +38,29 @@ class Deltas:
             self._loop.call_soon_threadsafe(self._notify, KEPT, {"token": self._token, **kept})
 
     def add(self, text: str) -> None:
-        """Send some text soon. May be called from any thread."""
-        self._loop.call_soon_threadsafe(self._arrived, text)
+        """Send some text of the answer soon. May be called from any thread."""
+        self._loop.call_soon_threadsafe(self._arrived, "text", text)
+
+    def think(self, text: str) -> None:
+        """Send some text of a thought soon. May be called from any thread."""
+        self._loop.call_soon_threadsafe(self._arrived, "thinking", text)
 
     def close(self) -> None:
         """Send what is left. Call it on the event loop after the work has ended: all that it added has arrived then."""
         self._throttle.flush()
 
-    def _arrived(self, text: str) -> None:
-        if not self._pending and not self._sequence:
-            self._started()
-        self._pending.append(text)
+    def _arrived(self, field: str, text: str) -> None:
+        if begin := self._begins.pop(field, None):
+            begin()
+        self._pending[field].append(text)
         self._throttle.want()
 
     def _send(self) -> None:
-        value = {"kind": "delta", "sequence": self._sequence, "text": "".join(self._pending)}
-        self._pending.clear()
+        text, thinking = ("".join(self._pending[field]) for field in ("text", "thinking"))
+        value = {"kind": "delta", "sequence": self._sequence, "text": text}
+        if thinking:
+            value["thinking"] = thinking
+        self._pending = {"text": [], "thinking": []}
         self._sequence += 1
         if self._token is not None:
             self._notify(types.PROGRESS, types.ProgressParams(self._token, value))

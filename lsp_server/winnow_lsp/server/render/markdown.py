@@ -9,10 +9,13 @@ from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 
+from winnow_engine.core import Thought
+from winnow_lsp.host.waiting import thought_line
+
 
 def answer_page(title: str, result: Mapping[str, Any]) -> str:
     """An answer, the places it cites, and the notices."""
-    lines = [f"# {title}", "", result["answer"].strip(), ""]
+    lines = [f"# {title}", "", *_thought(result.get("thinking")), result["answer"].strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.answer.maxTokens` for longer answers.*", ""]
     lines += _section("Cited", map(_link, result["citations"]))
@@ -27,6 +30,13 @@ def spans_page(title: str, result: Mapping[str, Any]) -> str:
     kept = f"{stats['keptTokens']:,} of {stats['workspaceTokens']:,} tokens kept."
     lines = [f"# {title}", "", kept, "", *_section("Kept", map(_span, spans)), *_section("Notes", result["notices"])]
     return "\n".join(lines)
+
+
+def _thought(thinking: Mapping[str, Any] | None) -> list[str]:
+    if thinking is None:
+        return []
+    summary = thought_line(Thought(**thinking)).capitalize()
+    return [f"<details><summary>{summary}</summary>", "", thinking["text"], "", "</details>", ""]
 
 
 def _section(title: str, items: Iterable[str]) -> list[str]:

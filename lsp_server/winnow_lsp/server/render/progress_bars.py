@@ -66,6 +66,11 @@ class ProgressBar:
         """Show how long the first token is expected to take. May be called from any thread."""
         self._loop.call_soon_threadsafe(self._expected, kept)
 
+    def think(self) -> None:
+        """Show that the target thinks, and for how long. Call it on the event loop."""
+        self._waiting.think()
+        self._count_down(100)
+
     def end(self) -> None:
         """Take the bar away."""
         if self._countdown is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from lsprotocol import types
@@ -18,8 +19,10 @@ Locate = Callable[[Citation | Span], types.Location]
 
 def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
     """`AskResult`, less its conversation."""
+    thinking = {} if answer.thought is None else {"thinking": asdict(answer.thought)}
     return {
         "answer": answer.text,
+        **thinking,
         "finish": answer.finish,
         "citations": [locate(citation) for citation in answer.citations],
         "spans": _spans_json(answer.spans, locate),
