@@ -44,6 +44,7 @@ _ITEMS: Mapping[str, Fields] = {
     "function_call_output": Fields(frozenset({"type", "call_id", "output"}), _HARMLESS),
 }
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_LOGPROBS: Mapping[str, dict[str, Any]] = {"output_text": {"logprobs": []}, "reasoning_text": {}}
 _PARTS = ("input_text", "output_text", "text")
 
 
@@ -56,7 +57,7 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     _REASONING.check(reasoning, ignored, "reasoning.")
     thinking = with_effort(typed(reasoning, "effort", str, "", "reasoning."))
     for wanted in typed(document, "include", list, []):
-        if wanted != "reasoning.encrypted_content":  # of no use where no thoughts are sent
+        if wanted != "reasoning.encrypted_content":  # of no use where thoughts are sent as they are
             raise ApiError(400, f"include has {wanted!r}, which is not supported here", "include", "unsupported_value")
     length = answer_length(document, "max_output_tokens")
     asked = CompletionRequest(
@@ -143,12 +144,13 @@ class ResponseReply:
         self._id, self._created = f"resp_{uuid4().hex}", int(time())
         self._number = -1  # of the last event
         self._items = list[dict[str, Any]]()
-        self._open: int | str | None = None  # a call's number, or "text"
+        self._open: int | str | None = None  # a call's number, or the type of an item's part
 
     def whole(self, completion: Completion) -> dict[str, Any]:
         """As `Reply` says."""
-        text = completion.generation.text
-        items = [_message(_part(text), "completed")] if text else []
+        text, thought = completion.generation.text, completion.generation.thought
+        items = [_item_of("reasoning_text", thought.text, "completed")] if thought else []
+        items += [_item_of("output_text", text, "completed")] if text else []
         items += [_function_call(call, "completed") for call in completion.calls]
         return self._ended(completion, items)
 
@@ -161,11 +163,10 @@ class ResponseReply:
         """As `Reply` says."""
         if isinstance(piece, CallDelta):
             return self._of_call(piece)
-        if isinstance(piece, ThoughtDelta):  # OpenAI's own API sends none either
-            return b""
-        begun = b"" if self._open == "text" else self._begin_text()
-        self._items[-1]["content"][0]["text"] += piece
-        return begun + self._of_item("output_text.delta", content_index=0, delta=piece, logprobs=[])
+        kind, text = ("reasoning_text", piece.text) if isinstance(piece, ThoughtDelta) else ("output_text", piece)
+        begun = b"" if self._open == kind else self._begin_part(kind)
+        self._items[-1]["content"][0]["text"] += text
+        return begun + self._of_item(f"{kind}.delta", content_index=0, delta=text, **_LOGPROBS[kind])
 
     def last(self, completion: Completion) -> bytes:
         """As `Reply` says."""
@@ -183,10 +184,10 @@ class ResponseReply:
             "param": error.param, **error.document,
         })  # fmt: skip
 
-    def _begin_text(self) -> bytes:
-        begun = self._begin("text", _message(None, "in_progress"))
-        self._items[-1]["content"].append(_part(""))
-        return begun + self._of_item("content_part.added", content_index=0, part=_part(""))
+    def _begin_part(self, kind: str) -> bytes:
+        begun = self._begin(kind, _item_of(kind, None, "in_progress"))
+        self._items[-1]["content"].append(_part(kind, ""))
+        return begun + self._of_item("content_part.added", content_index=0, part=_part(kind, ""))
 
     def _of_call(self, piece: CallDelta) -> bytes:
         begun = b""
@@ -211,9 +212,9 @@ class ResponseReply:
             return b""
         item, was = self._items[-1], self._open
         self._open, item["status"] = None, "completed"
-        if was == "text":
+        if isinstance(was, str):
             part = item["content"][0]
-            done = self._of_item("output_text.done", content_index=0, text=part["text"], logprobs=[])
+            done = self._of_item(f"{was}.done", content_index=0, text=part["text"], **_LOGPROBS[was])
             done += self._of_item("content_part.done", content_index=0, part=part)
         else:
             done = self._of_item("function_call_arguments.done", arguments=item["arguments"], name=item["name"])
@@ -245,13 +246,16 @@ class ResponseReply:
         }  # fmt: skip
 
 
-def _message(part: dict[str, Any] | None, status: str) -> dict[str, Any]:
-    content = [part] if part else []
+def _item_of(kind: str, text: str | None, status: str) -> dict[str, Any]:
+    """The item that a kind of part is the only one of: a message, or a thought."""
+    content = [] if text is None else [_part(kind, text)]
+    if kind == "reasoning_text":
+        return {"id": f"rs_{uuid4().hex}", "type": "reasoning", "status": status, "summary": [], "content": content}
     return {"id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "status": status, "content": content}
 
 
-def _part(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+def _part(kind: str, text: str) -> dict[str, Any]:
+    return {"type": kind, "text": text, **({"annotations": []} if kind == "output_text" else {}), **_LOGPROBS[kind]}
 
 
 def _function_call(call: ToolCall, status: str) -> dict[str, Any]:

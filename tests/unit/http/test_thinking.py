@@ -47,12 +47,22 @@ async def test_openais_and_anthropics_packages_read_answers_with_thoughts() -> N
             assert response.usage is not None
             assert response.usage.output_tokens_details.reasoning_tokens == 2
             async with one.responses.stream(model="m", input="Hi") as stream:
-                assert (await stream.get_final_response()).output_text == "Yes."
+                kinds = [event.type async for event in stream]
+                streamed_response = await stream.get_final_response()
         async with anthropic.AsyncAnthropic(base_url=url, api_key="none") as other:
             asked: Any = {"model": "m", "max_tokens": 9, "messages": HELLO["messages"]}
             whole = await other.messages.create(**asked)
             async with other.messages.stream(**asked) as streamed:
                 final = await streamed.get_final_message()
+        for answer in (response, streamed_response):
+            thought, said = answer.output
+            assert (thought.type, thought.content[0].text, thought.status) == ("reasoning", "Hm, so.", "completed")
+            assert (said.type, answer.output_text) == ("message", "Yes.")
+        assert kinds[2:9] == [
+            "response.output_item.added", "response.content_part.added", "response.reasoning_text.delta",
+            "response.reasoning_text.delta", "response.reasoning_text.done", "response.content_part.done",
+            "response.output_item.done",
+        ]  # fmt: skip
         for answer in (whole, final):
             thought, text = answer.content
             assert (thought.type, text.type) == ("thinking", "text")
