@@ -201,14 +201,15 @@ class Assistant:
         """The spans for a prompt of its own, as far as is known of the target now."""
         target = self.target.loaded if self.target else None
         most = prefill_limit(target.prefill_tokens_per_s if target else None, budget.patience_s)
-        return ranked.select(ranked.tokens(budget, most))
+        tokens = ranked.tokens(budget, most)
+        return ranked.select(min(tokens, budget.most_tokens or tokens))
 
     def index(
         self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date, first those of open files and of files changed lately."""
         cancellation = cancellation or Cancellation()
-        workspace = self._read(sources, cancellation)
+        workspace = self.read(sources, cancellation)
         first = first_to_index(sources, workspace.files)
         self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
         return workspace
@@ -221,7 +222,7 @@ class Assistant:
         target = self.target.loaded if self.target else None
         if target is None:
             return 0
-        workspace = self._read(sources, cancellation)
+        workspace = self.read(sources, cancellation)
         return target.read_ahead(opening_messages(workspace, cursor), cancellation)
 
     def close(self) -> None:
@@ -237,7 +238,7 @@ class Assistant:
             self._closing.check()
             return KeyCache(self._store, self._open_drafter())
 
-    def _read(self, sources: Sources, cancellation: Cancellation) -> Workspace:
+    def read(self, sources: Sources, cancellation: Cancellation) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory."""
         self._workspace = read_workspace(sources, self._store, cancellation, self._workspace)
         return self._workspace
@@ -257,7 +258,7 @@ class Assistant:
         Gives up before the long part if it is known that what is needed afterwards does not load.
         """
         with clock.stage("read"):
-            workspace = self._read(sources, cancellation)
+            workspace = self.read(sources, cancellation)
             question = workspace.located(question)  # PositionError now, not after the long part
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
@@ -267,9 +268,10 @@ class Assistant:
             keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
             asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
-            scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(keys.units)
+            candidates = keys.units_in(workspace, question.paths)
+            scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()
-        return Ranked(question, workspace, keys, scores, cache.drafter)
+        return Ranked(question, workspace, keys, candidates, scores, cache.drafter)
 
 
 def open_assistant(

@@ -94,13 +94,15 @@ _POINTING = re.compile(
 class Question:
     """What the user asks, where from, and the turns before it, oldest first.
 
-    `code` is the code at the cursor, once a workspace has located it (`Workspace.located`).
+    `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
+    kept but code of these files and folders.
     """
 
     text: str
     cursor: Cursor | None = None
     earlier: tuple[Turn, ...] = ()
     code: CodeAtCursor | None = None
+    paths: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -121,10 +123,10 @@ class Question:
 class Budget:
     """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
 
-    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
-    given, wins. `earlier_tokens` bounds the turns before the question, `patience_s` the seconds for which a target may
-    read what the scores decide on. Where the index is far from complete, the best `first_look_tokens` or so are encoded
-    for the answer (`selection/first_look.py`); 0 completes it first.
+    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`), up to `most_tokens`;
+    `keep_ratio`, when given, wins. `earlier_tokens` bounds the turns before the question, `patience_s` the seconds for
+    which a target may read what the scores decide on. Where the index is far from complete, the best
+    `first_look_tokens` or so are encoded for the answer (`selection/first_look.py`); 0 completes it first.
     """
 
     keep_tokens: int | None = None
@@ -132,8 +134,11 @@ class Budget:
     earlier_tokens: int = 1500
     patience_s: float = 10.0
     first_look_tokens: int = 0
+    most_tokens: int | None = None
 
     def __post_init__(self) -> None:
+        if self.most_tokens is not None and self.most_tokens < 1:
+            raise ValueError(f"most_tokens must be at least 1, not {self.most_tokens}")
         if self.keep_tokens is not None and self.keep_tokens < 1:
             raise ValueError(f"keep_tokens must be at least 1, not {self.keep_tokens}")
         if self.keep_ratio is not None and not 0 < self.keep_ratio <= 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -194,6 +194,18 @@ class Workspace:
     def units_at(self, path: str, start_line: int, end_line: int) -> range:
         """The numbers of the units that hold some lines. PositionError if there is no such file or line."""
         return range(self.unit_at(path, start_line), self.unit_at(path, end_line) + 1)
+
+    def units_in(self, paths: Iterable[str]) -> NDArray[np.int64]:
+        """The numbers of the units of some files and folders, int64 [N]. PositionError if one of them has no file."""
+        found = set[int]()
+        for path in paths:
+            folder = f"{path.strip('/')}/".removeprefix("./")
+            inside = {n for n, file in enumerate(self.files) if f"{file.path}/".startswith(folder)}
+            if not inside:
+                raise PositionError(f"no file of the workspace is {path} or lies in it")
+            found |= inside
+        starts = self.unit_starts
+        return np.concatenate([np.arange(starts[n], starts[n + 1]) for n in sorted(found)] or [np.empty(0, np.int64)])
 
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""

@@ -44,12 +44,12 @@ class FusedScores:
     log_odds: float
 
     def among(self, units: NDArray[np.int64]) -> FusedScores:
-        """The scores with all but some units ruled out, which must be one at least."""
+        """The scores with all but some units ruled out."""
         if len(units) == len(self.total):
             return self
         total = np.full_like(self.total, -np.inf)
         total[units] = self.total[units]
-        return replace(self, total=_raised(total, self.log_odds))
+        return replace(self, total=_raised(total, self.log_odds) if len(units) else total)
 
     def contributions_to(self, unit: int) -> dict[str, float]:
         """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""

@@ -50,6 +50,10 @@ class WorkspaceKeys:
         """The tokens of the units that have keys."""
         return int(self.offsets[-1])
 
+    def units_in(self, workspace: Workspace, paths: Sequence[str]) -> NDArray[np.int64]:
+        """The units that have keys, int64 [N]: those in some files and folders, or all if no paths are given."""
+        return np.intersect1d(self.units, workspace.units_in(paths)) if paths else self.units
+
     def by_unit(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Scores of the units that have keys, float32 [K], as those of all units, float32 [U]; NaN for the others."""
         if not self.missing_tokens:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Question, Span
 from winnow_engine.drafter.drafter import Drafter
@@ -52,11 +53,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A question about a workspace, with a score for each unit."""
+    """A question about a workspace, with a score for each unit. Only `candidates`, int64 [N], can be kept."""
 
     question: Question
     workspace: Workspace
     keys: WorkspaceKeys
+    candidates: NDArray[np.int64]
     scores: FusedScores
     drafter: Drafter
 
@@ -74,7 +76,7 @@ class Ranked:
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
             return wanted
-        focus, tokens = self._focus, self.keys.unit_tokens.copy()
+        focus, tokens = self._focus, self._tokens
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
         if most < MOST_TOKENS:
@@ -85,7 +87,7 @@ class Ranked:
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget: the code at the cursor, then units by their chance per token."""
-        pieces = choose(self._units, density(self.scores.total, self.keys.unit_tokens), budget_tokens, self._focus)
+        pieces = choose(self._units, density(self.scores.total, self._tokens), budget_tokens, self._focus)
         spans = self._units.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
@@ -103,9 +105,17 @@ class Ranked:
         return Selection(self.workspace, spans, stats, tuple(notices))
 
     @property
+    def _tokens(self) -> NDArray[np.int32]:
+        """The tokens of each candidate, 0 for other units, int32 [U]."""
+        tokens = np.zeros_like(self.keys.unit_tokens)
+        tokens[self.candidates] = self.keys.unit_tokens[self.candidates]
+        return tokens
+
+    @property
     def _units(self) -> WorkspaceUnits:
-        return WorkspaceUnits(self.workspace, self.keys.unit_tokens, self.drafter.count)
+        return WorkspaceUnits(self.workspace, self._tokens, self.drafter.count)
 
     @property
     def _focus(self) -> Focus | None:
-        return self._units.focus(self.question.cursor) if self.question.cursor else None
+        question = self.question
+        return self._units.focus(question.cursor) if question.cursor and not question.paths else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Cursor, Question
 from winnow_engine.drafter.drafter import FileKeys, FileText
+from winnow_engine.errors import PositionError
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.store import Store
 
@@ -146,6 +148,25 @@ def test_the_code_at_the_cursor_and_what_it_uses_come_first(assistant: Assistant
 
 def test_a_cursor_that_is_not_asked_about_is_kept_as_well(assistant: Assistant, root: Path) -> None:
     assert "step_3_1" in names(ask(assistant, root, "what does step_7_3 do?", Cursor("m03.py", 12, 12)))
+
+
+def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
+    assistant: Assistant, root: Path, drafter: Words
+) -> None:
+    question, budget = Question("where is the result of a step?", paths=("m03.py",)), Budget(60, first_look_tokens=LOOK)
+    first = assistant.select(Sources((Folder(root),)), question, budget)
+    assert {span.path for span in first.spans} == {"m03.py"}
+    assert all("step_3_" in text or "LIMIT = 3" in text or "import os" in text for text in drafter.encoded)
+    whole = assistant.select(Sources((Folder(root),)), question, Budget(60))
+    assert {span.path for span in whole.spans} == {"m03.py"}
+    with pytest.raises(PositionError):
+        assistant.select(Sources((Folder(root),)), replace(question, paths=("m99.py",)), budget)
+
+
+def test_what_the_scores_decide_on_is_bounded(assistant: Assistant, root: Path) -> None:
+    for most in (20, 40):
+        kept = assistant.select(Sources((Folder(root),)), Question("what is add_tax?"), Budget(most_tokens=most))
+        assert 0 < kept.stats.kept_tokens <= most
 
 
 def test_what_can_be_had_soon_is_waited_for(assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
