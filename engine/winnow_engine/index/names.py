@@ -69,6 +69,14 @@ class SymbolTable:
         """Σ over the names a unit uses of 1 / √(units that use the name), float32 [U]."""
         return self._sum(self._users, names)
 
+    def defining(self, name: str) -> Sequence[int]:
+        """The units that define a name, in order."""
+        return self._definitions.get(name, ())
+
+    def using_name(self, name: str) -> Sequence[int]:
+        """The units that use a name, in order, whatever is meant by it there."""
+        return self._users.get(name, ())
+
     def rarity(self, names: Set[str]) -> float:
         """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""
         return max(

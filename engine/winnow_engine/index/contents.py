@@ -1,0 +1,63 @@
+"""What is in a folder or a file, at a glance: names, not code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from winnow_engine.core import UnitKind
+from winnow_engine.errors import PositionError
+from winnow_engine.index.workspace import IndexedFile, Workspace
+
+_NAMED = frozenset({UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.SECTION, UnitKind.TOP_LEVEL})
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, with how many files it has at any depth."""
+
+    path: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a unit of a file defines, and where."""
+
+    name: str
+    kind: UnitKind
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file, with what it defines in file order."""
+
+    path: str
+    lines: int
+    definitions: tuple[Definition, ...]
+
+
+def contents(workspace: Workspace, path: str) -> Iterator[Folder | File]:
+    """The folders and files of a folder, or one file; "" and "." are the workspace. PositionError if there is none."""
+    name = path.strip("/").removeprefix("./")
+    name = "" if name == "." else name
+    inside = f"{name}/" if name else ""
+    files = [file for file in workspace.files if file.path == name or file.path.startswith(inside)]
+    if not files:
+        raise PositionError(f"no file of the workspace is {path} or lies in it")
+    below = Counter(rest.split("/")[0] for file in files if "/" in (rest := file.path.removeprefix(inside)))
+    if files[0].path == name:
+        below.clear()
+    yield from (Folder(inside + folder, number) for folder, number in sorted(below.items()))
+    for file in files:
+        if file.path == name or "/" not in file.path.removeprefix(inside):
+            yield _file(file)
+
+
+def _file(file: IndexedFile) -> File:
+    named = (unit for unit in file.units if unit.name and unit.kind in _NAMED)
+    found = tuple(Definition(unit.name, unit.kind, unit.start_line, unit.end_line) for unit in named)
+    return File(file.path, file.lines.count, found)

@@ -1,0 +1,98 @@
+"""What a piece of code uses, and who uses it: by names, as the symbol table has them.
+
+A name is no proof of a meaning. So a name that few units define counts first, one that many define is left out, and a
+method of another file counts only where its name follows a dot or the like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from winnow_engine.core import Cursor, Unit, UnitKind
+from winnow_engine.index.workspace import IndexedFile, Workspace
+
+_MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One place that code is related to: a unit of a file, the line of it that matters, and the name that relates."""
+
+    name: str
+    file: IndexedFile
+    unit: Unit
+    line: int
+
+    @property
+    def text(self) -> str:
+        """The line's text, without the space around it."""
+        return self.file.text_of_lines(self.line, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """A place's units, the definitions of what they use, and the uses of what they define; the surest first."""
+
+    file: IndexedFile
+    units: tuple[Unit, ...]
+    uses: tuple[Relation, ...]
+    used_by: tuple[Relation, ...]
+
+
+def relations(workspace: Workspace, cursor: Cursor) -> Relations:
+    """What the units at a cursor use and what uses them. PositionError if it is nowhere in the workspace."""
+    at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
+    file = workspace.files[workspace.file_number(cursor.path)]
+    units = tuple(workspace.units[number][1] for number in at)
+    return Relations(file, units, tuple(_uses(workspace, file, at)), tuple(_used_by(workspace, file, at)))
+
+
+def _uses(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Relation]:
+    start = int(workspace.unit_starts[workspace.file_number(file.path)])
+    used = {name for name, unit in file.analysis.symbols.references if start + unit in at}
+    for name in _surest_first(workspace, used, near=file):
+        for number in workspace.symbols.defining(name):
+            if number not in at and _may_be_meant(name, file, workspace, at, number):
+                yield _related(workspace, name, number)
+
+
+def _used_by(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Relation]:
+    start = int(workspace.unit_starts[workspace.file_number(file.path)])
+    defined = {name for name, unit in file.analysis.symbols.definitions if start + unit in at}
+    for name in _surest_first(workspace, defined, near=file):
+        for number in workspace.symbols.using_name(name):
+            if number not in at:
+                yield _related(workspace, name, number)
+
+
+def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
+    """Whether a definition can be what some units mean by its name."""
+    other, unit = workspace.units[number]
+    if other is file or unit.kind is not UnitKind.METHOD:
+        return True
+    member = re.compile(rb"(?:\.|->|::)\s*%b(?!\w)" % re.escape(name.encode()))
+    return any(member.search(file.data, one.start_byte, one.end_byte) for _, one in workspace.units[at.start : at.stop])
+
+
+def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:
+    """Those names of which few units are the definition; of equally many, those defined in the same file."""
+
+    def order(name: str) -> tuple[int, bool, str]:
+        found = workspace.symbols.defining(name)
+        return len(found), all(workspace.units[number][0] is not near for number in found), name
+
+    known = (name for name in names if 0 < len(workspace.symbols.defining(name)) <= _MOST_DEFINITIONS)
+    return sorted(known, key=order)
+
+
+def _related(workspace: Workspace, name: str, number: int) -> Relation:
+    file, unit = workspace.units[number]
+    return Relation(name, file, unit, _line_of(name, file, unit))
+
+
+def _line_of(name: str, file: IndexedFile, unit: Unit) -> int:
+    """The first line of a unit that has the name."""
+    found = re.search(rb"(?<!\w)%b(?!\w)" % re.escape(name.encode()), file.data[unit.start_byte : unit.end_byte])
+    return file.lines.line_of(unit.start_byte + (found.start() if found else 0))

@@ -1,0 +1,110 @@
+"""What code uses and who uses it, in a small workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.errors import PositionError
+from winnow_engine.index.contents import File, Folder, contents
+from winnow_engine.index.relations import relations
+from winnow_engine.index.workspace import Folder as Root
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.store import Store
+
+FILES = {
+    "shop/tax.py": "RATE = 0.2\n\n\ndef add_tax(amount):\n    # äöü\n    return amount + rounded(amount * RATE)\n",
+    "shop/money.py": "def rounded(amount):\n    return round(amount, 2)\n\n\ndef run(x):\n    return x\n",
+    "shop/basket.py": (
+        "from shop.tax import add_tax\n\n\nclass Basket:\n    def total(self):\n"
+        "        # not add_taxes\n        return add_tax(sum(self.prices))\n\n    def run(self):\n        pass\n"
+    ),
+    "shop/jobs/daily.py": "def run():\n    pass\n\n\ndef all_jobs():\n    run()\n\n\n"
+    "def plain(total):\n    return total + 1\n\n\ndef dotted(basket):\n    return basket.total()\n",
+    "other.py": "def run():\n    pass\n",
+    "README.md": "# Shop\n\nSells.\n\n## Taxes\n\nMany.\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    for path, text in FILES.items():
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(text)
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        yield read_workspace(Sources((Root(tmp_path / "root"),)), store, Cancellation())
+
+
+def test_definitions_of_what_is_used_and_uses_of_what_is_defined(workspace: Workspace) -> None:
+    found = relations(workspace, Cursor("shop/tax.py", 6, 6))
+    assert [unit.name for unit in found.units] == ["add_tax"]
+    assert [(one.name, one.file.path, one.line, one.text) for one in found.uses] == [
+        ("RATE", "shop/tax.py", 1, "RATE = 0.2"),
+        ("rounded", "shop/money.py", 1, "def rounded(amount):"),
+    ]
+    assert [(one.file.path, one.line, one.unit.name) for one in found.used_by] == [
+        ("shop/basket.py", 1, ""),
+        ("shop/basket.py", 7, "Basket.total"),
+    ]
+
+
+def test_a_name_that_many_define_tells_nothing(workspace: Workspace) -> None:
+    assert [one.name for one in relations(workspace, Cursor("shop/jobs/daily.py", 6, 6)).uses] == []
+
+
+def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> None:
+    total = [one.file.path for one in relations(workspace, Cursor("shop/jobs/daily.py", 10, 10)).uses]
+    called = [one.unit.name for one in relations(workspace, Cursor("shop/jobs/daily.py", 14, 14)).uses]
+    assert (total, called) == ([], ["Basket.total"])
+
+
+def test_a_place_outside_the_workspace_is_refused(workspace: Workspace) -> None:
+    for cursor in (Cursor("shop/none.py", 1, 1), Cursor("shop/tax.py", 70, 80)):
+        with pytest.raises(PositionError):
+            relations(workspace, cursor)
+
+
+@pytest.mark.parametrize("path", ["", ".", "./", "/"])
+def test_the_top_folder(workspace: Workspace, path: str) -> None:
+    found = list(contents(workspace, path))
+    assert found[0] == Folder("shop", 4)
+    assert [one.path for one in found] == ["shop", "README.md", "other.py"]
+    assert isinstance(found[1], File)
+    assert [one.name for one in found[1].definitions] == ["Shop", "Taxes"]
+
+
+def test_a_folder_and_a_file(workspace: Workspace) -> None:
+    assert [one.path for one in contents(workspace, "./shop/")] == [
+        "shop/jobs",
+        "shop/basket.py",
+        "shop/money.py",
+        "shop/tax.py",
+    ]
+    (file,) = contents(workspace, "shop/basket.py")
+    assert isinstance(file, File)
+    assert [(one.name, one.start_line, one.end_line) for one in file.definitions] == [
+        ("Basket", 4, 4),
+        ("Basket.total", 5, 8),
+        ("Basket.run", 9, 10),
+    ]
+
+
+def test_a_path_with_nothing_is_refused(workspace: Workspace) -> None:
+    for path in ("sho", "shop/basket.py/x", "none"):
+        with pytest.raises(PositionError):
+            list(contents(workspace, path))
+        with pytest.raises(PositionError):
+            workspace.units_in([path])
+
+
+def test_the_units_of_files_and_folders(workspace: Workspace) -> None:
+    def paths(*names: str) -> set[str]:
+        return {workspace.units[number][0].path for number in workspace.units_in(names)}
+
+    assert paths("shop/jobs") == {"shop/jobs/daily.py"}
+    assert paths("./other.py", "shop/tax.py") == {"other.py", "shop/tax.py"}
+    assert paths(".") == set(FILES)
