@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from winnow_engine.core import Budget, Sampling
-from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.runtime import physical_cores
 
@@ -114,8 +113,3 @@ class TargetOptions:
     def threads(self) -> int:
         """`n_threads`, or one a physical core: hyper-threads share the units that multiply matrices."""
         return self.n_threads or physical_cores()
-
-
-def draft_model(name: str) -> str | Path:
-    """`ModelConfig.speculate` as `TargetOptions.speculate`. Raises ModelNotFoundError or ModelDamagedError."""
-    return name if name in SPECULATE else locate(name)

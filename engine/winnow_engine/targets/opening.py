@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from winnow_engine.config import ModelConfig, TargetOptions, draft_model
+from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
@@ -44,3 +45,8 @@ def local_options(models: ModelConfig) -> TargetOptions:
     memory = measure(locate(models.drafter), locate(models.target), options)
     place = decide(memory).target if models.target_place == "auto" else models.target_place
     return replace(options, place=place)
+
+
+def draft_model(name: str) -> str | Path:
+    """`ModelConfig.speculate` as `TargetOptions.speculate`. Raises ModelNotFoundError or ModelDamagedError."""
+    return name if name in SPECULATE else locate(name)

@@ -16,13 +16,14 @@ from typing import Any
 import click
 import llama_cpp
 
-from winnow_engine.config import TargetOptions, draft_model
+from winnow_engine.config import TargetOptions
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.errors import WinnowError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import Draft
+from winnow_engine.targets.opening import draft_model
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import target_option
 from winnow_research.cli.bench.shared import say, writing
