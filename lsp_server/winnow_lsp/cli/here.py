@@ -6,8 +6,8 @@ from typing import Any
 
 from winnow_engine.assistant import Answer
 from winnow_engine.core import Cancellation, ProgressSink, Question
-from winnow_lsp.cli.options import config_of, sources_of
-from winnow_lsp.cli.session import assistant
+from winnow_lsp.cli.options import config_of
+from winnow_lsp.cli.session import assistant, sources_of
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.stats import flat_stats

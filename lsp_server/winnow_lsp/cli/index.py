@@ -10,9 +10,9 @@ import click
 
 from winnow_engine.index.files import explain as explain_file
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import config_of, drafter_option, sources_of, workspace_options
+from winnow_lsp.cli.options import config_of, drafter_option, workspace_options
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.session import assistant
+from winnow_lsp.cli.session import assistant, sources_of
 
 
 @click.command()

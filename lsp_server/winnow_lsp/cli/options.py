@@ -13,7 +13,6 @@ import click
 from winnow_engine.config import Config
 from winnow_engine.core import Cursor, Question
 from winnow_engine.errors import PositionError
-from winnow_engine.index.workspace import Folder, Sources
 from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -153,11 +152,6 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
 def _taken(options: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's options, by name."""
     return {name: options[key] for name, setting in BY_NAME.items() if (key := _parameter(setting)) in options}
-
-
-def sources_of(options: dict[str, Any]) -> Sources:
-    """The workspace among a command's options."""
-    return Sources((Folder(Path(options["workspace"])),), config_of(options).files)
 
 
 def question_of(text: str, options: dict[str, Any]) -> Question:

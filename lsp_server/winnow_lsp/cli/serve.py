@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
-import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
 import click
@@ -14,34 +13,21 @@ from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.store import Store, default_path
+from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
 from winnow_lsp.cli.session import check_models
+from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.rendezvous import rendezvous
 from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
+from winnow_lsp.server.wire.transport import Serve
 
-_Address = tuple[str, int]
 _LEVELS = ["error", "warning", "info", "debug"]
-_ADDRESS = re.compile(r"(?:(?P<host>[^:]+|\[[0-9a-fA-F:]+\]):)?(?P<port>\d{1,5})")
-
-
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> _Address | None:
-    if value is None:
-        return None
-    match = _ADDRESS.fullmatch(value)
-    if match is None or int(match["port"]) > 65535:
-        raise click.BadParameter(f"{value!r} is not PORT or HOST:PORT")
-    return (match["host"] or "127.0.0.1").strip("[]"), int(match["port"])
 
 
 @click.command()
 @click.option("--stdio", is_flag=True, help="Serve editors on standard input and output; the default.")
-@click.option("--tcp", metavar="[HOST:]PORT", callback=_address, help="Serve editors on a socket; 0 takes a free port.")
-@click.option(
-    "--http",
-    metavar="[HOST:]PORT",
-    callback=_address,
-    help="Serve OpenAI's and Anthropic's APIs to other programs; likewise.",
-)
+@address_option("--tcp", "Serve editors on a socket; 0 takes a free port.")
+@address_option("--http", "Serve OpenAI's and Anthropic's APIs to other programs; likewise.")
 @click.option("--shared", is_flag=True, help="Serve your own `winnow ask`, which starts this by itself.")
 @click.option(
     "--idle",
@@ -70,8 +56,8 @@ def serve(
 
     The options of models and budget go with --http: editors send theirs as settings.
     """
-    tcp: _Address | None = options["tcp"]
-    http: _Address | None = options["http"]
+    tcp: Address | None = options["tcp"]
+    http: Address | None = options["http"]
     if stdio + shared + status + stop + (tcp is not None) + (http is not None) > 1:
         raise click.UsageError("--stdio, --tcp, --http, --shared, --status and --stop exclude each other")
     if status or stop:
@@ -85,37 +71,34 @@ def serve(
     _refuse_models(context)
     with closing(Store(default_path())) as store:
         if shared:
-            asyncio.run(serve_shared(store, rendezvous(), 60 * options["idle"]))
+            asyncio.run(serve_shared(store, rendezvous(), 60 * options["idle"], _agents))
             return 0
         if tcp is None:
             return asyncio.run(serve_stdio(store))
-        with _bound(*tcp):
-            asyncio.run(serve_tcp(store, *tcp, _say_ready))
+        with bound(*tcp):
+            asyncio.run(serve_tcp(store, *tcp, say_ready))
     return 0
 
 
-def _serve_http(address: _Address, options: dict[str, Any]) -> int:
-    from winnow_lsp.http.guard import Guard
+def _agents(engines: Engines) -> Serve:
+    """Serves agents; what that needs is imported when the first one comes."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = await asyncio.to_thread(importlib.import_module, "winnow_lsp.mcp.serving")
+        await serving.serve_agent(engines, reader, writer)
+
+    return serve
+
+
+def _serve_http(address: Address, options: dict[str, Any]) -> int:
     from winnow_lsp.http.serving import serve_http
 
-    try:
-        guard = Guard.of(address[0])
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    guard = guard_for(address)
     models = config_of({name: options[name] for name in model_parameters()}).models
     check_models(models, answers=True)  # models that are not there must not wait for the first request
-    with closing(Store(default_path())) as store, _bound(*address):
-        serve_http(models, store, options["budget"], *address, guard, _say_ready)
+    with closing(Store(default_path())) as store, bound(*address):
+        serve_http(models, store, options["budget"], *address, guard, say_ready)
     return 0
-
-
-@contextmanager
-def _bound(host: str, port: int) -> Iterator[None]:
-    """Turn an address that cannot be had into a usage error."""
-    try:
-        yield
-    except OSError as error:
-        raise click.UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
 
 
 def _refuse_models(context: click.Context) -> None:
@@ -124,10 +107,6 @@ def _refuse_models(context: click.Context) -> None:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --http; editors send it as a setting")
-
-
-def _say_ready(host: str, port: int) -> None:
-    click.echo(f"winnow: serving on {host}:{port}", err=True)
 
 
 def _log_to_stderr(level: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
 
 import click
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import ModelConfig
+from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.store import CACHE_BYTES, Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
+from winnow_lsp.cli.options import config_of
 
 
 @contextmanager
@@ -23,6 +27,11 @@ def assistant(models: ModelConfig, *, answers: bool) -> Iterator[Assistant]:
         with closing(open_assistant(models, store, answers=answers, on_compile=_say_compiling)) as made:
             yield made
         store.trim(CACHE_BYTES)
+
+
+def sources_of(options: dict[str, Any]) -> Sources:
+    """The workspace among a command's options."""
+    return Sources((Folder(Path(options["workspace"])),), config_of(options).files)
 
 
 def check_models(models: ModelConfig, *, answers: bool) -> None:

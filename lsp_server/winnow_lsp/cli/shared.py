@@ -21,16 +21,20 @@ from winnow_lsp.host.rendezvous import AVAILABLE, Peer, Rendezvous, UnsafeFolder
 _END_S = 30.0  # for a question in progress to stop
 
 
-def connected(cancellation: Cancellation) -> socket.socket | None:
-    """A connection to the shared server, which is started if need be. None, after a word, if there can be none."""
+def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.socket | None:
+    """A connection to the shared server, as a command or as an agent. It is started if need be.
+
+    None, after a word, if there can be none.
+    """
     if not AVAILABLE:
         return None
     try:
         place = rendezvous()
-        if found := running(place):
+        at = place.agents if agent else place.socket
+        if found := running(at):
             return found
         click.echo("winnow: starting a server that keeps the models loaded; `winnow serve --stop` ends it", err=True)
-        return started(place, cancellation)
+        return started(place, at, cancellation)
     except (NoServerError, UnsafeFolderError, OSError) as error:
         click.echo(f"winnow: there is no shared server, so the models load here: {error}", err=True)
         return None
@@ -75,7 +79,7 @@ def _running() -> Iterator[tuple[Rendezvous, socket.socket] | None]:
     """The shared server that runs, if any."""
     try:
         place = rendezvous() if AVAILABLE else None
-        server = running(place) if place else None
+        server = running(place.socket) if place else None
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if place is None or server is None:

@@ -13,12 +13,11 @@ from winnow_lsp.cli.options import (
     drafter_option,
     question_of,
     selection_options,
-    sources_of,
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
-from winnow_lsp.cli.session import assistant
+from winnow_lsp.cli.session import assistant, sources_of
 from winnow_lsp.host.stats import flat_stats
 
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from winnow_engine.core import Cancellation
 from winnow_lsp.host.rendezvous import Peer, Rendezvous
@@ -19,22 +20,25 @@ class NoServerError(Exception):
     """The shared server could not be reached or started, for the reason given."""
 
 
-def running(place: Rendezvous) -> socket.socket | None:
-    """A connection to the server that runs, None if none does. Raises NoServerError if it is not the user's own."""
+def running(place: Path) -> socket.socket | None:
+    """A connection to the server that listens at a socket, None if none does.
+
+    Raises NoServerError if it is not the user's own.
+    """
     connected = socket.socket(socket.AF_UNIX)
     try:
-        connected.connect(str(place.socket))
+        connected.connect(str(place))
     except OSError:
         connected.close()
         return None
     if not Peer.of(connected).is_us:
         connected.close()
-        raise NoServerError(f"{place.socket} belongs to another user")
+        raise NoServerError(f"{place} belongs to another user")
     return connected
 
 
-def started(place: Rendezvous, cancellation: Cancellation) -> socket.socket:
-    """A connection to a server that is started now. Raises NoServerError, CancelledError.
+def started(place: Rendezvous, at: Path, cancellation: Cancellation) -> socket.socket:
+    """A connection to one of the sockets of a server that is started now. Raises NoServerError, CancelledError.
 
     The server outlives this command and its terminal, and keeps no folder busy.
     """
@@ -45,15 +49,17 @@ def started(place: Rendezvous, cancellation: Cancellation) -> socket.socket:
             server = subprocess.Popen([sys.executable, *_SERVE], cwd="/", start_new_session=True, **streams)  # type: ignore[call-overload]
     except OSError as error:
         raise NoServerError(str(error)) from error
-    return _connected(place, server, cancellation)
+    return _connected(place, at, server, cancellation)
 
 
-def _connected(place: Rendezvous, server: subprocess.Popen[bytes], cancellation: Cancellation) -> socket.socket:
+def _connected(
+    place: Rendezvous, at: Path, server: subprocess.Popen[bytes], cancellation: Cancellation
+) -> socket.socket:
     """The first connection that succeeds. Where several servers are started at once, all but one end at once."""
     latest = time.monotonic() + _START_S
     while time.monotonic() < latest:
         cancellation.check()
-        if connected := running(place):
+        if connected := running(at):
             server.returncode = server.returncode or 0  # it stays: nothing to warn about when this object goes
             return connected
         if server.poll():

@@ -56,9 +56,13 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Rendezvous:
-    """The files of one shared server. The server holds `lock` as long as it runs; `log` has what it says."""
+    """The files of one shared server. The server holds `lock` as long as it runs; `log` has what it says.
+
+    Commands connect to `socket`, agents to `agents`.
+    """
 
     socket: Path
+    agents: Path
     lock: Path
     log: Path
 
@@ -66,7 +70,7 @@ class Rendezvous:
 def rendezvous(environment: Mapping[str, str] = os.environ) -> Rendezvous:
     """Where commands like this one meet. Raises UnsafeFolderError, or OSError if there can be no folder."""
     beside = _folder(environment) / _name(environment)
-    return Rendezvous(*(beside.with_suffix(suffix) for suffix in (".sock", ".lock", ".log")))
+    return Rendezvous(*(beside.with_suffix(suffix) for suffix in (".sock", ".mcp", ".lock", ".log")))
 
 
 def _folder(environment: Mapping[str, str]) -> Path:

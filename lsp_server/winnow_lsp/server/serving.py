@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from winnow_engine.store import Store
 from winnow_lsp.host.engines import Engines
@@ -31,17 +32,25 @@ async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, in
     await transport.serve_tcp(_server_maker(Engines(store)), host, port, ready)
 
 
-async def serve_shared(store: Store, place: Rendezvous, idle_s: float) -> None:
-    """Serve this user's commands until none has come for `idle_s` seconds, or until SIGTERM or SIGINT.
+async def serve_shared(
+    store: Store, place: Rendezvous, idle_s: float, serve_agent: Callable[[Engines], transport.Serve]
+) -> None:
+    """Serve this user's commands and agents until none has come for `idle_s` seconds, or until SIGTERM or SIGINT.
 
-    Returns at once if another server serves there. Raises OSError if the socket cannot be had.
+    Agents speak another protocol, which `serve_agent` knows. Returns at once if another server serves there. Raises
+    OSError if the sockets cannot be had.
     """
     engines = Engines(store, keep_last=True)
     make_server = _server_maker(engines, lingers=True)
+
+    async def serve_command(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await transport.converse(make_server(), reader, writer)
+
     with _claimed(place) as listening:
         if listening is None:
             return
-        serving = asyncio.ensure_future(transport.serve_private(make_server, listening, idle_s))
+        serves = dict(zip(listening, (serve_command, serve_agent(engines)), strict=True))
+        serving = asyncio.ensure_future(transport.serve_private(serves, idle_s))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
         with suppress(asyncio.CancelledError):
@@ -50,25 +59,33 @@ async def serve_shared(store: Store, place: Rendezvous, idle_s: float) -> None:
 
 
 @contextmanager
-def _claimed(place: Rendezvous) -> Iterator[socket.socket | None]:
-    """A socket that listens at the rendezvous, None if another process has claimed it."""
+def _claimed(place: Rendezvous) -> Iterator[tuple[socket.socket, socket.socket] | None]:
+    """The sockets that listen for commands and for agents, None if another process has claimed them."""
     with place.lock.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield None
             return
-        place.socket.unlink(missing_ok=True)  # of a server that was killed
-        with socket.socket(socket.AF_UNIX) as listening:
-            before = os.umask(0o177)
-            try:
-                listening.bind(str(place.socket))
-            finally:
-                os.umask(before)
-            try:
-                yield listening
-            finally:
-                place.socket.unlink(missing_ok=True)
+        # Who finds the second one finds the first one, too.
+        with _listening(place.agents) as agents, _listening(place.socket) as commands:
+            yield commands, agents
+
+
+@contextmanager
+def _listening(place: Path) -> Iterator[socket.socket]:
+    """A Unix socket that only this user may connect to."""
+    place.unlink(missing_ok=True)  # of a server that was killed
+    with socket.socket(socket.AF_UNIX) as listening:
+        before = os.umask(0o177)
+        try:
+            listening.bind(str(place))
+        finally:
+            os.umask(before)
+        try:
+            yield listening
+        finally:
+            place.unlink(missing_ok=True)
 
 
 def _server_maker(engines: Engines, *, lingers: bool = False) -> Callable[[], WinnowServer]:

@@ -7,14 +7,16 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any, Protocol
 
 from winnow_lsp.host.rendezvous import Peer
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
+_LONGEST_LINE = 16 << 20  # bytes, of agents' messages; those of the language server say their length
 _log = logging.getLogger(__name__)
 
 
@@ -28,6 +30,9 @@ class ClientServer(Protocol):
     async def leave(self) -> None:
         """Stop all work for the client."""
 
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+"""Serves the client at the other end of a stream until it leaves."""
 
 MakeServer = Callable[[], ClientServer]
 """Called on the event loop for each client that connects."""
@@ -61,14 +66,14 @@ async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callab
         await listening.serve_forever()
 
 
-async def serve_private(make_server: MakeServer, listening: socket.socket, idle_s: float) -> None:
-    """Serve this user's clients on a Unix socket until none has been there for `idle_s` seconds, or until cancelled.
+async def serve_private(serves: Mapping[socket.socket, Serve], idle_s: float) -> None:
+    """Serve this user's clients on Unix sockets until none has been there for `idle_s` seconds, or until cancelled.
 
     Anybody else who connects is sent away.
     """
     idle, clients = _Idle(idle_s), set[asyncio.Task[Any]]()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connected(serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not Peer.of(writer.get_extra_info("socket")).is_us:
             writer.close()
             return
@@ -77,9 +82,14 @@ async def serve_private(make_server: MakeServer, listening: socket.socket, idle_
         clients.add(task)
         task.add_done_callback(clients.discard)
         with idle.busy(), suppress(asyncio.CancelledError):  # asyncio would log it as an error
-            await converse(make_server(), reader, writer)
+            await serve(reader, writer)
 
-    async with await asyncio.start_unix_server(connected, sock=listening):
+    async with AsyncExitStack() as listening:
+        for socket_, serve in serves.items():
+            accept = partial(connected, serve)
+            await listening.enter_async_context(
+                await asyncio.start_unix_server(accept, sock=socket_, limit=_LONGEST_LINE)
+            )
         try:
             await idle.over.wait()
         finally:

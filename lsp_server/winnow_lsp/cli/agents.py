@@ -1,0 +1,78 @@
+"""The options of `winnow mcp`, and what it does: serve agents on standard input and output or over HTTP."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.core import Cancellation
+from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
+from winnow_lsp.cli.options import (
+    config_of,
+    drafter_option,
+    given_settings,
+    sampling_options,
+    setting,
+    shared,
+    target_options,
+    workspace_options,
+)
+from winnow_lsp.cli.shared import connected
+from winnow_lsp.host.rendezvous import SWITCH
+from winnow_lsp.mcp.relay import Agent
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@shared(workspace_options, setting("index.firstLook"), setting("budget.patience"))
+@drafter_option
+@target_options
+@sampling_options
+@address_option("--http", "Serve over HTTP, about the workspace and folders in it; 0 takes a free port.")
+@click.option(
+    "--server/--no-server",
+    default=True,
+    envvar=SWITCH,
+    help="Pass calls to your shared server, which keeps the models loaded, or load them here.  [default: server]",
+)
+@click.pass_context
+def agents(context: click.Context, /, server: bool, **options: Any) -> None:
+    """Serve agents over the Model Context Protocol; see docs/agents.md.
+
+    The tools are about the folders that the agent's client names, or else about the workspace.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    address: Address | None = options["http"]
+    if address is not None:
+        _serve_http(address, options)
+    else:
+        # A target elsewhere has nothing to load here, and its key is in this process's environment.
+        _serve_stdio(context.obj, options, shared_server=server and not is_url(options["target"]))
+
+
+def _serve_stdio(agent: Agent, options: dict[str, Any], *, shared_server: bool) -> None:
+    config_of(options)  # a value out of range is an error before anything starts
+
+    def connect() -> socket.socket:
+        found = connected(Cancellation(), agent=True) if shared_server else None
+        if found is not None:
+            return found
+        from winnow_lsp.mcp.serving import serve_here
+
+        return serve_here()
+
+    agent.serve(connect, Path(options["workspace"]).resolve(), given_settings(options))
+
+
+def _serve_http(address: Address, options: dict[str, Any]) -> None:
+    import asyncio
+
+    from winnow_lsp.mcp.serving import serve_http
+
+    config, guard = config_of(options), guard_for(address)
+    with bound(*address):
+        asyncio.run(serve_http(config, Path(options["workspace"]), *address, guard, say_ready))

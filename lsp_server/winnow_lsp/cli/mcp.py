@@ -1,0 +1,21 @@
+"""`winnow mcp`: greets an agent, then reads its own options, for which much has to be imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from winnow_lsp.mcp.relay import Agent
+
+_NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def mcp(arguments: tuple[str, ...]) -> Any:
+    """Serve agents; `winnow_lsp.cli.agents` has the options."""
+    agent = None if any(one.partition("=")[0] in _NOT_FOR_AGENTS for one in arguments) else Agent()
+    from winnow_lsp.cli.agents import agents
+
+    return agents.main(list(arguments), prog_name="winnow mcp", standalone_mode=False, obj=agent)

@@ -1,0 +1,127 @@
+"""What the tools take and give. The models' fields are the schemas that agents read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_TOKENS = 20_000
+Budget = Annotated[
+    int,
+    Field(ge=100, le=MOST_TOKENS, description="Tokens that the result may have at most, counted by Qwen2.5's."),
+]
+Path = Annotated[str, Field(max_length=4096, description="A path as the results have it, relative to the workspace.")]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class FindCode(_Arguments):
+    """Arguments of `find_code`."""
+
+    question: str = Field(
+        min_length=1,
+        max_length=100_000,
+        description="What you want to know, in a sentence: 'where is the request body limited?', not keywords.",
+    )
+    paths: list[Path] = Field(default=[], max_length=100, description="Look only in these files and folders.")
+    budget: Budget = 2000
+
+
+class ExplainPlace(_Arguments):
+    """Arguments of `explain_place`."""
+
+    path: Path
+    start_line: int = Field(ge=1, description="First line, counted from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line, included; the first if left out.")
+    budget: Budget = 2000
+
+
+class Outline(_Arguments):
+    """Arguments of `outline`."""
+
+    path: Path = ""
+    budget: Budget = 2000
+
+
+class Ask(_Arguments):
+    """Arguments of `ask`."""
+
+    question: str = Field(min_length=1, max_length=100_000, description="The question, in a sentence.")
+    paths: list[Path] = Field(default=[], max_length=100, description="Answer only from these files and folders.")
+
+
+class Place(BaseModel):
+    """Lines of a file."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+class CodeSpan(Place):
+    """Code that matters to a question. `score` is the log-odds that it answers it: above 0 it is likelier than not."""
+
+    name: str
+    kind: str
+    score: float
+    text: str
+
+
+class FoundCode(BaseModel):
+    """Code that matters to a question, best first."""
+
+    spans: list[CodeSpan]
+    index_complete: bool = Field(description="Whether all of the workspace was searched.")
+    notices: list[str] = []
+
+
+class Related(BaseModel):
+    """A line that code is related to by a name, and what it lies in."""
+
+    name: str
+    path: str
+    line: int
+    inside: str
+    text: str
+
+
+class Explained(Place):
+    """What a place uses (the definitions), and who uses what it defines; the surest first."""
+
+    inside: list[str] = Field(description="What the lines lie in.")
+    uses: list[Related]
+    used_by: list[Related]
+    left_out: int = Field(description="How many more there are; a larger budget shows them.")
+
+
+class Entry(BaseModel):
+    """A folder (with `files` at any depth), a file (with `lines`, and the first names it defines), or a definition."""
+
+    path: str
+    kind: str
+    files: int | None = None
+    lines: int | None = None
+    defines: list[str] | None = None
+    name: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class Outlined(BaseModel):
+    """What is in a folder, or the definitions of a file."""
+
+    entries: list[Entry]
+    left_out: int = Field(description="How many more entries there are; a narrower path or a larger budget shows them.")
+
+
+class Answered(BaseModel):
+    """An answer of the user's own model, with the lines that it names or quotes; they exist."""
+
+    answer: str
+    complete: bool = Field(description="False if the answer was cut off at its longest.")
+    citations: list[Place]
+    rests_on: list[Place]
+    notices: list[str] = []

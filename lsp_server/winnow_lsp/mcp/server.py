@@ -1,0 +1,154 @@
+"""The tools over MCP: what they are called, and what becomes of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from pydantic import BaseModel, ValidationError
+
+from winnow_engine.errors import WinnowError
+from winnow_engine.index.workspace import Sources
+from winnow_lsp.mcp.fitting import json_of, text_of
+from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
+from winnow_lsp.mcp.progress import Reports
+from winnow_lsp.mcp.repository import Repository
+from winnow_lsp.mcp.results import (
+    Answered,
+    Ask,
+    Explained,
+    ExplainPlace,
+    FindCode,
+    FoundCode,
+    Outline,
+    Outlined,
+)
+from winnow_lsp.mcp.workspace import Workspaces
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """A tool: what agents read of it, what it takes and gives, and the method of a repository that does it."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[BaseModel]
+    gives: type[BaseModel]
+    run: Callable[[Repository, Sources, Any, Reports], Awaitable[BaseModel]]
+
+    def described(self) -> types.Tool:
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.takes.model_json_schema(),
+            output_schema=self.gives.model_json_schema(mode="serialization"),
+            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+
+
+_TOOLS = {
+    tool.name: tool
+    for tool in (
+        _Tool(
+            "find_code",
+            "Find the code that answers a question",
+            "Finds the code in the whole repository that matters to a question in plain words, best first, with paths "
+            "and line numbers, as much as the question needs within the budget. Use it before grep when you do not "
+            "know the exact names.",
+            FindCode,
+            FoundCode,
+            Repository.find,
+        ),
+        _Tool(
+            "explain_place",
+            "What some lines use, and who uses them",
+            "Tells where the names that some lines use are defined, and which lines use what they define.",
+            ExplainPlace,
+            Explained,
+            Repository.explain,
+        ),
+        _Tool(
+            "outline",
+            "What is in a folder or file",
+            "Lists a folder's folders and files with the names they define, or the definitions of a file with their "
+            "lines.",
+            Outline,
+            Outlined,
+            Repository.outline,
+        ),
+        _Tool(
+            "ask",
+            "Have a question answered",
+            "Has the language model on the user's machine answer a question about the repository, with the lines it "
+            "cites. Takes seconds; find_code is faster where you can read the code yourself.",
+            Ask,
+            Answered,
+            Repository.answer,
+        ),
+    )
+}
+
+
+def make_server(repository: Repository, workspaces: Workspaces) -> Server[Any]:
+    """A server with all tools for the clients of one repository."""
+
+    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.described() for tool in _TOOLS.values()])
+
+    async def call_tool(
+        context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        try:
+            return await _call(context, params, repository, workspaces)
+        except (WinnowError, ValueError) as error:
+            return _failed(str(error))
+
+    async def initialized(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
+        repository.index(workspaces.sources(context.session))
+
+    server: Server[Any] = Server(
+        NAME,
+        title=TITLE,
+        version=version(DISTRIBUTION),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, initialized)
+    return server
+
+
+async def _call(
+    context: ServerRequestContext[Any, Any],
+    params: types.CallToolRequestParams,
+    repository: Repository,
+    workspaces: Workspaces,
+) -> types.CallToolResult:
+    tool = _TOOLS.get(params.name)
+    if tool is None:
+        return _failed(f"there is no tool {params.name!r}, but {', '.join(_TOOLS)}")
+    try:
+        asked = tool.takes.model_validate(params.arguments or {})
+    except ValidationError as error:
+        return _failed(_problems(error))
+    sources = await workspaces.sources(context.session)
+    async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
+        result = await tool.run(repository, sources, asked, reports)
+    text = types.TextContent(type="text", text=text_of(result))
+    return types.CallToolResult(content=[text], structured_content=json_of(result))
+
+
+def _problems(error: ValidationError) -> str:
+    """What is wrong with the arguments, one problem a line."""
+    return "\n".join(f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors())
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)

@@ -1,0 +1,126 @@
+"""Serves agents: through a socket that `winnow mcp` passes bytes to, or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from winnow_engine.config import Config
+from winnow_engine.store import Store, default_path
+from winnow_lsp.host.engines import Engines
+from winnow_lsp.host.settings import Settings
+from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.guard import Guard
+from winnow_lsp.mcp.repository import Repository
+from winnow_lsp.mcp.server import make_server
+from winnow_lsp.mcp.streams import message_streams
+from winnow_lsp.mcp.workspace import Workspaces
+
+_log = logging.getLogger(__name__)
+_LEAVE_S = 5  # for calls in progress when the server is told to stop
+LONGEST_LINE = 16 << 20
+"""Bytes of one message."""
+
+
+async def serve_agent(engines: Engines, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve the client at the other end until it leaves; all work for it has stopped when this returns."""
+    try:
+        opened = json.loads(await reader.readline())
+        config, workspace = Settings.of(opened["settings"]), Path(opened["workspace"])
+    except (ValueError, KeyError, TypeError) as error:
+        _log.error("an agent's connection given up: %s", error)
+        writer.close()
+        return
+    engine = engines.acquire(config.models)
+    repository = Repository(engine, config)
+    try:
+        server = make_server(repository, Workspaces(workspace, config.files))
+        async with message_streams(reader, writer) as (received, to_send):
+            await server.run(received, to_send, server.create_initialization_options())
+    finally:
+        try:
+            await repository.leave()
+            await engines.release(engine)
+        finally:
+            writer.close()
+
+
+def serve_here() -> socket.socket:
+    """A connection to a server on a thread of this process, which ends when the connection does."""
+    ours, theirs = socket.socketpair()
+
+    async def serve() -> None:
+        store = Store(default_path())
+        try:
+            reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
+            await serve_agent(Engines(store), reader, writer)
+        finally:
+            store.close()
+
+    Thread(target=lambda: asyncio.run(serve()), name="winnow-mcp").start()
+    return ours
+
+
+async def serve_http(
+    config: Config, workspace: Path, host: str, port: int, guard: Guard, ready: Callable[[str, int], None]
+) -> None:
+    """Serve the folder over streamable HTTP at `/mcp` until told to stop; `ready` gets the address.
+
+    Raises OSError if the address is not available.
+    """
+    store = Store(default_path())
+    engines = Engines(store)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as listening:
+            engine = engines.acquire(config.models)
+            repository = Repository(engine, config)
+            try:
+                root = workspace.resolve()
+                server = make_server(repository, Workspaces(root, config.files, within=root))
+                ready(*listening.getsockname()[:2])
+                application = _Guarded(server.streamable_http_app(host=host), guard)
+                await uvicorn.Server(_uvicorn(application)).serve([listening])
+            finally:
+                await repository.leave()
+                await engines.release(engine)
+    finally:
+        store.close()
+
+
+def _uvicorn(application: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_LEAVE_S,
+    )
+
+
+class _Guarded:
+    """An application that answers only those who may ask."""
+
+    def __init__(self, application: ASGIApp, guard: Guard) -> None:
+        self._application, self._guard = application, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                self._guard.check(Request(scope))
+            except ApiError as error:
+                await JSONResponse(error.document, error.status)(scope, receive, send)
+                return
+        await self._application(scope, receive, send)

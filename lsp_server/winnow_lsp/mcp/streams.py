@@ -1,0 +1,55 @@
+"""MCP's messages on a byte stream, one a line, as the SDK's streams (MCP 2025-11-25, Transports, stdio)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+_Received = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[_Received], MemoryObjectSendStream[SessionMessage]]
+
+
+@asynccontextmanager
+async def message_streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncIterator[Streams]:
+    """The messages that come and go. The first ends when the client leaves; what is no message is an exception in it.
+
+    A line longer than the reader's limit ends it, too.
+    """
+    received_in, received = anyio.create_memory_object_stream[_Received]()
+    to_send, to_send_out = anyio.create_memory_object_stream[SessionMessage]()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, reader, received_in)
+        tasks.start_soon(_write, to_send_out, writer)
+        try:
+            yield received, to_send
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+async def _read(reader: asyncio.StreamReader, received: MemoryObjectSendStream[_Received]) -> None:
+    async with received:
+        with suppress(ConnectionError, ValueError, anyio.BrokenResourceError):
+            while line := await reader.readline():
+                await received.send(_message(line))
+
+
+def _message(line: bytes) -> _Received:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _write(to_send: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter) -> None:
+    async with to_send:
+        with suppress(ConnectionError):
+            async for message in to_send:
+                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                writer.write(line.encode() + b"\n")
+                await writer.drain()

@@ -1,0 +1,80 @@
+"""Which folders a client asks about: the roots it names, or else the one the server was started for."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+
+from winnow_engine.config import FileRules
+from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_lsp.host.uris import file_path
+
+_ROOTS_S = 5.0  # for the client to name its roots
+
+
+class Workspaces:
+    """The folders that one client may ask about. `within` bounds the roots of clients that are not to be trusted."""
+
+    def __init__(self, default: Path, rules: FileRules, within: Path | None = None) -> None:
+        self._default, self._rules, self._within = default, rules, within
+
+    async def sources(self, session: ServerSession) -> Sources:
+        """What a call is about. Raises WorkspaceError if there is no folder that it could be."""
+        capabilities = session.client_capabilities
+        roots = await _roots(session) if capabilities is not None and capabilities.roots is not None else []
+        allowed = [root for root in roots if self._within is None or root.is_relative_to(self._within)]
+        if roots and not allowed:
+            raise WorkspaceError(f"the client's roots lie outside of {self._within}, which this server is for")
+        return Sources(tuple(_named(allowed or [_sensible(self._default)])), self._rules)
+
+
+async def _roots(session: ServerSession) -> list[Path]:
+    """The client's roots that are folders; none if it does not say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated in the protocol, but what today's clients have
+        asking = session.list_roots()
+    try:
+        listed = await asyncio.wait_for(asking, _ROOTS_S)
+    except (MCPError, TimeoutError):
+        return []
+    return list(_folders(str(root.uri) for root in listed.roots))
+
+
+def _folders(uris: Iterable[str]) -> Iterable[Path]:
+    for uri in uris:
+        try:
+            path = file_path(uri)
+        except PositionError:
+            continue
+        if path.is_dir():
+            yield path.resolve()
+
+
+def _sensible(folder: Path) -> Path:
+    """The folder, unless it is everything that the user has: some clients start servers there."""
+    resolved = folder.resolve()
+    if resolved in (Path.home().resolve(), Path(resolved.anchor)):
+        raise WorkspaceError(
+            f"{resolved} is no repository: start `winnow mcp` in one, or with --workspace FOLDER, "
+            "or use a client that tells its roots"
+        )
+    return resolved
+
+
+def _named(roots: list[Path]) -> Iterable[Folder]:
+    """The folders, named apart if there are several."""
+    if len(roots) == 1:
+        return [Folder(roots[0])]
+    names: dict[str, Path] = {}
+    for root in dict.fromkeys(roots):
+        name = root.name
+        while name in names:
+            name += "'"
+        names[name] = root
+    return [Folder(root, name) for name, root in names.items()]

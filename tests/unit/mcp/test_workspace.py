@@ -1,0 +1,62 @@
+"""Which folders a call is about."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from winnow_engine.config import FileRules
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.index.workspace import Folder
+from winnow_lsp.mcp.workspace import Workspaces
+
+
+class Session:
+    """A client with roots, without the capability (None), or one that refuses to tell them."""
+
+    def __init__(self, roots: list[str] | None, refuses: bool = False) -> None:
+        self._roots, self._refuses = roots or [], refuses
+        self.client_capabilities = SimpleNamespace(roots=None if roots is None else object())
+
+    async def list_roots(self) -> types.ListRootsResult:
+        if self._refuses:
+            raise MCPError(-32601, "no")
+        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in self._roots])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
+    found = tmp_path / "a", tmp_path / "b" / "a", tmp_path / "default"
+    for folder in found:
+        folder.mkdir(parents=True)
+    return found
+
+
+async def roots(default: Path, session: Any, within: Path | None = None) -> tuple[Folder, ...]:
+    return (await Workspaces(default, FileRules(), within).sources(session)).folders
+
+
+async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, Path]) -> None:
+    one, other, default = folders
+    assert await roots(default, Session(None)) == (Folder(default),)
+    assert await roots(default, Session([])) == (Folder(default),)
+    assert await roots(default, Session([one.as_uri()], refuses=True)) == (Folder(default),)
+    assert await roots(default, Session([one.as_uri()])) == (Folder(one),)
+    both = [one.as_uri(), one.as_uri(), other.as_uri(), "file:///nowhere/at/all", (one / "file.py").as_uri()]
+    assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
+
+
+async def test_roots_outside_of_the_bounds_are_refused(folders: tuple[Path, Path, Path]) -> None:
+    one, other, default = folders
+    assert await roots(default, Session([one.as_uri(), other.as_uri()]), other.parent) == (Folder(other),)
+    with pytest.raises(WorkspaceError, match="outside"):
+        await roots(default, Session([one.as_uri()]), default)
+
+
+async def test_all_that_the_user_has_is_no_workspace() -> None:
+    for folder in (Path.home(), Path("/")):
+        with pytest.raises(WorkspaceError, match="--workspace"):
+            await roots(folder, Session(None))
