@@ -34,7 +34,11 @@ _OUTPUT = Fields(frozenset(), frozenset({"effort"}))
 _THINKING = Fields(frozenset({"type", "budget_tokens"}), frozenset({"display"}))
 _THOUGHTS: Mapping[str, Thinking] = {"enabled": "on", "adaptive": "auto", "disabled": "off"}
 _MESSAGE = Fields(frozenset({"role", "content"}))
-_TOOL = Fields(frozenset({"name", "description", "input_schema", "type"}), frozenset({"cache_control", "strict"}))
+_TOOL = Fields(
+    frozenset({"name", "description", "input_schema", "type"}),
+    frozenset({"cache_control", "strict", "eager_input_streaming", "input_examples"}),
+    {"defer_loading": (False,), "allowed_callers": (["direct"],)},
+)
 _HARMLESS = frozenset({"cache_control", "citations", "caller"})
 _BLOCKS: Mapping[str, Fields] = {
     "text": Fields(frozenset({"type", "text"}), _HARMLESS),

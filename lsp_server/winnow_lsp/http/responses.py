@@ -36,8 +36,13 @@ _REQUEST = Fields(
 )  # fmt: skip
 _TEXT = Fields(frozenset(), frozenset({"verbosity"}), {"format": ({"type": "text"},)})
 _REASONING = Fields(frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
-_TOOL = Fields(frozenset({"type", "name", "description", "parameters", "strict"}))
-_HARMLESS = frozenset({"id", "status", "phase"})
+_OF_FUNCTION = frozenset({"name", "description", "parameters", "strict"})
+_TOOL = Fields(
+    _OF_FUNCTION | {"type"},
+    frozenset({"output_schema"}),
+    {"defer_loading": (False,), "allowed_callers": (["direct"],)},
+)
+_HARMLESS = frozenset({"id", "status", "phase", "caller"})
 _ITEMS: Mapping[str, Fields] = {
     "message": Fields(frozenset({"type", "role", "content"}), _HARMLESS),
     "function_call": Fields(frozenset({"type", "call_id", "name", "arguments"}), _HARMLESS),
@@ -120,7 +125,7 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
         place = f"tools[{number}]"
         _check_function(object_at(tool, place), place)
         _TOOL.check(tool, ignored, f"{place}.")
-        definitions.append(definition({name: tool[name] for name in tool.keys() - {"type"}}, place))
+        definitions.append(definition({name: tool[name] for name in tool.keys() & _OF_FUNCTION}, place))
     choice = document.get("tool_choice") or "auto"
     if isinstance(choice, dict):
         _check_function(choice, "tool_choice")

@@ -67,7 +67,7 @@ def test_a_conversation_of_messages_is_read() -> None:
                 ],
             },
         ],
-        tools=[{"name": "f", "description": "F.", "input_schema": {"type": "object"}, **cached}],
+        tools=[{"name": "f", "description": "F.", "input_schema": {"type": "object"}, "strict": True, **cached}],
         tool_choice={"type": "tool", "name": "f", "disable_parallel_tool_use": True},
         temperature=0.5,
         stop_sequences=["END"],
@@ -76,7 +76,7 @@ def test_a_conversation_of_messages_is_read() -> None:
     assert found.asked.tools == Tools((TOOL,), required=True, only="f", parallel=False)
     sampling = found.asked.sampling
     assert (sampling.max_tokens, sampling.temperature, sampling.stop, found.asked.limited) == (9, 0.5, ("END",), True)
-    assert found.ignored == ("cache_control",)
+    assert found.ignored == ("cache_control", "strict")
 
 
 def test_a_conversation_of_items_is_read() -> None:
@@ -95,7 +95,7 @@ def test_a_conversation_of_items_is_read() -> None:
             {"type": "function_call_output", "call_id": "2", "output": [{"type": "input_text", "text": "Error: two"}]},
             {"type": "message", "role": "user", "content": "And?"},
         ],
-        tools=[{"type": "function", "strict": None, **FUNCTION}],
+        tools=[{"type": "function", "strict": None, "defer_loading": False, "output_schema": {"a": 1}, **FUNCTION}],
         tool_choice={"type": "function", "name": "f"},
         parallel_tool_calls=False,
         include=["reasoning.encrypted_content"],
@@ -103,7 +103,7 @@ def test_a_conversation_of_items_is_read() -> None:
     )  # fmt: skip
     assert found.asked.messages == SAID
     assert found.asked.tools == Tools((TOOL,), required=True, only="f", parallel=False)
-    assert (found.asked.limited, found.ignored) == (False, ("verbosity",))
+    assert (found.asked.limited, found.ignored) == (False, ("output_schema", "verbosity"))
 
 
 def test_a_count_needs_no_limit_of_the_answer() -> None:
