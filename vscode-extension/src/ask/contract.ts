@@ -50,6 +50,13 @@ export interface Stats {
   decodeTokensPerSecond: number;
 }
 
+/** What a reasoning model thought before its answer: untrusted plain text. */
+export interface Thinking {
+  text: string;
+  seconds: number;
+  tokens: number;
+}
+
 export type Topic = 'code' | 'diagnostic' | 'usage' | 'impact';
 
 /** Where a question is asked from; shown as a chip. */
@@ -84,6 +91,8 @@ export interface Exchange {
   outcome: 'answered' | 'cancelled' | 'failed';
   /** Markdown from a language model: untrusted. Whole if answered, else as far as it came. */
   answer: string;
+  /** Missing if the model did not think, and in exchanges of earlier sessions that are too old to keep it. */
+  thinking?: Thinking;
   /** Why it failed; plain text. */
   error?: string;
   /** `length`: cut off at winnow.answer.maxTokens. */

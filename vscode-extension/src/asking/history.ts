@@ -4,8 +4,8 @@ import type { Turn } from '../server/protocol';
 
 const KEY = 'winnow.history';
 const MOST_EXCHANGES = 100;
-/** Spans are large; of older exchanges only question, answer and citations are kept. */
-const MOST_WITH_SPANS = 20;
+/** Spans and thoughts are large; of older exchanges only question, answer and citations are kept. */
+const MOST_WHOLE = 20;
 
 /** `vscode.Memento`, as far as it is needed here. */
 export interface Store {
@@ -49,10 +49,14 @@ export class History {
   }
 
   private async keep(exchanges: readonly Exchange[]): Promise<void> {
-    const old = exchanges.length - MOST_WITH_SPANS;
-    this.exchanges = exchanges.map((exchange, index) => (index < old ? { ...exchange, spans: [] } : exchange));
+    const old = exchanges.length - MOST_WHOLE;
+    this.exchanges = exchanges.map((exchange, index) => (index < old ? lean(exchange) : exchange));
     await this.store.update(KEY, this.exchanges);
   }
+}
+
+function lean({ thinking: _, ...exchange }: Exchange): Exchange {
+  return { ...exchange, spans: [] };
 }
 
 function read({ spans, ...exchange }: StoredExchange): Exchange {

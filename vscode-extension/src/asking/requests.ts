@@ -8,7 +8,7 @@ import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams,
 export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: CancellationToken): Promise<AskResult> {
   const partialResultToken = randomUUID();
   const kept = onKept(partialResultToken, (spans) => { listener.kept(spans); });
-  const deltas = client.onProgress(DeltaProgress, partialResultToken, (delta) => { listener.delta(delta.text); });
+  const deltas = client.onProgress(DeltaProgress, partialResultToken, ({ text }) => { if (text !== '') listener.delta(text); });
   try {
     return await withProgress(client, listener, (workDoneToken) =>
       client.sendRequest(AskRequest, { ...params, partialResultToken, workDoneToken }, token));

@@ -134,8 +134,8 @@ export function askParams({ text, about, diagnostics, place }: Question): AskPar
   return { ...words, textDocument: { uri: place.uri }, ...(range && { range }) };
 }
 
-function answered(asked: Asked, { question, answer, finish, citations, spans, stats, notices }: AskResult): Exchange {
-  return { ...asked, outcome: 'answered', question, answer, finish, citations, spans, stats, notices };
+function answered(asked: Asked, { question, answer, thinking, finish, citations, spans, stats, notices }: AskResult): Exchange {
+  return { ...asked, outcome: 'answered', question, answer, ...(thinking && { thinking }), finish, citations, spans, stats, notices };
 }
 
 function stopped(asked: Asked, answer: string, error: unknown, cancelled: boolean): Exchange {

@@ -1,6 +1,6 @@
 /** The server's own requests and notifications, as docs/protocol.md describes them. */
 import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
-import type { Location, Position, Range, SpanInfo, Stats, Topic } from '../ask/contract';
+import type { Location, Position, Range, SpanInfo, Stats, Thinking, Topic } from '../ask/contract';
 
 export interface Turn {
   question: string;
@@ -31,6 +31,7 @@ export interface SpansResult {
 export interface AskResult extends SpansResult {
   conversation: string;
   answer: string;
+  thinking?: Thinking;
   finish: 'eos' | 'stop' | 'length';
   citations: Location[];
 }
@@ -38,6 +39,7 @@ export interface AskResult extends SpansResult {
 export interface Delta {
   kind: 'delta';
   sequence: number;
+  /** Empty while a reasoning model thinks. */
   text: string;
 }
 

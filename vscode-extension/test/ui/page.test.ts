@@ -64,6 +64,18 @@ describe('asking', () => {
     expect(await page.getByRole('status').textContent()).toContain('stop it first');
   });
 
+  test('a thought is folded above the answer, as plain text, and opens by keyboard', async () => {
+    const { page } = await open();
+    const text = 'Hm, <img src=x> and **bold**.\nSo: up.';
+    await answer(shown, 'Up.', { thinking: { text, seconds: 12, tokens: 340 } });
+    const summary = page.getByText('Thought for 12.0 s (340 tokens)');
+    expect(await page.getByText('Hm, <img').isVisible()).toBe(false);
+    await summary.press('Enter');
+    expect(await page.locator('.thought p').textContent()).toBe(text);
+    expect(await page.locator('.thought p').isVisible()).toBe(true);
+    expect(await page.locator('.thought img').count()).toBe(0);
+  });
+
   test('kept code is shown while the answer is waited for, each place a link, until it comes', async () => {
     const { page, said, tell } = await open();
     const first = page.getByRole('link', { name: 'shop/pricing.py:12-14' });

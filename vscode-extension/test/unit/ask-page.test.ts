@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { pageHtml, policy } from '../../src/ask/page';
 import { readinessOf } from '../../src/ask/readiness';
-import { duration, progressShare, stages } from '../../src/ask/webview/figures';
+import { duration, progressShare, stages, thoughtFor } from '../../src/ask/webview/figures';
 
 const PARTS = { source: 'https://*.vscode-cdn.net', script: 'https://x/ask.js', style: 'https://x/ask.css', nonce: 'abc' };
 
@@ -65,4 +65,8 @@ describe('readiness', () => {
       for (const { command } of one?.actions ?? []) expect(known).toContain(command);
     }
   });
+});
+
+test('a thought says how long it took', () => {
+  expect(thoughtFor({ text: 'Hm.', seconds: 12.41, tokens: 1340 })).toBe('Thought for 12.4 s (1,340 tokens)');
 });

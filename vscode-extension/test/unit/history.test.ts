@@ -58,3 +58,10 @@ test('one conversation is forgotten, or all', async () => {
   await history.forget();
   expect(new History(shared).all()).toEqual([]);
 });
+
+test('what was thought is kept with the latest exchanges only', async () => {
+  const history = new History(store());
+  for (let index = 0; index < 22; index++) await history.add(exchange(`${index}`, { thinking: { text: 'Hm.', seconds: 1, tokens: 2 } }));
+  const thoughts = history.all().map(({ thinking }) => thinking?.text);
+  expect(thoughts.slice(0, 3)).toEqual([undefined, undefined, 'Hm.']);
+});

@@ -1,5 +1,5 @@
 /** Numbers of an answer, for people. */
-import type { Stats } from '../contract';
+import type { Stats, Thinking } from '../contract';
 
 export interface Stage {
   name: string;
@@ -29,6 +29,10 @@ export function duration(seconds: number): string {
 
 export function count(value: number): string {
   return value.toLocaleString('en-US');
+}
+
+export function thoughtFor({ seconds, tokens }: Thinking): string {
+  return `Thought for ${duration(seconds)} (${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'})`;
 }
 
 /** One line on what was read and how fast the answer came. */

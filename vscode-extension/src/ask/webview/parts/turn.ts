@@ -1,6 +1,6 @@
-import type { KeptLink, Place, ShownExchange } from '../../contract';
+import type { KeptLink, Place, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
-import { progressShare } from '../figures';
+import { progressShare, thoughtFor } from '../figures';
 import { linkPlaces, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
 import type { Running } from '../state';
@@ -14,6 +14,7 @@ const NONE: readonly KeptLink[] = [];
 export class Turn {
   private readonly waiting = h('div', { class: 'waiting' });
   private readonly kept = h('div', { class: 'kept' });
+  private readonly thought = h('div', { class: 'thought' });
   private readonly answer = h('div', { class: 'answer' });
   private readonly after = h('div', { class: 'after' });
   readonly element: HTMLElement;
@@ -22,7 +23,7 @@ export class Turn {
   private shownKept = NONE;
 
   constructor(question: string, place: Place | undefined) {
-    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.kept, this.answer, this.after);
+    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.kept, this.thought, this.answer, this.after);
     this.element.ariaBusy = 'true';
   }
 
@@ -41,6 +42,7 @@ export class Turn {
     this.element.ariaBusy = null;
     this.element.dataset.id = exchange.id;
     this.question(exchange);
+    this.thought.replaceChildren(...(exchange.thinking ? [folded(exchange.thinking)] : []));
     this.complete(exchange.answer);
     linkPlaces(this.answer, exchange);
     this.after.replaceChildren(...problems(exchange), ...sources(exchange), footer(exchange));
@@ -89,6 +91,10 @@ function waiting(message: string): Node[] {
     h('p', {}, svg('loading'), `${text}…`),
     ...(share === undefined ? [] : [h('progress', { value: String(share), max: '1', 'aria-label': text })]),
   ];
+}
+
+function folded(thinking: Thinking): Node {
+  return h('details', {}, h('summary', {}, thoughtFor(thinking)), h('p', {}, thinking.text));
 }
 
 function keptRows(links: readonly KeptLink[]): Node[] {
