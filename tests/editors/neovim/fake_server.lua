@@ -73,8 +73,8 @@ function M._question(id, method, params, reply)
     id = id,
     method = method,
     params = params,
-    delta = function(sequence, text)
-      progress(params.partialResultToken, { kind = "delta", sequence = sequence, text = text })
+    delta = function(sequence, text, thinking)
+      progress(params.partialResultToken, { kind = "delta", sequence = sequence, text = text, thinking = thinking })
     end,
     kept = function(spans)
       M.notification("winnow/kept", { token = params.partialResultToken, spans = spans, seconds = 18 })

@@ -179,6 +179,25 @@ local function conversations()
   check("WinnowNew starts a conversation", server.last().params.conversation ~= other.params.conversation)
 end
 
+local function thinking()
+  open("names.py")
+  vim.cmd("WinnowNew why at all?")
+  local asked = server.last()
+  asked.kept({ span("names.py", 1, 1, "imports", "") })
+  asked.delta(0, "", "Hm, one")
+  asked.stage("thinking, 12 s")
+  check("the user learns that the model thinks", stage_is("⋯ thinking, 12 s"), stage())
+  check("kept code stays while the model thinks", shown("Kept:\n"), text())
+  asked.delta(1, "Because.")
+  check("the answer comes without the thought", shown("Because.") and not text():find("Hm, one"), text())
+  local done = result("Because.")
+  done.thinking = { text = "Hm, one\nor two?", seconds = 12.4, tokens = 1340 }
+  asked.answer(done)
+  check("the thought is shown at the end", shown("Because.\n\nThought for 12 s (1340 tokens)\nHm, one\nor two?"), text())
+  local last = api.nvim_buf_line_count(0)
+  check("the thought is folded away", vim.fn.foldclosed(last) == last - 2, vim.fn.foldclosed(last))
+end
+
 local function cancelling()
   local asked = server.last()
   local buffer = api.nvim_get_current_buf()
@@ -347,6 +366,7 @@ harness.run(function()
     cancelling,
     failing,
     progress,
+    thinking,
     status,
     explaining,
     spans,

@@ -151,6 +151,10 @@ function M._complete(turn, result)
   for _, notice in ipairs(result.notices) do
     view:note(notice)
   end
+  local thought = result.thinking
+  if thought then
+    view:folded(("Thought for %.0f s (%d tokens)"):format(thought.seconds, thought.tokens), thought.text)
+  end
   if #result.citations > 0 then
     view:paragraph("Sources:\n")
     view:list(vim.tbl_map(function(location)

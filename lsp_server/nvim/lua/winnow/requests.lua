@@ -125,7 +125,9 @@ end
 function Request:_delta(value)
   self.early[value.sequence] = value.text
   while self.early[self.next] do
-    self.listener.on_delta(self.early[self.next])
+    if self.early[self.next] ~= "" then -- a model that thinks says nothing yet
+      self.listener.on_delta(self.early[self.next])
+    end
     self.early[self.next] = nil
     self.next = self.next + 1
   end

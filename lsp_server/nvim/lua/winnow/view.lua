@@ -135,6 +135,22 @@ function View:note(text)
   self:paragraph("> " .. text:gsub("\n", "\n> "))
 end
 
+--- Add text that is folded away under its title, in the windows that show the view.
+---@param title string one line
+---@param text string
+function View:folded(title, text)
+  self:paragraph(title)
+  local first = self:last() + 1
+  self:append("\n" .. text)
+  local last = self:last() + 1
+  for _, win in ipairs(vim.fn.win_findbuf(self.bufnr)) do
+    api.nvim_win_call(win, function()
+      vim.wo[0][0].foldmethod = "manual"
+      vim.cmd(("%d,%dfold"):format(first, last))
+    end)
+  end
+end
+
 --- Add one line for each location, which jumps there.
 ---@param entries { text: string, location: lsp.Location }[]
 function View:list(entries)
