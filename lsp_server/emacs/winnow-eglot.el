@@ -169,6 +169,14 @@
     (insert-button (format "%s:%d" (file-relative-name path) first)
                    'winnow-location location 'action #'winnow--visit)))
 
+(defun winnow--insert-thought (thinking)
+  "Insert a button that shows THINKING, what the model thought before its answer."
+  (insert "\n")
+  (insert-button (format "Thought for %.0f s (%d tokens)" (plist-get thinking :seconds) (plist-get thinking :tokens))
+                 'action (lambda (_) (with-output-to-temp-buffer "*winnow thought*"
+                                       (princ (plist-get thinking :text)))))
+  (insert "\n"))
+
 (defun winnow--insert-kept (spans)
   "List SPANS, code that the answer will rest on, where the answer is going to be."
   (winnow--delete-kept)
@@ -213,6 +221,7 @@
           winnow--turns (append winnow--turns (list (list :question (plist-get result :question)
                                                           :answer (plist-get result :answer)))))
     (insert "\n")
+    (when-let ((thinking (plist-get result :thinking))) (winnow--insert-thought thinking))
     (mapc #'winnow--insert-citation (plist-get result :citations))
     (when (equal (plist-get result :finish) "length")
       (insert "\n\nThe answer was cut off at winnow.answer.maxTokens."))
@@ -247,7 +256,10 @@ A question that still runs is cancelled: there is one buffer for answers."
     (when (member kind '("begin" "report"))
       (winnow--writing token (setq header-line-format (plist-get value :message))))
     (if (equal kind "delta")
-        (winnow--writing (string-remove-suffix "/answer" token) (winnow--delete-kept) (insert (plist-get value :text)))
+        (unless (string-empty-p (plist-get value :text)) ; a model that thinks says nothing yet
+          (winnow--writing (string-remove-suffix "/answer" token)
+            (winnow--delete-kept)
+            (insert (plist-get value :text))))
       (cl-call-next-method))))
 
 (cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql 'winnow/kept)) &key token spans

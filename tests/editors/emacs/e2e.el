@@ -120,6 +120,21 @@
                  (equal (plist-get next :conversation) (plist-get result :conversation)) next)
       (e2e-check "buffer-shows-both-turns" (e2e-shown-p question answer again (plist-get next :answer))))))
 
+(defun e2e-thought ()
+  "The end of an answer by a model that thinks, which the model here does not."
+  (let ((result '(:conversation "c" :question "q" :answer "So." :citations [] :notices []
+                  :thinking (:text "Hm, one or two?" :seconds 12.4 :tokens 340))))
+    (with-current-buffer "*winnow*" (setq winnow--token "thinking"))
+    (winnow--finish "thinking" result)
+    (e2e-check "a-thought-is-not-shown-at-once"
+               (and (e2e-shown-p "Thought for 12 s (340 tokens)") (not (e2e-shown-p "Hm, one or two?"))))
+    (with-current-buffer "*winnow*"
+      (goto-char (point-max))
+      (search-backward "Thought for")
+      (push-button))
+    (e2e-check "its-button-shows-it"
+               (string-search "Hm, one or two?" (with-current-buffer "*winnow thought*" (buffer-string))))))
+
 (defun e2e-typing ()
   (let (before)
     (cl-letf* ((send (symbol-function 'jsonrpc-notify))
@@ -256,6 +271,7 @@
     (e2e-check "connects" (and (jsonrpc-running-p server) (eglot-managed-p)) server)
     (e2e-ask)
     (e2e-typing)
+    (e2e-thought)
     (with-current-buffer (find-file-noselect (concat e2e-root "shop/pricing.py")) (e2e-citation))
     (e2e-actions server)
     (e2e-diagnostic server)
