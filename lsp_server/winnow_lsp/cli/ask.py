@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
 from winnow_engine.core import Cancellation, Question
-from winnow_engine.models.cache import locate
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
     drafter_option,
-    given_settings,
     question_of,
     sampling_options,
     selection_options,
+    server_option,
     target_options,
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, place, spans_lines, stats_line
-from winnow_lsp.cli.shared import connected
+from winnow_lsp.cli.shared import answer_shared
 from winnow_lsp.client.asking import Listener
-from winnow_lsp.client.asking import ask as ask_server
-from winnow_lsp.client.connection import Connection, ConnectionLostError
-from winnow_lsp.host.rendezvous import SWITCH
+from winnow_lsp.client.connection import ConnectionLostError
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.waiting import thought_line
 
@@ -41,12 +37,7 @@ from winnow_lsp.host.waiting import thought_line
 @drafter_option
 @target_options
 @sampling_options
-@click.option(
-    "--server/--no-server",
-    default=True,
-    envvar=SWITCH,
-    help="Ask your shared server, which keeps the models loaded, or load them in this process.  [default: server]",
-)
+@server_option
 def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""
     asked, as_json = question_of(question, options), options["as_json"]
@@ -75,17 +66,11 @@ def _from_server(
     question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
 ) -> Reply | None:
     """The shared server's answer; None if there is no server."""
-    root = Path(options["workspace"]).resolve()
-    for model in (options["drafter"], options["target"]):
-        locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
-    server = connected(cancellation)
-    if server is None:
-        return None
-    with closing(server):
-        try:
-            return ask_server(Connection(server), root, question, given_settings(options), listener, cancellation)
-        except ConnectionLostError as error:
-            raise click.ClickException(f"the shared server failed: {error}; ask again, or with --no-server") from error
+    try:
+        root = Path(options["workspace"]).resolve()
+        return answer_shared(root, question, options, listener, cancellation)
+    except ConnectionLostError as error:
+        raise click.ClickException(f"{error}; ask again, or with --no-server") from error
 
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow_engine.assistant import Answer
+from winnow_engine.assistant import Answer, Assistant
 from winnow_engine.core import Cancellation, ProgressSink, Question
 from winnow_lsp.cli.options import config_of
 from winnow_lsp.cli.session import assistant, sources_of
@@ -17,19 +17,31 @@ def answer(
     question: Question, options: dict[str, Any], listener: Listener, progress: ProgressSink, cancellation: Cancellation
 ) -> Reply:
     """What the models answer once they are loaded. Raises what the engine raises."""
+    with assistant(config_of(options).models, answers=True) as helper:
+        return answer_with(helper, question, options, listener, progress, cancellation)
+
+
+def answer_with(
+    helper: Assistant,
+    question: Question,
+    options: dict[str, Any],
+    listener: Listener,
+    progress: ProgressSink,
+    cancellation: Cancellation,
+) -> Reply:
+    """What models that are loaded answer. Raises what the engine raises."""
     config = config_of(options)
-    with assistant(config.models, answers=True) as helper:
-        answered = helper.ask(
-            sources_of(options),
-            question,
-            config.budget,
-            config.sampling,
-            listener.on_text,
-            progress,
-            cancellation,
-            listener.on_kept,
-            listener.on_thought,
-        )
+    answered = helper.ask(
+        sources_of(options),
+        question,
+        config.budget,
+        config.sampling,
+        listener.on_text,
+        progress,
+        cancellation,
+        listener.on_kept,
+        listener.on_thought,
+    )
     return _reply(answered)
 
 

@@ -13,6 +13,7 @@ import click
 from winnow_engine.config import Config
 from winnow_engine.core import Cursor, Question
 from winnow_engine.errors import PositionError
+from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -92,11 +93,10 @@ def _renamed(old: str, new: str) -> Decorator:
     return click.option(old, callback=take, expose_value=False, hidden=True)
 
 
+file_options = shared(setting("files.include"), setting("files.exclude"), setting("files.maxBytes"))
 workspace_options = shared(
     click.option("-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."),
-    setting("files.include"),
-    setting("files.exclude"),
-    setting("files.maxBytes"),
+    file_options,
 )
 drafter_option = setting("drafter")
 target_option = setting("target")
@@ -109,12 +109,12 @@ target_options = shared(
     setting("speculate"),
     setting("snapshotMegabytes"),
 )
+budget_options = shared(
+    setting("budget.tokens"), setting("budget.ratio"), setting("budget.patience"), setting("index.firstLook")
+)
 selection_options = shared(
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
-    setting("budget.tokens"),
-    setting("budget.ratio"),
-    setting("budget.patience"),
-    setting("index.firstLook"),
+    budget_options,
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
 )
 sampling_options = shared(
@@ -124,6 +124,12 @@ sampling_options = shared(
     setting("answer.temperature"),
     setting("answer.topP"),
     setting("answer.seed"),
+)
+server_option = click.option(
+    "--server/--no-server",
+    default=True,
+    envvar=SWITCH,
+    help="Ask your shared server, which keeps the models loaded, or load them in this process.  [default: server]",
 )
 
 

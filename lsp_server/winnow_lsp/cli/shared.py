@@ -13,10 +13,14 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.models.cache import locate
+from winnow_lsp.cli.options import given_settings
+from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.client.reaching import NoServerError, running, started
 from winnow_lsp.host.rendezvous import AVAILABLE, Peer, Rendezvous, UnsafeFolderError, rendezvous
+from winnow_lsp.host.reply import Reply
 
 _END_S = 30.0  # for a question in progress to stop
 
@@ -38,6 +42,25 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
     except (NoServerError, UnsafeFolderError, OSError) as error:
         click.echo(f"winnow: there is no shared server, so the models load here: {error}", err=True)
         return None
+
+
+def answer_shared(
+    root: Path, question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
+) -> Reply | None:
+    """The shared server's answer about the folder `root`, an absolute path; None if there is no server.
+
+    Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
+    """
+    for model in (options["drafter"], options["target"]):
+        locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
+    server = connected(cancellation)
+    if server is None:
+        return None
+    with closing(server):
+        try:
+            return ask(Connection(server), root, question, given_settings(options), listener, cancellation)
+        except ConnectionLostError as error:
+            raise ConnectionLostError(f"the shared server failed: {error}") from error
 
 
 def show() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,9 @@ def _leave(connection: Connection) -> None:
 
 
 def _params(root: Path, question: Question) -> dict[str, Any]:
-    params = {"question": question.text, "partialResultToken": "text", "workDoneToken": "stages"}
+    params: dict[str, Any] = {"question": question.text, "partialResultToken": "text", "workDoneToken": "stages"}
+    if question.earlier:
+        params["earlier"] = [asdict(turn) for turn in question.earlier]
     return params if question.cursor is None else params | _where(root, question.cursor)
 
 

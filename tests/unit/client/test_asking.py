@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, Thought, UnitKind
+from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, Thought, Turn, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
@@ -90,6 +90,11 @@ def test_a_cursor_is_a_position_and_a_selection_whole_lines(cursor: Cursor, expe
     _, _, sent = asked({"id": 2, "result": RESULT}, question=Question("Why?", cursor))
     assert sent[2]["params"].items() >= expected.items()
     assert sent[2]["params"]["textDocument"]["uri"].endswith("/a%20b.py")
+
+
+def test_earlier_turns_are_sent_with_a_follow_up() -> None:
+    _, _, sent = asked({"id": 2, "result": RESULT}, question=Question("And who?", None, (Turn("Why?", "So."),)))
+    assert sent[2]["params"]["earlier"] == [{"question": "Why?", "answer": "So."}]
 
 
 @pytest.mark.parametrize(
