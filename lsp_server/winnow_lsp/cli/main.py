@@ -39,6 +39,7 @@ _COMMANDS = {
     "mcp": "Serve agents over the Model Context Protocol, or set an agent up for that.",
     "index": "Bring the index of a repository up to date, or explain why a file is left out.",
     "serve": "Run the language server for editors, or OpenAI's and Anthropic's APIs for other programs.",
+    "acp": "Answer in an editor's agent panel (Agent Client Protocol).",
     "calibrate": "Make the profile of a drafter that Winnow ships none for.",
     "models": "List, pull and verify model files.",
     "bench": "Measure Winnow: what it keeps, and how fast its kernels are.",

@@ -1,0 +1,107 @@
+"""Which question a prompt's content blocks ask."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.core import Cursor, Turn
+from winnow_lsp.acp.lines import RequestError
+from winnow_lsp.acp.prompt import question_of
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def link(uri: str) -> dict[str, Any]:
+    return {"type": "resource_link", "uri": uri, "name": "whatever"}
+
+
+def embedded(uri: str, content: str) -> dict[str, Any]:
+    return {"type": "resource", "resource": {"uri": uri, "text": content}}
+
+
+@pytest.mark.parametrize(
+    ("fragment", "words", "cursor"),
+    [
+        ("#L10", "`src/a b.py:10`", Cursor("src/a b.py", 10, 10)),
+        ("#L10-20", "`src/a b.py:10-20`", Cursor("src/a b.py", 10, 20)),
+        ("#L10-L20", "`src/a b.py:10-20`", Cursor("src/a b.py", 10, 20)),
+        ("#L10:20", "`src/a b.py:10-20`", Cursor("src/a b.py", 10, 20)),
+        ("?symbol=f#L3:4", "`src/a b.py:3-4`", Cursor("src/a b.py", 3, 4)),
+        ("", "`src/a b.py`", None),
+        ("#L0", "`src/a b.py`", None),
+        ("#L9-3", "`src/a b.py`", None),
+        ("#section", "`src/a b.py`", None),
+        ("#L" + "9" * 5000, "`src/a b.py`", None),
+    ],
+)
+def test_lines_of_a_file_in_the_folder_are_the_cursor(
+    tmp_path: Path, fragment: str, words: str, cursor: Cursor | None
+) -> None:
+    uri = (tmp_path / "src" / "a b.py").as_uri() + fragment
+    for block in (link(uri), embedded(uri, "x = 1\n")):
+        asked = question_of([text("What does"), block, text("?")], tmp_path, ())
+        assert (asked.text, asked.cursor) == (f"What does {words}?", cursor)
+
+
+def test_a_file_outside_the_folder_is_no_cursor_and_its_embedded_text_is_part_of_the_question(tmp_path: Path) -> None:
+    uri = (tmp_path.parent / "other.py").as_uri() + "#L1"
+    asked = question_of([text("Why?"), link(uri), embedded("zed:///rules/1", "Be brief.")], tmp_path, ())
+    assert asked.cursor is None
+    assert asked.text == f"Why? `{uri}`\n\n`zed:///rules/1`:\n```\nBe brief.\n```"
+
+
+def test_a_file_is_found_through_links(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.py").write_text("x = 1\n")
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    for folder, root in (("real", "linked"), ("linked", "real")):
+        uri = (tmp_path / folder / "a.py").as_uri() + "#L1"
+        assert question_of([text("Why?"), link(uri)], tmp_path / root, ()).cursor == Cursor("a.py", 1, 1)
+
+
+def test_the_last_lines_named_are_the_cursor_and_texts_stand_on_lines_of_their_own(tmp_path: Path) -> None:
+    blocks = [text("See:"), text("compare"), link(f"{tmp_path.as_uri()}/a.py#L1"), text(" with"),
+              link(f"{tmp_path.as_uri()}/b.py#L2-3")]  # fmt: skip
+    earlier = (Turn("q", "a"),)
+    asked = question_of(blocks, tmp_path, earlier)
+    assert asked.text == "See:\ncompare `a.py:1` with `b.py:2-3`"
+    assert (asked.cursor, asked.earlier) == (Cursor("b.py", 2, 3), earlier)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (None, "a list of content blocks"),
+        ([], "the prompt is empty"),
+        ([text(" \n")], "the prompt is empty"),
+        ([{"type": "image", "data": "", "mimeType": "image/png"}], "reads no image"),
+        ([{"type": "text"}], "'text'"),
+        ([{"type": "resource", "resource": {"uri": 3}}], "'resource'"),
+        (["why"], "no content: str"),
+    ],
+)
+def test_what_is_no_question_is_refused(tmp_path: Path, blocks: object, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        question_of(blocks, tmp_path, ())
+
+
+BLOCK = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "resource_link", "resource", "audio"])},
+    optional={
+        "text": st.text() | st.integers(),
+        "uri": st.text() | st.builds("file://{}#{}".format, st.text(), st.text()),
+        "resource": st.dictionaries(st.sampled_from(["uri", "text", "blob"]), st.text() | st.none()),
+    },
+)
+
+
+@given(st.lists(BLOCK | st.integers(), max_size=4))
+def test_blocks_are_a_question_or_refused(blocks: list[object]) -> None:
+    with suppress(RequestError):
+        assert question_of(blocks, Path("/"), ()).text.strip()
