@@ -31,11 +31,8 @@ from winnow_lsp.host.reply import Reply
 
 PROTOCOL_VERSION = 1
 _PATIENCE_S = 10.0  # for work to stop once the client has gone
-_CAPABILITIES = {
-    "loadSession": False,
-    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
-    "mcpCapabilities": {"http": False, "sse": False},
-}
+# What is not offered is left out: agent-shell takes a `false` for an offer.
+_CAPABILITIES = {"promptCapabilities": {"embeddedContext": True}}
 _log = logging.getLogger(__name__)
 
 Answerer = Callable[[Path, Question, Listener, Cancellation], Reply]

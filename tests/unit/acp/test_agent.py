@@ -113,6 +113,7 @@ def test_what_it_says_of_itself(client: Callable[[Answerer], Client]) -> None:
     assert said.protocol_version == 1
     assert said.agent_capabilities.prompt_capabilities.embedded_context
     assert not said.agent_capabilities.load_session
+    assert "false" not in json.dumps(result), "some clients take it for an offer"
     assert said.agent_info.name == "winnow"
 
 
