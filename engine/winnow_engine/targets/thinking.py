@@ -15,6 +15,8 @@ from winnow_engine.core import TextSink, Thought
 
 # White space before a marker, at most; after more of it, the answer has begun. In characters.
 _MOST_SPACE = 64
+# A closing marker of which this many characters have come is not shown, though the answer ends there.
+_FEWEST_SEEN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ class ThoughtStream:
 
     The outcome does not depend on where the text is cut into pieces. White space around a thought is dropped; an answer
     without one stays as it is. Another thought may follow the first, as long as the answer has not begun.
+
+    A model whose thought was ended from outside may go on with it in its answer, and end it there: closing markers are
+    then dropped.
     """
 
     def __init__(
@@ -82,6 +87,7 @@ class ThoughtStream:
         self._on_thought = on_thought
         self._phase: Literal["start", "thought", "answer"] = "thought" if inside else "start" if markers else "answer"
         self._held, self._space, self._marked = "", "", False
+        self._dropped = ""  # a closing marker that is no part of the answer
         self._thought: list[str] = []
         self._began_at = self._ended_at = 0.0
 
@@ -100,17 +106,18 @@ class ThoughtStream:
         """Whether the answer has begun. Before that, the text so far may be that of a marker."""
         return self._phase == "answer"
 
-    @property
-    def ending(self) -> str:
-        """What ends the thought that the text is in; "" outside."""
-        return self._inside.ending if self._inside else ""
+    def end_thought(self) -> str:
+        """What must be fed to end the thought that the text is in."""
+        assert self._inside is not None
+        self._dropped = self._inside.closing
+        return self._inside.ending
 
     def feed(self, text: str) -> str:
         """Take in more text. Returns what of it belongs to the answer."""
         self._held += text
         while self._opened() if self._phase == "start" else self.thinking and self._closed():
             pass
-        return self._release(len(self._held)) if self.answering else ""
+        return self._said() if self.answering else ""
 
     def add(self, thought: str) -> None:
         """Take in more of a thought that a server has told apart."""
@@ -129,6 +136,8 @@ class ThoughtStream:
         if self.thinking:
             self.add(held)
             return ""
+        if self.answering:
+            return held if len(held) < _FEWEST_SEEN else ""
         return held.lstrip() if self._marked else held
 
     def thought(self, tokens: int) -> Thought | None:
@@ -160,6 +169,14 @@ class ThoughtStream:
             self._release(len(closing))
             self._phase, self._inside = "start", None
         return end >= 0
+
+    def _said(self) -> str:
+        """What is surely part of the answer."""
+        if not self._dropped:
+            return self._release(len(self._held))
+        while self._dropped in self._held:
+            self._held = self._held.replace(self._dropped, "", 1)
+        return self._release(first_doubt(self._held, (self._dropped,)))
 
     def _release(self, length: int) -> str:
         released, self._held = self._held[:length], self._held[length:]

@@ -121,3 +121,19 @@ def test_a_template_tells_which_markers_there_are() -> None:
 def test_a_whole_answer_loses_its_thought() -> None:
     assert without_thought("<think>hm</think>\n\nYes <think>.") == "Yes <think>."
     assert without_thought("Yes.") == "Yes."
+
+
+def test_a_thought_that_goes_on_in_the_answer_leaves_no_marker() -> None:
+    rng = random.Random(5)
+    for _ in range(300):
+        markers = rng.choice(MARKERS)
+        more = random_text(rng, markers, 20)
+        answer = f"So {more} {markers.closing}it is{rng.choice(['', markers.closing[:3]])}"
+        stream = ThoughtStream(MARKERS, inside=markers)
+        assert stream.feed("Hm") + stream.feed(stream.end_thought()) == ""
+        shown = "".join([*map(stream.feed, cut_anywhere(answer, rng)), stream.end()])
+        assert shown == f"So {more} it is"
+
+
+def test_an_answer_after_a_whole_thought_may_quote_what_closed_it() -> None:
+    assert split(["<think>hm</think>", "Qwen3 writes `</think>`."]) == ("hm", "Qwen3 writes `</think>`.")

@@ -179,7 +179,7 @@ class _Writer:
         """Write what ends the thought."""
         self._endings += 1
         self._answer.cut_off |= 0 < self._most_thought <= self._answer.thought_tokens
-        for token in self._vocabulary.tokenize(self._thoughts.ending, special=True).tolist():
+        for token in self._vocabulary.tokenize(self._thoughts.end_thought(), special=True).tolist():
             self._add(token)
         self.overthinks = False
 
