@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx
 import openai
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ..unit.http.test_dialects import FIELDS, NAMES, PATHS, VALUES
 from .served import serving
 from .test_http_tools import SMALL
 
@@ -16,6 +20,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = "What is the weather in Paris?"
 ABOUT = "Get the current weather of a city."
+SCHEMAS = st.dictionaries(NAMES, VALUES, max_size=3)
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
@@ -96,3 +101,25 @@ def test_a_stream_that_is_closed_makes_room_for_the_next(url: str) -> None:
             next(iter(stream.text_stream))
         answer = client.messages.create(model=SMALL, messages=story, max_tokens=4, timeout=60)
     assert answer.usage.output_tokens == 4  # 20,000 tokens take ten minutes
+
+
+@given(st.dictionaries(FIELDS, VALUES, max_size=3), st.sampled_from(PATHS), st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_body_makes_the_models_fail(url: str, document: dict[str, Any], path: str, data: st.DataObject) -> None:
+    """Whatever stands in the tools, results and texts of a request that is well-formed otherwise."""
+    said = data.draw(st.lists(st.text(max_size=20), max_size=3))
+    hello: list[Any] = [
+        {"role": role, "content": text} for role, text in zip(("user", "assistant"), said, strict=False)
+    ]
+    hello.append({"role": "user", "content": "Hello?"})
+    named = {"name": "f", "description": data.draw(st.text(max_size=9)), "parameters": data.draw(SCHEMAS)}
+    if path.startswith("/v1/responses"):
+        asked = {"input": hello, "max_output_tokens": 3, "tools": [{"type": "function", **named}]}
+    elif path.startswith("/v1/messages"):
+        tool = {"name": "f", "description": named["description"], "input_schema": named["parameters"]}
+        asked = {"messages": hello, "max_tokens": 3, "tools": [tool]}
+    else:
+        asked = {"messages": hello, "max_tokens": 3, "tools": [{"type": "function", "function": named}]}
+    headers = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
+    answer = httpx.post(f"{url}{path}", content=json.dumps(document | asked), headers=headers, timeout=60)
+    assert answer.status_code in (200, 400, 404), answer.text

@@ -264,3 +264,28 @@ async def test_what_is_ignored_is_named_in_a_header() -> None:
     assert [answer.headers.get("x-winnow-ignored") for answer in (chat, response, told, counted, plain)] == [
         "metadata, store", "store, truncation", "metadata", "service_tier", None,
     ]  # fmt: skip
+
+
+ROUTES: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/responses", {"input": "Hi"}),
+    ("/v1/responses/input_tokens", {"input": "Hi"}),
+    ("/v1/messages", message()),
+    ("/v1/messages/count_tokens", message()),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), ROUTES)
+async def test_every_route_has_the_same_guard(path: str, body: dict[str, Any]) -> None:
+    async with serving(Fake("a")) as client:
+        assert (await client.post(path, json=body, headers={"Host": "evil.example.org"})).status_code == 403
+        plain = {"Content-Type": "text/plain"}
+        assert (await client.post(path, content=b"{}", headers=plain)).status_code == 415
+        assert (await client.get(path)).status_code == 405
+    async with serving(Fake("a"), token="secret") as client:
+        for wrong in ({}, {"x-api-key": "no"}, {"Authorization": "Bearer no", "x-api-key": "secret"}):
+            answer = await client.post(path, json=body, headers=wrong)
+            assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+            kind = answer.json()["error"]["type"]
+            assert kind == ("authentication_error" if "messages" in path else "invalid_request_error")
+        for right in ({"x-api-key": "secret"}, {"Authorization": "Bearer secret"}):
+            assert (await client.post(path, json=body, headers=right)).status_code == 200
