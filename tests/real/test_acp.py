@@ -126,8 +126,11 @@ async def test_a_follow_up_reaches_the_target_with_the_turns_before_it(
         assert one.text(first)[told:] != one.text(second)
 
 
-async def test_cancelling_ends_the_prompt_and_the_work(environment: Mapping[str, str], project: Path) -> None:
-    async with editor(environment, *MODELS, "--max-tokens", "4000") as (one, agent, _):
+@pytest.mark.parametrize("where", ["--server", "--no-server"])
+async def test_cancelling_ends_the_prompt_and_the_work(
+    environment: Mapping[str, str], project: Path, where: str
+) -> None:
+    async with editor(environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, _):
         session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
         asking = asyncio.create_task(agent.prompt(session, [text_block("Write a very long story about taxes.")]))
         await one.text_came.wait()
@@ -141,8 +144,11 @@ async def test_cancelling_ends_the_prompt_and_the_work(environment: Mapping[str,
         assert (await again).stop_reason == "cancelled"
 
 
-async def test_a_client_that_dies_ends_the_process_and_the_work(environment: Mapping[str, str], project: Path) -> None:
-    async with editor(environment, *MODELS, "--max-tokens", "4000") as (one, agent, process):
+@pytest.mark.parametrize("where", ["--server", "--no-server"])
+async def test_a_client_that_dies_ends_the_process_and_the_work(
+    environment: Mapping[str, str], project: Path, where: str
+) -> None:
+    async with editor(environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, process):
         session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
         asking = asyncio.create_task(agent.prompt(session, [text_block("Write a very long story about taxes.")]))
         await one.text_came.wait()
