@@ -11,6 +11,7 @@ from typing import TypeVar
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
 from winnow_engine.core import (
+    Budget,
     Cancellation,
     Citation,
     Cursor,
@@ -59,18 +60,11 @@ class Repository:
     async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
         """The code that matters to a question, as much as it needs and the budget allows."""
         question = Question(asked.question, paths=tuple(asked.paths))
-        budget = replace(
-            self._config.budget,
-            keep_tokens=None,
-            keep_ratio=None,
-            patience_s=_NO_PATIENCE_S,
-            most_tokens=int(_CODE_SHARE * asked.budget),
-            first_look_tokens=min(self._config.budget.first_look_tokens, _FIRST_LOOK_TOKENS),
-        )
+        budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
             selection = assistant.select(sources, question, budget, reports.progress, cancellation)
-            return _found(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
+            return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
 
         found = await self._run(work, reports)
         if not found.index_complete:
@@ -156,13 +150,26 @@ class Repository:
         return await self._engine.queue.question(prepare, reports.moved)
 
 
+def code_budget(settings: Budget, tokens: int) -> Budget:
+    """How much code to look for where a result may have so many tokens."""
+    return replace(
+        settings,
+        keep_tokens=None,
+        keep_ratio=None,
+        patience_s=_NO_PATIENCE_S,
+        most_tokens=int(_CODE_SHARE * tokens),
+        first_look_tokens=min(settings.first_look_tokens, _FIRST_LOOK_TOKENS),
+    )
+
+
 def _read(assistant: Assistant, sources: Sources, cancellation: Cancellation) -> tuple[Workspace, Callable[[str], int]]:
     """The workspace, and what counts tokens."""
     workspace = assistant.read(sources, cancellation)
     return workspace, assistant.keys.wait_for(cancellation).drafter.count
 
 
-def _found(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
+def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
+    """A selection as the result of `find_code`, within a budget of tokens that `count` counts."""
     workspace = selection.workspace
     spans = [_code(workspace, span) for span in Kept.of(selection.spans, None).spans]
 

@@ -32,7 +32,7 @@ from winnow_lsp.mcp.workspace import Workspaces
 
 
 @dataclass(frozen=True, slots=True)
-class _Tool:
+class Tool:
     """A tool: what agents read of it, what it takes and gives, and the method of a repository that does it."""
 
     name: str
@@ -43,6 +43,7 @@ class _Tool:
     run: Callable[[Repository, Sources, Any, Reports], Awaitable[BaseModel]]
 
     def described(self) -> types.Tool:
+        """The tool as MCP lists it."""
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -53,10 +54,10 @@ class _Tool:
         )
 
 
-_TOOLS = {
+TOOLS = {
     tool.name: tool
     for tool in (
-        _Tool(
+        Tool(
             "find_code",
             "Find the code that answers a question",
             "Finds the code in the whole repository that matters to a question in plain words, best first, with paths "
@@ -66,7 +67,7 @@ _TOOLS = {
             FoundCode,
             Repository.find,
         ),
-        _Tool(
+        Tool(
             "explain_place",
             "What some lines use, and who uses them",
             "Tells where the names that some lines use are defined, and which lines use what they define.",
@@ -74,7 +75,7 @@ _TOOLS = {
             Explained,
             Repository.explain,
         ),
-        _Tool(
+        Tool(
             "outline",
             "What is in a folder or file",
             "Lists a folder's folders and files with the names they define, or the definitions of a file with their "
@@ -83,7 +84,7 @@ _TOOLS = {
             Outlined,
             Repository.outline,
         ),
-        _Tool(
+        Tool(
             "ask",
             "Have a question answered",
             "Has the language model on the user's machine answer a question about the repository, with the lines it "
@@ -100,7 +101,7 @@ def make_server(repository: Repository, workspaces: Workspaces) -> Server[Any]:
     """A server with all tools for the clients of one repository."""
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.described() for tool in _TOOLS.values()])
+        return types.ListToolsResult(tools=[tool.described() for tool in TOOLS.values()])
 
     async def call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -131,9 +132,9 @@ async def _call(
     repository: Repository,
     workspaces: Workspaces,
 ) -> types.CallToolResult:
-    tool = _TOOLS.get(params.name)
+    tool = TOOLS.get(params.name)
     if tool is None:
-        return _failed(f"there is no tool {params.name!r}, but {', '.join(_TOOLS)}")
+        return _failed(f"there is no tool {params.name!r}, but {', '.join(TOOLS)}")
     try:
         asked = tool.takes.model_validate(params.arguments or {})
     except ValidationError as error:
