@@ -4,7 +4,7 @@ The agent is a loop around the target: it must call a tool first, may call eight
 *real* questions are right if the first place that the answer names as `path:lines` overlaps a gold; *choices* if it
 names the right letter. `read` are the tokens of all results, `seconds` wall clock with models loaded and indexed.
 
-Several processes may each take a part of the questions (`--part 0/4`); `--join` puts their files together.
+Several processes may each take a part of the repositories (`--part 0/4`); `--join` puts their files together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -204,39 +203,35 @@ def _choice(item: Item) -> Asked:
     return Asked("choices", item.question.text, item.right)
 
 
-def questions(split: Split, real: int, choices: int, drafter: Drafter) -> Iterator[tuple[Scene, list[Asked]]]:
-    """Each repository of a split that has questions, with the first `real` of them and `choices` about facts."""
-    corpus = Corpus(repositories(split), drafter.count)
-    for repository in corpus.subjects:
-        written = load(repository)[:real]
-        if not written:
-            continue
+def questions(options: Any, drafter: Drafter) -> Iterator[tuple[Scene, list[Asked]]]:
+    """This process's repositories that have questions, with the first `real` of them and `choices` about facts."""
+    corpus = Corpus(repositories(Split(options.split)), drafter.count)
+    part, parts = map(int, options.part.split("/"))
+    for repository in [one for one in corpus.subjects if load(one)][part::parts]:
+        written = load(repository)[: options.real]
         files = corpus.files(repository)
         golds = [[Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in one.golds] for one in written]
         asked = [Asked("real", one.text, names(some)) for one, some in zip(written, golds, strict=True)]
         haystack = corpus.haystack(repository, files, sum(len(file.data) for file in files))
-        known = facts.items(haystack, corpus.rng(repository, "agent"), choices)
+        known = facts.items(haystack, corpus.rng(repository, "agent"), options.choices)
         yield Scene(repository.name, files, ()), [*asked, *map(_choice, known)]
 
 
 def run(options: Any) -> Iterator[Run]:
-    """The part of the questions that this process is to ask, with each set of tools in turn."""
-    part, parts = map(int, options.part.split("/"))
+    """Every question with each set of tools in turn."""
     drafter = Drafter(locate(options.drafter))
     target = locate(options.target)
     with (
         closing(Store(cache_path())) as store,
         closing(Assistant(store, lambda: drafter, lambda: LlamaTarget.open(target, TargetOptions()))) as assistant,
     ):
-        for scene, all_asked in questions(Split(options.split), options.real, options.choices, drafter):
+        for scene, all_asked in questions(options, drafter):
             with tempfile.TemporaryDirectory() as folder:
                 scene.write(Path(folder))
                 tooling = Tooling(assistant, Sources((Folder(Path(folder)),)))
-                for asked in all_asked[part::parts]:
+                for asked in all_asked:
                     for condition in _CONDITIONS:
-                        one = answered(assistant, tooling, asked, condition)
-                        print(scene.name, one, file=sys.stderr, flush=True)
-                        yield one
+                        yield answered(assistant, tooling, asked, condition)
 
 
 def table(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -255,7 +250,7 @@ def table(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Ask, print, write results/agent-SPLIT-PART.json, or join such files to results/agent.json."""
+    """Ask and write a line of JSON for each run, or join such files to results/agent.json."""
     parser = study_parser(__file__, __doc__)
     parser.add_argument("--split", choices=[one.value for one in Split], default=Split.CALIBRATION.value)
     parser.add_argument("--real", type=int, default=1000, help="questions of each repository, at most")
@@ -266,11 +261,11 @@ def main() -> None:
     parser.add_argument("--target", default=DEFAULT_TARGET)
     options = parser.parse_args()
     if options.join:
-        runs = [one for path in options.join for one in json.loads(path.read_text())["runs"]]
+        runs = [json.loads(line) for path in options.join for line in path.read_text().splitlines()]
         report("agent", {"rows": table(runs)})
         return
-    runs = [asdict(one) for one in run(options)]
-    report(f"agent-{options.split}-{options.part.replace('/', '-of-')}", {"rows": table(runs), "runs": runs})
+    for one in run(options):
+        print(json.dumps(asdict(one)), flush=True)
 
 
 if __name__ == "__main__":
