@@ -20,6 +20,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns, rules_above
 from winnow_engine.index.regular import read_regular
+from winnow_engine.index.remembered import Content, FileMemory
 
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
@@ -54,13 +55,15 @@ def scan(
     skipped: Skipped | None = None,
     checkpoint: Callable[[], None] | None = None,
     open_documents: Mapping[str, bytes] | None = None,
+    memory: FileMemory | None = None,
 ) -> Iterator[SourceFile]:
     """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory.
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
     contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
+    Files that `memory` has and that did not change are not read.
     """
-    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {})
+    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, memory)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
         data = walk.read(candidate)
         if data is not None:
@@ -100,17 +103,29 @@ def _checked(root: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _CandidateFile:
-    """A file that no rule on names leaves out. `asked_for_by` quotes the `.winnowignore` pattern that asks for it."""
+    """A file that no rule on names leaves out. `asked_for_by` quotes the `.winnowignore` pattern that asks for it.
+
+    `status` is None for a document that is not on disk.
+    """
 
     path: str
     asked_for_by: str | None
+    status: os.stat_result | None
 
 
 class _Walk:
     """One walk through a workspace."""
 
-    def __init__(self, root: Path, rules: FileRules, skipped: Skipped, open_documents: Mapping[str, bytes]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        rules: FileRules,
+        skipped: Skipped,
+        open_documents: Mapping[str, bytes],
+        memory: FileMemory | None = None,
+    ) -> None:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
+        self._memory = memory or FileMemory()
         self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
         self._exclude = patterns(rules.exclude, root, "exclude")
 
@@ -137,24 +152,35 @@ class _Walk:
                 elif _is_directory(entry):
                     pending.append((Path(entry.path), rules))
                 else:
-                    yield _CandidateFile(relative, own.quoted if own else None)
+                    yield _CandidateFile(relative, own.quoted if own else None, entry.stat(follow_symlinks=False))
 
     def read(self, candidate: _CandidateFile) -> bytes | None:
         """A file's bytes, or None if it cannot be read or a rule on content leaves it out."""
         try:
-            data = self._open.get(candidate.path)
-            if data is None:
-                data = read_regular(self._root / candidate.path, self._max_bytes + 1)
+            content = self._content(candidate)
         except OSError as error:
             self._skipped(candidate.path, _unreadable(error))
             return None
+        if content.reason is not None:
+            self._skipped(candidate.path, content.reason)
+        return content.data
+
+    def _content(self, candidate: _CandidateFile) -> Content:
+        """What a candidate holds: the open document, or what is on disk. Raises OSError."""
+        asked_for, opened = candidate.asked_for_by is not None, self._open.get(candidate.path)
+        if opened is not None:
+            return self._judged(opened, asked_for)
+        path, status = self._root / candidate.path, candidate.status
+        assert status is not None, "a file that is not on disk is an open document"
+        read = lambda: self._judged(read_regular(path, self._max_bytes + 1), asked_for)  # noqa: E731
+        return self._memory.content(str(path), asked_for, status, read)
+
+    def _judged(self, data: bytes, asked_for: bool) -> Content:
+        """The bytes, if no rule on content leaves them out."""
         reason = self._too_large(len(data)) or content_rules.unreadable_content(data)
-        if reason is None and candidate.asked_for_by is None:
+        if reason is None and not asked_for:
             reason = content_rules.machine_written(data)
-        if reason is not None:
-            self._skipped(candidate.path, reason)
-            return None
-        return data
+        return Content(data) if reason is None else Content(None, reason)
 
     def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_CandidateFile]:
         """The open documents of a directory that no rule on names leaves out and that are not on disk."""
@@ -165,7 +191,7 @@ class _Walk:
             own = deciding(self._exclude + rules.winnow, str(path), False)
             reason = _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(relative)
             if reason is None:
-                yield _CandidateFile(relative, own.quoted if own else None)
+                yield _CandidateFile(relative, own.quoted if own else None, None)
             else:
                 self._skipped(_printable(relative), reason)
 

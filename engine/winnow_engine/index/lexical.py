@@ -42,6 +42,7 @@ class LexicalIndex:
 
     def __init__(self, groups: Sequence[WordCounts]) -> None:
         self._groups = groups
+        self._found: dict[str, tuple[NDArray[np.int64], ...]] = {}  # of words asked for
         self._starts = np.cumsum([0, *(len(group.lengths) for group in groups)]).tolist()
         lengths = np.array([length for group in groups for length in group.lengths], np.float64)
         self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
@@ -50,28 +51,26 @@ class LexicalIndex:
         """BM25 of every unit, float32 [U]; 0 for one without any word of the query."""
         scores = np.zeros(len(self._norm))
         for word, repeats in Counter(words(query)).items():
-            places = self._places(word)
-            if places:
-                units, counts = (np.array(column) for column in zip(*places, strict=True))
-                rarity = self._rarity(len(places))
+            units, counts = self._places(word)
+            if len(units):
+                rarity = self._rarity(len(units))
                 scores[units] += repeats * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
 
     def known_share(self, query: str) -> float:
         """The share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""
-        found = [self._count(word) for word in dict.fromkeys(words(query))]
+        found = [len(self._places(word)[0]) for word in dict.fromkeys(words(query))]
         rarity = [self._rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
         return known / sum(rarity) if rarity else 0.0
 
-    def _count(self, word: str) -> int:
-        """The number of texts a word occurs in."""
-        return sum(len(group.places.get(word, ())) for group in self._groups)
-
-    def _places(self, word: str) -> list[tuple[int, int]]:
-        """The number of each text a word occurs in, with its count there."""
-        groups = zip(self._starts, self._groups, strict=False)
-        return [(start + text, count) for start, group in groups for text, count in group.places.get(word, ())]
+    def _places(self, word: str) -> tuple[NDArray[np.int64], ...]:
+        """The number of each text a word occurs in, with its count there: int64 [N] each."""
+        if word not in self._found:
+            groups = zip(self._starts, self._groups, strict=False)
+            places = [(start + text, count) for start, group in groups for text, count in group.places.get(word, ())]
+            self._found[word] = tuple(np.array(places, np.int64).reshape(-1, 2).T)
+        return self._found[word]
 
     def _rarity(self, found: int) -> float:
         """ln(1 + (N − n + ½) / (n + ½)) for a word in n of N texts."""

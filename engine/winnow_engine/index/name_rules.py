@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -35,6 +37,8 @@ _BINARY_SUFFIXES = _words(
 _GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb.h *.g.dart")
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
+_TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
+
 _RULES = (
     ("version control", (".git",)),  # in a worktree it is a file
     ("lock file", _LOCK_FILES),
@@ -44,6 +48,7 @@ _RULES = (
 )
 
 
+@lru_cache(100_000)  # 0.1 ms a name; every question asks for all names of a workspace
 def reason_against(name: str, is_dir: bool) -> str | None:
     """Why an entry of this name is left out by default, or None. Case does not matter."""
     lower = name.lower()
@@ -54,6 +59,12 @@ def reason_against(name: str, is_dir: bool) -> str | None:
         return f"secret: matches {pattern!r}"
     reasons = (f"{kind}: matches {p!r}" for kind, patterns in _RULES if (p := _match(lower, patterns)))
     return next(reasons, None)
+
+
+@lru_cache(100_000)
+def is_test(path: str) -> bool:
+    """Whether a file lies where tests and examples do, or is called so."""
+    return _TEST.search(path.lower()) is not None
 
 
 def _match(name: str, patterns: tuple[str, ...]) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit, UnitKind
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import SourceFile, scan
 from winnow_engine.index.languages import for_path
@@ -24,6 +24,7 @@ from winnow_engine.index.lexical import LexicalIndex, WordCounts
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.names import SymbolTable
 from winnow_engine.index.records import analysis_of, record_of
+from winnow_engine.index.remembered import FileMemory
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
 from winnow_engine.store import Record, Store, Writer, content_key
@@ -56,14 +57,15 @@ class Sources:
     rules: FileRules = field(default_factory=FileRules)
     open_documents: Mapping[str, bytes] = field(default_factory=dict)
 
-    def scan(self, cancellation: Cancellation) -> Iterator[tuple[Folder, SourceFile]]:
+    def scan(self, cancellation: Cancellation, memory: FileMemory | None = None) -> Iterator[tuple[Folder, SourceFile]]:
         """The files that count with their folders, in path order. A file under two folders counts for the inner one.
 
-        Raises WorkspaceError if a folder is not a readable directory, CancelledError.
+        Files that `memory` has and that did not change are not read. Raises WorkspaceError if a folder is not a
+        readable directory, CancelledError.
         """
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
-            for source in scan(folder.root, self.rules, None, cancellation.check, self._open_in(folder)):
+            for source in scan(folder.root, self.rules, None, cancellation.check, self._open_in(folder), memory):
                 if not any((folder.root / source.path).is_relative_to(root) for root in inner):
                     yield folder, source
 
@@ -126,9 +128,13 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of all folders, in path order. Units are numbered through: file by file, in file order."""
+    """The files of all folders, in path order. Units are numbered through: file by file, in file order.
+
+    `memory` is for the next reading.
+    """
 
     files: tuple[IndexedFile, ...]
+    memory: FileMemory = field(default_factory=FileMemory, compare=False, repr=False)
 
     @cached_property
     def unit_starts(self) -> NDArray[np.int64]:
@@ -144,6 +150,12 @@ class Workspace:
     def unit_bytes(self) -> NDArray[np.int64]:
         """The size of every unit, int64 [U]."""
         return np.array([unit.end_byte - unit.start_byte for _, unit in self.units], np.int64)
+
+    @cached_property
+    def unit_kinds(self) -> NDArray[np.int8]:
+        """What every unit is, as its place in UnitKind, int8 [U]."""
+        numbers = {kind: number for number, kind in enumerate(UnitKind)}
+        return np.array([numbers[unit.kind] for _, unit in self.units], np.int8)
 
     @cached_property
     def lexical(self) -> LexicalIndex:
@@ -252,25 +264,27 @@ def read_workspace(
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
     earlier = {file.path: file for file in before.files} if before else {}
-    keyed = [(*found, content_key(found[1].path, found[1].data)) for found in sources.scan(cancellation)]
-    same = [_same(earlier, *found) for found in keyed]
-    stored = store.get(_NAMESPACE, [key for (*_, key), file in zip(keyed, same, strict=True) if file is None])
-    files = []
+    memory = before.memory if before else FileMemory()
+    with memory.reading():
+        found = list(sources.scan(cancellation, memory))
+    same = [_same(earlier, folder, source) for folder, source in found]
+    new = [content_key(s.path, s.data) for (_, s), file in zip(found, same, strict=True) if file is None]
+    stored, files, keys = store.get(_NAMESPACE, new), [], iter(new)
     with store.writer(_NAMESPACE) as writer:
-        for found, file in zip(keyed, same, strict=True):
+        for (folder, source), file in zip(found, same, strict=True):
             cancellation.check()
-            files.append(file or _read(*found, stored, writer))
+            files.append(file or _read(folder, source, next(keys), stored, writer))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
     unchanged = before is not None and len(files) == len(before.files) and all(map(operator.is_, files, before.files))
-    return before if before is not None and unchanged else Workspace(tuple(files))
+    return before if before is not None and unchanged else Workspace(tuple(files), memory)
 
 
-def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile, key: str) -> IndexedFile | None:
+def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile) -> IndexedFile | None:
     """The file as it was read before, if nothing of it changed."""
     file = earlier.get(folder.workspace_path(source.path))
-    return file if file and file.key == key else None
+    return file if file and file.local_path == source.path and file.data == source.data else None
 
 
 def _read(folder: Folder, source: SourceFile, key: str, stored: Mapping[str, Record], writer: Writer) -> IndexedFile:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Scores, UnitKind
+from winnow_engine.index.name_rules import is_test
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
@@ -20,7 +24,6 @@ _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
-_TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
 _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 _DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
@@ -72,8 +75,7 @@ def _files(asked: AskedQuestion) -> Scores:
 
 
 def _tests(asked: AskedQuestion) -> Scores:
-    found = [_TEST.search(file.path.lower()) is not None for file in asked.workspace.files]
-    return asked.workspace.by_unit(np.array(found, np.float32))
+    return asked.workspace.by_unit(np.array([is_test(file.path) for file in asked.workspace.files], np.float32))
 
 
 def _size(asked: AskedQuestion) -> Scores:
@@ -81,13 +83,17 @@ def _size(asked: AskedQuestion) -> Scores:
 
 
 def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
-    return lambda asked: np.array([unit.kind in kinds for _, unit in asked.workspace.units], np.float32)
+    numbers = [list(UnitKind).index(kind) for kind in kinds]
+    return lambda asked: np.isin(asked.workspace.unit_kinds, numbers).astype(np.float32)
+
+
+_is_header, _is_definition = _is(*_HEADERS), _is(*_DEFINITIONS)
 
 
 def _headers(asked: AskedQuestion) -> Scores:
     """1 for what stands around definitions. 0 in a file without any, such as settings: there it is the content."""
-    defining = [any(unit.kind in _DEFINITIONS for unit in file.units) for file in asked.workspace.files]
-    return _is(*_HEADERS)(asked) * asked.workspace.by_unit(np.array(defining, np.float32))
+    defining = _by_file(asked.workspace, _is_definition(asked)) > 0
+    return _is_header(asked) * asked.workspace.by_unit(defining.astype(np.float32))
 
 
 _FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
@@ -124,10 +130,15 @@ def _neighbour_features(asked: AskedQuestion, leaders: Mapping[int, float]) -> d
     workspace = asked.workspace
     own = np.zeros(len(workspace.units), np.float32)
     own[list(leaders)] = list(leaders.values())
-    starts = workspace.unit_starts
-    by_file = np.add.reduceat(np.append(own, 0), starts[:-1]) * (np.diff(starts) > 0)
+    of_file = workspace.by_unit(_by_file(workspace, own))
     return {
-        "file": np.asarray(np.log1p(np.maximum(workspace.by_unit(by_file) - own, 0)), np.float32),
+        "file": np.asarray(np.log1p(np.maximum(of_file - own, 0)), np.float32),
         "used": _capped(workspace.symbols.used_by(leaders)),
         "using": _capped(workspace.symbols.using(leaders)),
     }
+
+
+def _by_file(workspace: Workspace, of_units: Scores) -> NDArray[Any]:
+    """The sum of the values of each file's units, float64 [F]."""
+    starts = workspace.unit_starts
+    return np.asarray(np.add.reduceat(np.append(of_units, 0.0), starts[:-1]) * (np.diff(starts) > 0))
