@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from winnow_cuda.backends import open_encoder, open_scorer, warm_up
+from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.kernels import default_folder
@@ -87,7 +87,7 @@ class Drafter:
             warm_up()
         self.vocabulary = vocabulary.result()
         self._template = Template(self.vocabulary)
-        with threadpool_limits(1, "blas"):  # so few rows that a second thread mostly waits
+        with one_blas_thread():  # so few rows that a second thread mostly waits
             self._encoder = open_encoder(
                 replace(weights, readout=opened.profile.readout),
                 self._template.prefix,
@@ -117,7 +117,7 @@ class Drafter:
         pending: dict[int, _Pending] = {}
         groups = pack(self._segments(files, pending), self._encoder.batch_tokens)
         done = 0
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self._threads) as pool:
             for group, read in _in_order(pool, groups, self._threads, self._read_group, cancellation):
                 for segment, part in _dealt(group, read):
                     pending[segment.file].add(segment, part)
@@ -143,12 +143,12 @@ class Drafter:
     def score_each(
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
     ) -> list[dict[str, Float32]]:
-        """As `score`, for several questions at once."""
-        if not questions:
-            return []
-        asked = self._states([self._template.question(text) for text in questions], cancellation.check)
-        nulls = self._states(self._template.null_questions() if self._profile.taps else [], cancellation.check)
-        return [self._profile.score(arrays, unit_offsets, states, nulls, self._scorer) for states in asked]
+        """As `score`, for several questions about the whole workspace, which are read in one batch."""
+        encoded = [self._template.question(text) for text in questions]
+        nulls = self._template.null_questions() if self._profile.taps else []
+        states = self._states([*encoded, *nulls], cancellation.check)
+        asked, nothing = states[: len(encoded)], states[len(encoded) :]
+        return [self._profile.score(arrays, unit_offsets, one, nothing, self._scorer) for one in asked]
 
     def question_states(
         self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
@@ -188,8 +188,6 @@ class Drafter:
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
         """The states of questions, in one batch. Each is placed where the last token of a full segment would be."""
         first, ends = len(self._template.prefix) + SEGMENT_TOKENS, np.cumsum([0, *(len(one.ids) for one in questions)])
-        if not questions:
-            return []
         positions = [np.arange(first, first + len(one.ids), dtype=np.int32) for one in questions]
         batch = Batch(np.concatenate([one.ids for one in questions]), np.concatenate(positions), ends)
         encoded = self._encoder.encode(batch, self._profile.taps, check)
