@@ -88,6 +88,15 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
         Drafter(qwen_small)
 
 
+def test_questions_in_one_batch_score_as_each_alone(drafter: Drafter) -> None:
+    (keys,) = encode(drafter, FileText("tools.py", UNITS))
+    offsets = np.cumsum([0, *keys.unit_tokens])
+    together = drafter.score_each(keys.arrays, offsets, QUESTIONS, Cancellation())
+    for question, found in zip(QUESTIONS, together, strict=True):
+        for name, values in drafter.score(keys.arrays, offsets, question).items():
+            np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-4)
+
+
 def test_the_described_unit_scores_highest(drafter: Drafter) -> None:
     assert drafter.notice is None
     (keys,) = encode(drafter, FileText("tools.py", UNITS))

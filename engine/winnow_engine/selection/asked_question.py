@@ -65,14 +65,13 @@ def ask_drafter(
     nothing about the answer. Raises CancelledError.
     """
     question = about(question)
-    code = question.code
-    scores = keys.by_unit(drafter.score(keys.arrays, keys.offsets, question.search_text, code, cancellation))
-    if code is not None:
-        return AskedQuestion(workspace, question, scores)
+    arrays = keys.arrays, keys.offsets
+    if question.code is not None:
+        scores = drafter.score(*arrays, question.search_text, question.code, cancellation)
+        return AskedQuestion(workspace, question, keys.by_unit(scores))
     texts = subquestions_of(question.text)
-    scores_of_each = drafter.score_each(keys.arrays, keys.offsets, texts, cancellation)
+    scores, *of_each = drafter.score_each(*arrays, [question.search_text, *texts], cancellation)
     subquestions = (
-        AskedQuestion(workspace, Question(text), keys.by_unit(own))
-        for text, own in zip(texts, scores_of_each, strict=True)
+        AskedQuestion(workspace, Question(text), keys.by_unit(own)) for text, own in zip(texts, of_each, strict=True)
     )
-    return AskedQuestion(workspace, question, scores, tuple(subquestions))
+    return AskedQuestion(workspace, question, keys.by_unit(scores), tuple(subquestions))
