@@ -21,6 +21,7 @@ from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns, rules_above
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.remembered import Content, FileMemory
+from winnow_engine.store import content_key
 
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
@@ -39,6 +40,11 @@ class SourceFile:
 
     path: str
     data: bytes
+
+    @property
+    def key(self) -> str:
+        """Names the file's records in a store."""
+        return content_key(self.path, self.data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.remembered import FileMemory
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.units import enclosing
-from winnow_engine.store import Record, Store, Writer, content_key
+from winnow_engine.store import Record, Store, Writer
 
 _NAMESPACE = "units-2"  # count up whenever the units or symbols of an unchanged file would change
 
@@ -258,27 +258,26 @@ class Workspace:
 def read_workspace(
     sources: Sources, store: Store, cancellation: Cancellation, before: Workspace | None = None
 ) -> Workspace:
-    """Read all files that count, taking the analysis of unchanged ones from `before`, an earlier reading, or `store`.
+    """Read all files that count. One that has not changed is not parsed: its analysis is in `before`, or in `store`.
 
-    If nothing changed, `before` is returned, with everything that was computed from it.
+    If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it.
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
-    earlier = {file.path: file for file in before.files} if before else {}
-    memory = before.memory if before else FileMemory()
-    with memory.reading():
-        found = list(sources.scan(cancellation, memory))
-    same = [_same(earlier, folder, source) for folder, source in found]
-    new = [content_key(s.path, s.data) for (_, s), file in zip(found, same, strict=True) if file is None]
-    stored, files, keys = store.get(_NAMESPACE, new), [], iter(new)
+    before = before or Workspace(())
+    earlier = {file.path: file for file in before.files}
+    with before.memory.reading():
+        found = [(*one, _same(earlier, *one)) for one in sources.scan(cancellation, before.memory)]
+    stored = store.get(_NAMESPACE, [source.key for _, source, file in found if file is None])
+    files = []
     with store.writer(_NAMESPACE) as writer:
-        for (folder, source), file in zip(found, same, strict=True):
+        for folder, source, file in found:
             cancellation.check()
-            files.append(file or _read(folder, source, next(keys), stored, writer))
+            files.append(file or _read(folder, source, stored, writer))
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
-    unchanged = before is not None and len(files) == len(before.files) and all(map(operator.is_, files, before.files))
-    return before if before is not None and unchanged else Workspace(tuple(files), memory)
+    unchanged = len(files) == len(before.files) and all(map(operator.is_, files, before.files))
+    return before if unchanged else Workspace(tuple(files), before.memory)
 
 
 def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile) -> IndexedFile | None:
@@ -287,8 +286,9 @@ def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile
     return file if file and file.local_path == source.path and file.data == source.data else None
 
 
-def _read(folder: Folder, source: SourceFile, key: str, stored: Mapping[str, Record], writer: Writer) -> IndexedFile:
+def _read(folder: Folder, source: SourceFile, stored: Mapping[str, Record], writer: Writer) -> IndexedFile:
     """A file with its analysis, which is stored if it is new."""
+    key = source.key
     if key in stored:
         analysis = analysis_of(stored[key])
     else:
