@@ -73,6 +73,10 @@ class ProfileError(WinnowError):
     """A drafter profile is malformed or does not belong to the drafter."""
 
 
+class AgentSetupError(WinnowError):
+    """An agent's configuration cannot be changed, and was left as it is."""
+
+
 class CancelledError(WinnowError):
     """The user cancelled; nothing is wrong and the caches are intact."""
 

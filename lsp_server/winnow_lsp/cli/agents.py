@@ -11,33 +11,16 @@ import click
 from winnow_engine.core import Cancellation
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
-from winnow_lsp.cli.options import (
-    config_of,
-    drafter_option,
-    given_settings,
-    sampling_options,
-    setting,
-    shared,
-    target_options,
-    workspace_options,
-)
+from winnow_lsp.cli.clients import install, uninstall
+from winnow_lsp.cli.options import config_of, given_settings
+from winnow_lsp.cli.serving import given, serving_options
 from winnow_lsp.cli.shared import connected
-from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.mcp.relay import Agent
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@shared(workspace_options, setting("index.firstLook"), setting("budget.patience"))
-@drafter_option
-@target_options
-@sampling_options
+@serving_options
 @address_option("--http", "Serve over HTTP, about the workspace and folders in it; 0 takes a free port.")
-@click.option(
-    "--server/--no-server",
-    default=True,
-    envvar=SWITCH,
-    help="Pass calls to your shared server, which keeps the models loaded, or load them here.  [default: server]",
-)
 @click.pass_context
 def agents(context: click.Context, /, server: bool, **options: Any) -> None:
     """Serve agents over the Model Context Protocol; see docs/agents.md.
@@ -45,6 +28,8 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
     The tools are about the folders that the agent's client names, or else about the workspace.
     """
     if context.invoked_subcommand is not None:
+        if written := given(context):
+            raise click.UsageError(f"{written[0].partition('=')[0]} goes behind `{context.invoked_subcommand}`")
         return
     address: Address | None = options["http"]
     if address is not None:
@@ -76,3 +61,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> None:
     config, guard = config_of(options), guard_for(address)
     with bound(*address):
         asyncio.run(serve_http(config, Path(options["workspace"]), *address, guard, say_ready))
+
+
+agents.add_command(install)
+agents.add_command(uninstall)
