@@ -140,9 +140,9 @@ async def test_what_is_wrong_with_a_call_is_said(user: User, tmp_path: Path) -> 
         assert "there is no tool 'grep'" in await failure(session, "grep")
         assert "question" in await failure(session, "find_code")
         assert "extra" in await failure(session, "find_code", question=QUESTION, extra=1)
-        assert "no file of the workspace is none.py" in await failure(
-            session, "find_code", question=QUESTION, paths=["none.py"]
-        )
+        found = await call(session, "find_code", question=QUESTION, paths=["none.py"])
+        assert found["spans"]
+        assert found["notices"] == ["nothing is called none.py: looked everywhere"]
         assert "none.py is not among" in await failure(session, "explain_place", path="none.py", start_line=1)
         assert "there is no line 9000" in await failure(session, "explain_place", path="budget.py", start_line=9000)
         assert "no file of the workspace" in await failure(session, "outline", path="../..")

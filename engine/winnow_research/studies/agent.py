@@ -1,6 +1,7 @@
 """Does `find_code` help an agent? The target answers questions with tools: grep and reading, `find_code`, or all three.
 
-The agent is a loop around the target: it must call a tool first, may call eight times in all, and then has to answer.
+The agent is a loop around the target. It must call a tool until one succeeds, may call eight times in all, and then has
+to answer; where its answer has no place or letter, it is asked for that once more.
 *real* questions are right if the first place that the answer names as `path:lines` overlaps a gold; *choices* if it
 names the right letter. `read` are the tokens of all results, `seconds` wall clock with models loaded and indexed.
 
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_lsp.mcp.fitting import text_of
-from winnow_lsp.mcp.repository import code_budget, found_code
+from winnow_lsp.mcp.repository import code_budget, found_code, known_paths
 from winnow_lsp.mcp.results import FindCode
 from winnow_lsp.mcp.server import TOOLS
 from winnow_research.evaluation.answers import facts
@@ -62,6 +63,13 @@ _ENDS = {
     "choices": "When you know, answer with the letter of the right option only.",
 }
 _PLACE = re.compile(r"(?P<path>[\w@./+-]+\.\w+):(?P<first>\d+)(?:-(?P<last>\d+))?")
+_FORMS = {"real": _PLACE, "choices": re.compile(r"\b[A-D]\b")}
+_AGAIN = {
+    "real": "Answer with nothing but the file and lines that answer the question best, as `path:first-last`.",
+    "choices": "Answer with the letter of the right option only.",
+}
+_ERROR, _NOTHING = "error: ", "no line matches"
+_FAILED = (_ERROR, _NOTHING)
 _CONDITIONS = {"grep": ("grep", "read_file"), "find_code": ("find_code",), "both": ("find_code", "grep", "read_file")}
 
 
@@ -127,15 +135,16 @@ class Tooling:
     def call(self, call: ToolCall) -> str:
         """The result of a call, or what is wrong with it."""
         try:
-            arguments = json.loads(call.arguments)
+            parameters = _DEFINITIONS[call.name]["function"]["parameters"]["properties"]
+            arguments = {name: value for name, value in json.loads(call.arguments).items() if name in parameters}
             tools: Mapping[str, Callable[..., str]] = {
                 "grep": self._grep,
                 "read_file": self._read,
                 "find_code": self._find,
             }
             return tools[call.name](**arguments)
-        except (ValueError, TypeError, KeyError, re.error, WinnowError) as error:
-            return f"error: {error}"
+        except (ValueError, TypeError, KeyError, AttributeError, re.error, WinnowError) as error:
+            return f"{_ERROR}{error}"
 
     def _grep(self, pattern: str) -> str:
         wanted = re.compile(pattern, re.IGNORECASE)
@@ -147,7 +156,7 @@ class Tooling:
         )
         found = list(islice(lines, _MOST_LINES + 1))
         more = ["(more lines match: use a narrower pattern)"] if len(found) > _MOST_LINES else []
-        return "\n".join(found[:_MOST_LINES] + more) or "no line matches"
+        return "\n".join(found[:_MOST_LINES] + more) or _NOTHING
 
     def _read(self, path: str, first_line: int = 1) -> str:
         file = self._workspace.files[self._workspace.file_number(path)]
@@ -158,7 +167,7 @@ class Tooling:
 
     def _find(self, **arguments: Any) -> str:
         asked = FindCode.model_validate(arguments)
-        question = Question(asked.question, paths=tuple(asked.paths))
+        question = Question(asked.question, paths=known_paths(self._workspace, asked.paths)[0])
         selection = self._assistant.select(self._sources, question, code_budget(Budget(), asked.budget))
         return text_of(found_code(selection, asked.budget, self._assistant.keys.wait_for(Cancellation()).drafter.count))
 
@@ -170,19 +179,25 @@ def answered(assistant: Assistant, tooling: Tooling, asked: Asked, condition: st
     offered = Tools(tuple(_DEFINITIONS[name] for name in _CONDITIONS[condition]), parallel=False)
     messages = [Message("system", _SYSTEM + _ENDS[asked.kind]), Message("user", asked.text)]
     calls = read = 0
+    knows = asked_again = False
     started = time.perf_counter()
     while True:
-        tools = Tools(offered.definitions, required=not calls, parallel=False) if calls < CALLS else NO_TOOLS
+        may_call = calls < CALLS and not asked_again
+        tools = replace(offered, required=not knows) if may_call else NO_TOOLS
         request = CompletionRequest(messages, Sampling(max_tokens=300), limited=True, tools=tools)
         turn = complete(assistant, request, 30_000, SentConversations(), lambda _: None, Cancellation())
+        text = turn.generation.text
+        if not turn.calls and not asked_again and not _FORMS[asked.kind].search(text):
+            asked_again = True
+            messages += [Message("assistant", text or "I have the code."), Message("user", _AGAIN[asked.kind])]
+            continue
         if not turn.calls:
-            text = turn.generation.text
             seconds = time.perf_counter() - started
             return Run(asked.kind, condition, asked.text, asked.right(text), calls, read, round(seconds, 2), text)
         call = turn.calls[0]
         result = tooling.call(call)
-        calls, read = calls + 1, read + count(result)
-        messages.append(Message("assistant", turn.generation.text, (call,)))
+        calls, read, knows = calls + 1, read + count(result), knows or not result.startswith(_FAILED)
+        messages.append(Message("assistant", text, (call,)))
         messages.append(Message("tool", result, call_id=call.id))
 
 

@@ -19,7 +19,7 @@ from winnow_engine.core import (
     Question,
     Span,
 )
-from winnow_engine.errors import WinnowError
+from winnow_engine.errors import PositionError, WinnowError
 from winnow_engine.index.contents import Definition, File, Folder, contents
 from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
@@ -58,12 +58,19 @@ class Repository:
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
-        """The code that matters to a question, as much as it needs and the budget allows."""
-        question = Question(asked.question, paths=tuple(asked.paths))
+        """The code that matters to a question, as much as it needs and the budget allows.
+
+        Paths that do not exist are left out, with a notice: small models make them up.
+        """
         budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
+            paths, notices = (), ()
+            if asked.paths:
+                paths, notices = known_paths(assistant.read(sources, cancellation), asked.paths)
+            question = Question(asked.question, paths=paths)
             selection = assistant.select(sources, question, budget, reports.progress, cancellation)
+            selection = replace(selection, notices=(*notices, *selection.notices))
             return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
 
         found = await self._run(work, reports)
@@ -160,6 +167,18 @@ def code_budget(settings: Budget, tokens: int) -> Budget:
         most_tokens=int(_CODE_SHARE * tokens),
         first_look_tokens=min(settings.first_look_tokens, _FIRST_LOOK_TOKENS),
     )
+
+
+def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths that are of the workspace, and a notice about the others."""
+    known = []
+    for path in paths:
+        with suppress(PositionError):
+            workspace.units_in([path])
+            known.append(path)
+    missing = [path for path in paths if path not in known]
+    where = "looked in the others" if known else "looked everywhere"
+    return tuple(known), (f"nothing is called {', '.join(missing)}: {where}",) if missing else ()
 
 
 def _read(assistant: Assistant, sources: Sources, cancellation: Cancellation) -> tuple[Workspace, Callable[[str], int]]:
