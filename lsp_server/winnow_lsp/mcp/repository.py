@@ -65,7 +65,8 @@ class Repository:
         budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
-            paths, notices = (), ()
+            paths: tuple[str, ...] = ()
+            notices: tuple[str, ...] = ()
             if asked.paths:
                 paths, notices = known_paths(assistant.read(sources, cancellation), asked.paths)
             question = Question(asked.question, paths=paths)
