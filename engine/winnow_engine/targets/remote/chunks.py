@@ -17,7 +17,7 @@ DONE = b"[DONE]"
 _FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length", "tool_calls": "eos"}
 _STOPPED_BY = ("stop_reason", "matched_stop")  # vLLM's and SGLang's: the stop string, or else a token or null
 _THOUGHTS = ("reasoning_content", "reasoning")  # of llama-server, SGLang and older vLLM; of vLLM, Ollama and OpenRouter
-_SERVER_ERROR = 500
+SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools
     try:
         document = json.loads(data)
         if isinstance(document, dict) and document.get("error"):
-            raise failure(address, _SERVER_ERROR, data)
+            raise failure(address, SERVER_ERROR, data)
         return _chunk(document, stops, tools)
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise TargetProtocolError(
@@ -68,12 +68,12 @@ def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chun
     if not choices:
         return Chunk(usage=usage)
     delta = choices[0].get("delta") or {}
-    text, calls = _text(delta.get("content")), tuple(_calls(delta.get("tool_calls") or []))
+    text, calls = text_of(delta.get("content")), tuple(_calls(delta.get("tool_calls") or []))
     thought = next((one for one in map(delta.get, _THOUGHTS) if isinstance(one, str) and one), "")
     finish = _finish(choices[0], stops)
     if (calls or choices[0].get("finish_reason") == "tool_calls") and not tools:
         raise ValueError("it has tool_calls, which were not asked for")
-    return Chunk(text, _text(thought), finish, usage, calls)
+    return Chunk(text, text_of(thought), finish, usage, calls)
 
 
 def _calls(entries: list[Any]) -> Iterator[CallDelta]:
@@ -81,13 +81,14 @@ def _calls(entries: list[Any]) -> Iterator[CallDelta]:
     for place, entry in enumerate(entries):
         function = entry.get("function") or {}
         arguments = function.get("arguments")
-        text = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+        text = json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments)
         index = entry.get("index")
         number = place if index is None else int(index)
-        yield CallDelta(number, _text(entry.get("id")), _text(function.get("name")), text)
+        yield CallDelta(number, text_of(entry.get("id")), text_of(function.get("name")), text)
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
+    """Text of a message, "" for null. Raises TypeError for anything else."""
     if content is None:
         return ""
     if not isinstance(content, str):

@@ -22,7 +22,7 @@ from winnow_engine.errors import (
 )
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.failures import failure
-from winnow_engine.targets.remote.sse import events
+from winnow_engine.targets.remote.framing import Framing
 
 _MOST_BYTES = 4 << 20  # of a response that is read as a whole
 _MOST_ERROR_BYTES = 64 << 10
@@ -84,13 +84,15 @@ class Client:
         return await self._whole(self._http.build_request("POST", url, json=document))
 
     @asynccontextmanager
-    async def stream(self, url: str, document: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(
+        self, url: str, document: Mapping[str, Any], framing: Framing
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The events that answer `document`. Leaving early closes the connection, so that the server stops."""
         response = await self._sent(self._http.build_request("POST", url, json=document))
         try:
-            self._check_type(response, "text/event-stream")
+            self._check_type(response, framing.content_type)
             with self._whole_or_named():
-                yield events(response.aiter_bytes())
+                yield framing.split(response.aiter_bytes())
         finally:
             await response.aclose()
 

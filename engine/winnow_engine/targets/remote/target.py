@@ -18,10 +18,12 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt, request_body
-from winnow_engine.targets.remote.chunks import DONE, read_chunk
+from winnow_engine.targets.remote.api import Api, OpenAiApi
+from winnow_engine.targets.remote.body import Attempt, RemotePrompt
+from winnow_engine.targets.remote.chunks import DONE
 from winnow_engine.targets.remote.client import Client, Patience
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
+from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.reply import StreamedReply
 from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
 from winnow_engine.targets.thinking import cut_notice
@@ -49,6 +51,7 @@ class HttpTarget:
         self.host = None if address.loopback else address.host
         self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
         self.context_known = False
+        self._api: Api = OpenAiApi()
         self._route: Route | None = None
         self._thinks = False  # has thought, although asked not to
         self._refused: set[str] = set()  # fields that the server does not take
@@ -58,7 +61,8 @@ class HttpTarget:
     def open(cls, address: Address, context_limit: int | None = None, patience: Patience | None = None) -> HttpTarget:
         """Find the model and its context, unless `context_limit` is given. The key comes from the environment.
 
-        Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError.
+        Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError,
+        and TargetAddressError for a model that Ollama runs elsewhere.
         """
         key = os.environ.get(KEY_VARIABLE, "").strip() or None
         target = cls(address, key, patience or Patience())
@@ -157,12 +161,12 @@ class HttpTarget:
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
         """Make an attempt. If the server refuses the fields that it should ignore, make it again without them."""
         reply.begin(attempt)
-        document = request_body(self.model, request, attempt)
+        document = self._api.body(self.model, request, attempt)
         sent = {name: value for name, value in document.items() if name not in self._refused}
         try:
             self._run(lambda c: _unless_cancelled(self._stream(c, request, sent, reply), request.cancellation))
         except TargetError as error:
-            refused = {name for name in attempt.fields if name in sent and name in str(error)}
+            refused = {name for name in self._api.optional(attempt) if name in sent and name in str(error)}
             if not refused:
                 raise
             self._refused |= refused
@@ -174,6 +178,9 @@ class HttpTarget:
 
     async def _inquire(self, client: Client, context_limit: int | None) -> None:
         self.model, served = await find_model(client, self._address.model)
+        if not served and (ollama := await find_ollama(client, self.model)):
+            context_limit = ollama.limit(context_limit)
+            self._api = OllamaApi(ollama.now, context_limit)
         self.context_known = bool(context_limit or served)
         self.context_limit = context_limit or served or UNKNOWN_CONTEXT
         self._route = await find_route(client, self.model)
@@ -181,14 +188,16 @@ class HttpTarget:
     async def _stream(
         self, client: Client, request: Request[RemotePrompt], document: dict[str, Any], reply: StreamedReply
     ) -> None:
-        loop, patience, tools = asyncio.get_running_loop(), self._patience, request.prompt.tools
-        url = f"{self._address.base}/chat/completions"
+        loop, patience, tools, api = asyncio.get_running_loop(), self._patience, request.prompt.tools, self._api
         try:
-            async with asyncio.timeout(patience.first_token_s) as limit, client.stream(url, document) as events:
+            async with (
+                asyncio.timeout(patience.first_token_s) as limit,
+                client.stream(api.url(self._address), document, api.framing) as events,
+            ):
                 async for data in events:
                     if data == DONE:
                         break
-                    chunk = read_chunk(data, self._address, request.sampling.stop, tools)
+                    chunk = api.read(data, self._address, request.sampling.stop, tools)
                     if not reply.add(chunk):
                         return
                     if chunk.finish or chunk.grew:
