@@ -10,6 +10,7 @@ import click
 
 from winnow_engine.core import Cancellation, Question
 from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
     drafter_option,
@@ -41,6 +42,7 @@ from winnow_lsp.host.waiting import thought_line
 def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repository in the workspace."""
     asked, as_json = question_of(question, options), options["as_json"]
+    options = with_target(options)
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
         def show(text: str) -> None:

@@ -26,9 +26,11 @@ from winnow_engine.store import default_path
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
+from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
+from winnow_lsp.cli.found import command, described
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
@@ -66,6 +68,7 @@ def _findings() -> Iterator[Finding]:
         _blas,
         _gpu,
         _models,
+        _servers,
         _residency,
         _build,
         _cache,
@@ -105,6 +108,15 @@ def _models() -> Iterator[Finding]:
         needed = model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET)
         works = state is FileState.OK or (state is FileState.MISSING and not needed)
         yield Finding(works, f"model {model.name}", state.value, f"winnow models pull {model.name}")
+
+
+def _servers() -> Iterator[Finding]:
+    """Models on servers of this machine, which may be targets. They are asked what they serve, and no more."""
+    found = discover()
+    for model in found:
+        yield Finding(True, "found", f"{described(model)}; use it: {command(model)}")
+    if not found:
+        yield Finding(True, "found", "no other model server on this machine's usual ports")
 
 
 def _build() -> Iterator[Finding]:

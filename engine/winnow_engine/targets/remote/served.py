@@ -22,7 +22,7 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
     found = _models(await client.get(f"{client.address.base}/models"), client.address.host)
     name = wanted or (next(iter(found)) if len(found) == 1 else None)
     if name in found:
-        return name, _context(found[name]) or await _running_context(client)
+        return name, context_of_entry(found[name]) or await _running_context(client)
     listed = ", ".join(list(found)[:_MOST_LISTED]) or "none"
     problem = f"has no model {name}" if name else f"has {len(found)} models"
     raise ModelNotFoundError(
@@ -37,7 +37,7 @@ def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
         raise TargetProtocolError(f"{host} lists its models in a form other than OpenAI's API") from error
 
 
-def _context(entry: dict[str, Any]) -> int | None:
+def context_of_entry(entry: dict[str, Any]) -> int | None:
     """The context in a model's entry.
 
     vLLM and SGLang have `max_model_len`. llama-server has `meta`; it may run with less than its `n_ctx_train`.
@@ -52,6 +52,11 @@ async def _running_context(client: Client) -> int | None:
         properties = await client.get(f"{client.address.root}/props")
     except WinnowError:
         return None
+    return context_of_properties(properties)
+
+
+def context_of_properties(properties: Any) -> int | None:
+    """The context in llama-server's `/props`."""
     settings = properties.get("default_generation_settings") if isinstance(properties, dict) else None
     return _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
 

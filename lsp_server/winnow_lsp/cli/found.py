@@ -1,0 +1,73 @@
+"""Model servers found on this machine: how to use one, and the offer to do so where the default target is missing."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winnow_engine.errors import ModelNotFoundError, WinnowError
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_TARGET
+
+if TYPE_CHECKING:
+    from winnow_engine.targets.remote.discovery import FoundModel
+
+_MOST_NAMED = 5
+
+
+def command(found: FoundModel) -> str:
+    """What to type to use a model that was found."""
+    return f"winnow ask --target {shlex.quote(found.url)}"
+
+
+def described(found: FoundModel) -> str:
+    """The model, its server and its context, in words."""
+    context = f", context {found.context:,} tokens" if found.context else ""
+    return f"{found.model} on {found.server}{context}"
+
+
+def with_target(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a question, with a server as the target if the default is not here and the user says yes to it.
+
+    Raises ModelNotFoundError, which names what was found, if the user is not there to ask or says no.
+    """
+    if options["target"] != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
+        return options
+    from winnow_engine.targets.remote.discovery import discover
+
+    if not (found := discover()):
+        return options
+    no_drafter = _missing(options["drafter"])
+    if no_drafter or options["as_json"] or not _someone_there():
+        raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
+    click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
+    question = f"Use {described(found[0])} for this question? The code that is kept for it is sent there."
+    if not click.confirm(question, default=False, err=True):
+        raise ModelNotFoundError(str(missing))
+    return options | {"target": found[0].url}
+
+
+def _missing(model: str) -> ModelNotFoundError | None:
+    """The error if a model is not here. Other errors are left to those who load it."""
+    try:
+        locate(model)
+    except ModelNotFoundError as error:
+        return error
+    except WinnowError:
+        return None
+    return None
+
+
+def _someone_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _offer(found: Sequence[FoundModel]) -> list[str]:
+    lines = [f"  {described(one)}: {command(one)}" for one in found[:_MOST_NAMED]]
+    more = len(found) - _MOST_NAMED
+    rest = [f"  and {more} more: winnow doctor lists them"] if more > 0 else []
+    return ["found on this machine, and may answer instead of a target of Winnow's own:", *lines, *rest]
