@@ -2,8 +2,9 @@
 
 The agent is a loop around the target. It must call a tool until one succeeds, may call eight times in all, and then has
 to answer; where its answer has no place or letter, it is asked for that once more.
-*real* questions are right if the first place that the answer names as `path:lines` overlaps a gold; *choices* if it
-names the right letter. `read` are the tokens of all results, `seconds` wall clock with models loaded and indexed.
+*real* questions are right if the first place that the answer names, as `path:lines` or as JSON, overlaps a gold;
+*choices* if it names the right letter. `read` are the tokens of all results, `seconds` wall clock with models loaded
+and indexed.
 
 Several processes may each take a part of the repositories (`--part 0/4`); `--join` puts their files together.
 """
@@ -70,6 +71,9 @@ _AGAIN = {
 }
 _ERROR, _NOTHING = "error: ", "no line matches"
 _FAILED = (_ERROR, _NOTHING)
+_JSON_PLACE = re.compile(  # as find_code's results have it
+    r'"path": ?"(?P<path>[^"]+)", ?"start_line": ?(?P<first>\d+)(?:, ?"end_line": ?(?P<last>\d+))?'
+)
 _CONDITIONS = {"grep": ("grep", "read_file"), "find_code": ("find_code",), "both": ("find_code", "grep", "read_file")}
 
 
@@ -205,7 +209,7 @@ def names(golds: Sequence[Gold]) -> Callable[[str], bool]:
     """Judges whether the first place that an answer names overlaps a gold."""
 
     def right(answer: str) -> bool:
-        found = _PLACE.search(answer)
+        found = _PLACE.search(answer) or _JSON_PLACE.search(answer)
         if found is None:
             return False
         first, last = int(found["first"]), int(found["last"] or found["first"])
