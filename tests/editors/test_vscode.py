@@ -126,6 +126,7 @@ def environment(
 ) -> dict[str, str]:
     given = {
         "WINNOW_MODELS_DIR": str(models),
+        "WINNOW_SERVER": "0",  # for agents: one that is shared would outlive the tests
         "WINNOW_E2E_STARTED": f"{program}.started",
         "WINNOW_E2E_HANGING": str(hanging),
         "WINNOW_E2E_MUTE": str(mute),

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Definitions, registerDefinitions } from './agents/register';
 import { registerAskView } from './ask/view';
 import type { AskService, AskView } from './ask/contract';
 import { History } from './asking/history';
@@ -17,6 +18,7 @@ import { registerSetUp } from './setup/register';
 import { registerSpans, type SpansView } from './spans/register';
 import { registerStatusBar } from './status/bar';
 import { registerContext } from './status/context';
+import { registerTools } from './tools/register';
 
 /** What the tests look at; no promise to other extensions. */
 export interface Api {
@@ -24,6 +26,7 @@ export interface Api {
   service: AskService;
   ask: AskView;
   spans: SpansView;
+  definitions: Definitions;
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
@@ -33,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   const spans = registerSpans(context);
   const service = new Service(session, new History(context.workspaceState), (exchange) => spans.reveal(exchange));
   const ask = registerAskView(context, service);
+  const definitions = new Definitions(session, find, versionOf(context), log);
   const commands = registerSpansCommands(session, service, spans);
   context.subscriptions.push(
     log,
@@ -49,16 +53,22 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerModels(session, find, log),
     registerParticipant({ service, search: commands.search }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
+    registerTools(session),
+    registerDefinitions(definitions),
   );
   void announceModel();
   void session.restart();
   running = session;
-  return { session, service, ask, spans };
+  return { session, service, ask, spans, definitions };
 }
 
 /** VS Code waits for this, not for the subscriptions. */
 export async function deactivate(): Promise<void> {
   await running?.dispose();
+}
+
+function versionOf(context: vscode.ExtensionContext): string {
+  return (context.extension.packageJSON as { version: string }).version;
 }
 
 let running: Session | undefined;

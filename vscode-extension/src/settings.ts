@@ -25,6 +25,12 @@ export function settings(): Settings {
   };
 }
 
+/** A setting's value and its default, by its name after `winnow.`. */
+export function settingOf(name: string): { value: unknown; usual: unknown } {
+  const section = vscode.workspace.getConfiguration(SECTION);
+  return { value: section.get(name), usual: section.inspect(name)?.defaultValue };
+}
+
 /** Whether a change asks for another server. */
 export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(`${SECTION}.server.path`);

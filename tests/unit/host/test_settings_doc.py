@@ -3,11 +3,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
+
+from winnow_lsp.cli.agents import agents
 from winnow_lsp.host.settings import SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"
 EXTENSION = ROOT / "vscode-extension" / "package.json"
+AGENTS = ROOT / "vscode-extension" / "src" / "agents" / "options.ts"
 OF_THE_EXTENSION = ("winnow.server.", "winnow.spans.", "winnow.trace.")
 ROW = re.compile(rf"\| `{SECTION}\.([\w.]+)` \| (.*) \| (.*) \| `(.*)` \|")
 
@@ -32,6 +36,12 @@ def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
     rows = dict(re.findall(r"^\| `(winnow\.[\w.]+)` \| .* \| `(.*)` \|$", guide, re.MULTILINE))
     own = {name: s["default"] for name, s in _properties().items() if name.startswith(OF_THE_EXTENSION)}
     assert rows == {name: json.dumps(default) for name, default in own.items()}
+
+
+def test_the_vscode_extension_starts_the_server_for_agents_with_every_setting_that_it_takes() -> None:
+    rows = dict(re.findall(r"^  '([\w.]+)': '(--[\w-]+)',$", AGENTS.read_text(), re.MULTILINE))
+    taken = {option for one in agents.params if isinstance(one, click.Option) for option in one.opts}
+    assert rows == {s.name: s.option for s in SETTINGS if s.option in taken}
 
 
 def _properties() -> dict[str, Any]:

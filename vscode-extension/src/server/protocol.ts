@@ -17,6 +17,7 @@ export interface AskParams {
   conversation?: string;
   earlier?: Turn[];
   supersedes?: boolean;
+  budget?: { tokens: number };
   partialResultToken?: string;
   workDoneToken?: string;
 }

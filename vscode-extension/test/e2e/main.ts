@@ -5,6 +5,7 @@ import { define as asking } from './main/asking';
 import { define as chat } from './main/chat';
 import { define as editor } from './main/editor';
 import { define as server } from './main/server';
+import { define as tools } from './main/tools';
 
 export const run = (): Promise<void> => inMocha(define);
 
@@ -35,5 +36,5 @@ function define(): void {
       assert.equal(winnow.session.status?.models.target.name, 'smollm2-135m');
     });
   });
-  for (const part of [asking, editor, chat, server]) part();
+  for (const part of [asking, editor, chat, tools, server]) part();
 }

@@ -21,5 +21,11 @@ function define(): void {
       assert.equal(exchange.outcome, 'failed');
       assert.match(exchange.error ?? '', /trust this workspace/);
     });
+
+    test('a tool says so too, and there is no server for agents', async () => {
+      const asked = vscode.lm.invokeTool('winnow_find_code', { input: { question: 'Why?' }, toolInvocationToken: undefined });
+      await assert.rejects(async () => asked, /trust this workspace/);
+      assert.deepEqual(await winnow.definitions.provideMcpServerDefinitions(), []);
+    });
   });
 }

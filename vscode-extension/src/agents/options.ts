@@ -1,0 +1,44 @@
+/** The settings as options of `winnow mcp`. Free of VS Code, so that tests need none. */
+
+/** The options that `winnow mcp` takes, by setting. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  'drafter': '--drafter',
+  'target': '--target',
+  'targetContext': '--target-context',
+  'targetPlace': '--target-place',
+  'kvType': '--kv-type',
+  'speculate': '--speculate',
+  'snapshotMegabytes': '--snapshot-megabytes',
+  'budget.patience': '--patience',
+  'answer.maxTokens': '--max-tokens',
+  'answer.thinking': '--thinking',
+  'answer.thinkingTokens': '--thinking-tokens',
+  'answer.temperature': '--temperature',
+  'answer.topP': '--top-p',
+  'answer.seed': '--seed',
+  'files.include': '--include',
+  'files.exclude': '--exclude',
+  'files.maxBytes': '--max-file-bytes',
+  'index.firstLook': '--first-look',
+};
+
+/** A setting's value, and its default. */
+export interface Value {
+  value: unknown;
+  usual: unknown;
+}
+
+/** The command line for the settings that are not at their defaults; joined by `=`, so that no value is an option. */
+export function commandLine(read: (name: string) => Value): string[] {
+  const changed = Object.entries(OPTIONS).map(([name, option]) => ({ option, ...read(name) })).filter(({ value, usual }) => !same(value, usual));
+  return ['mcp', ...changed.flatMap(({ option, value }) => values(value).map((one) => `${option}=${one}`))];
+}
+
+function values(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(values);
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,32 @@
+/** Spans' code as it is now: from open documents, or else from disk. */
+import * as vscode from 'vscode';
+import type { SpanInfo } from '../ask/contract';
+import { label } from '../asking/places';
+import { lineNumbers } from '../spans/heat';
+import type { Piece } from './fitting';
+
+/** The spans with their text, the likeliest first; without those whose file is gone. */
+export async function read(spans: readonly SpanInfo[]): Promise<Piece[]> {
+  const uris = [...new Set(spans.map((span) => span.location.uri))];
+  const files = new Map(await Promise.all(uris.map(async (uri) => [uri, await linesOf(uri)] as const)));
+  return spans.toSorted((a, b) => b.score - a.score).flatMap((span) => {
+    const lines = files.get(span.location.uri);
+    const text = lines && lineNumbers(span).map((number) => lines[number]).filter((line) => line !== undefined).join('\n');
+    return text === undefined || text === '' ? [] : [{ place: label(span.location), text, tokens: span.tokens }];
+  });
+}
+
+/** Opening a document would tell the server that somebody reads it. */
+async function linesOf(uri: string): Promise<string[] | undefined> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === vscode.Uri.parse(uri, true).toString());
+  if (open !== undefined) return split(open.getText());
+  try {
+    return split(new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(uri, true))));
+  } catch {
+    return undefined; // gone since it was found
+  }
+}
+
+function split(text: string): string[] {
+  return text.split(/\r\n|\r|\n/);
+}

@@ -1,0 +1,39 @@
+/** Winnow's tools for any language model in VS Code; package.json says what models read of them. */
+import * as vscode from 'vscode';
+import { wasStopped } from '../asking/requests';
+import type { Session } from '../server/session';
+import { answer } from './answer';
+import { find } from './find';
+
+type Options = vscode.LanguageModelToolInvocationOptions<unknown>;
+type Run = (session: Session, options: Options, token: vscode.CancellationToken) => Promise<string>;
+
+/** Registers nothing where VS Code's kin has no such tools. */
+export function registerTools(session: Session): vscode.Disposable {
+  const { registerTool } = vscode.lm as Partial<typeof vscode.lm>;
+  if (registerTool === undefined) return new vscode.Disposable(() => undefined);
+  return vscode.Disposable.from(
+    registerTool('winnow_find_code', tool(session, 'Finding code', find)),
+    registerTool('winnow_ask', tool(session, 'Asking the local model', answer)),
+  );
+}
+
+function tool(session: Session, doing: string, run: Run): vscode.LanguageModelTool<unknown> {
+  return {
+    prepareInvocation: ({ input }) => ({ invocationMessage: message(doing, input) }),
+    async invoke(options, token) {
+      try {
+        return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(await run(session, options, token))]);
+      } catch (error) {
+        if (token.isCancellationRequested || wasStopped(error)) throw new vscode.CancellationError();
+        throw error;
+      }
+    },
+  };
+}
+
+/** A plain string: VS Code would show Markdown of a model's as such. */
+function message(doing: string, input: unknown): string {
+  const { question } = (input ?? {}) as { question?: unknown };
+  return typeof question === 'string' ? `${doing}: ${question}` : doing;
+}
