@@ -6,6 +6,8 @@ export const UNUSED = [
   'fileOperations', 'foldingRange', 'formatting', 'hover', 'implementation', 'inlayHint', 'inlineCompletion', 'inlineValue', 'linkedEditingRange',
   'notebook', 'reference', 'rename', 'selectionRange', 'semanticTokens', 'signatureHelp', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol',
 ];
+/** What the client's converters make for these features alone. */
+const ITEMS = ['protocolCallHierarchyItem', 'protocolCompletionItem', 'protocolDocumentLink', 'protocolInlayHint', 'protocolTypeHierarchyItem', 'protocolWorkspaceSymbol'];
 /** Stands for every class of such a feature: the client tells the server nothing of it, and registers nothing. */
 const NOTHING = `class Nothing { fillClientCapabilities() {} initialize() {} getState() { return { kind: 'static' } } clear() {} }
 module.exports = new Proxy({}, { get: () => Nothing });`;
@@ -15,7 +17,7 @@ const ANY_VERSION = 'module.exports = (version) => version;';
 export const leaner = {
   name: 'leaner',
   setup(build) {
-    const unused = new RegExp(`^\\.{1,2}/(common/)?(${UNUSED.join('|')})$`);
+    const unused = new RegExp(`^\\.{1,2}/(common/)?(${[...UNUSED, ...ITEMS].join('|')})$`);
     build.onResolve({ filter: unused }, ({ importer }) => (importer.includes('vscode-languageclient') ? { path: 'unused', namespace: 'leaner' } : undefined));
     build.onLoad({ filter: /./, namespace: 'leaner' }, () => ({ contents: NOTHING }));
     build.onLoad({ filter: /semver\/functions\/(parse|satisfies)\.js$/ }, () => ({ contents: ANY_VERSION }));
