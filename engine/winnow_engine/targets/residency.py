@@ -15,6 +15,7 @@ from winnow_engine.config import KvType, Place, TargetOptions
 from winnow_engine.llama.context import PAST_STATES
 from winnow_engine.llama.model import KEEPS_PAST_STATES
 from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.models.registry import RegisteredModel
 
 # Left to the desktop, and to what these estimates miss.
 _RESERVE_BYTES = 512 << 20
@@ -82,13 +83,26 @@ def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
 
     Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
     """
-    (free, why), header = _free_bytes(), read_header(target)
+    (free, why), header = gpu_bytes(), read_header(target)
     return MemoryNeeds(
         free=free,
         why=why,
         drafter=drafter.stat().st_size,
         drafter_work=_DRAFTER_WORK_BYTES,
         target=target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES,
+        offload=bool(llama_cpp.llama_supports_gpu_offload()),
+    )
+
+
+def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:
+    """As `measure` for models whose files need not be here, with the target opened as it is by default."""
+    free, why = gpu_bytes()
+    return MemoryNeeds(
+        free=free,
+        why=why,
+        drafter=drafter.bytes,
+        drafter_work=_DRAFTER_WORK_BYTES,
+        target=target.bytes + target.token_bytes * _CONTEXT_TOKENS + _TARGET_WORK_BYTES,
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
     )
 
@@ -132,7 +146,8 @@ def _metadata(header: GgufHeader, name: str, default: int = 0) -> int:
     return value if isinstance(value, int) else default
 
 
-def _free_bytes() -> tuple[int | None, str]:
+def gpu_bytes() -> tuple[int | None, str]:
+    """What the GPU has free, in bytes, and the reason; None without one."""
     found = availability()
     if not found.usable:
         return None, found.reason

@@ -33,7 +33,7 @@ class PrefillThroughput:
 
     def assume(self, parameters: int, threads: int) -> None:
         """Guess from the model's size and the CPU's threads."""
-        self.assumed_s = parameters / (threads * _CORE_PARAMETERS_PER_S)
+        self.assumed_s = assumed_token_s(parameters, threads)
 
     def learn(self, tokens: int, seconds: float) -> None:
         """Learn from a prefill of `tokens` tokens."""
@@ -44,6 +44,11 @@ class PrefillThroughput:
     def recall(self, token_s: float | None) -> None:
         """Take over what an earlier process measured, or None."""
         self._recalled_s = token_s
+
+
+def assumed_token_s(parameters: int, threads: int) -> float:
+    """Seconds a token that a CPU is assumed to need for a model of that size, on so many cores."""
+    return parameters / (threads * _CORE_PARAMETERS_PER_S)
 
 
 def running_mean(mean: float, newest: float) -> float:

@@ -41,7 +41,7 @@ _COMMANDS = {
     "serve": "Run the language server for editors, or OpenAI's and Anthropic's APIs for other programs.",
     "acp": "Answer in an editor's agent panel (Agent Client Protocol).",
     "calibrate": "Make the profile of a drafter that Winnow ships none for.",
-    "models": "List, pull and verify model files.",
+    "models": "List, suggest, pull and verify models.",
     "bench": "Measure Winnow: what it keeps, and how fast its kernels are.",
     "train": "Train the adapter that makes a language model a drafter.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",

@@ -1,4 +1,4 @@
-"""`winnow models`: list, pull, locate and verify the model files. Data goes to stdout, progress to stderr."""
+"""`winnow models`: list, suggest, pull, locate and verify models. Data goes to stdout, progress to stderr."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
 from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import RegisteredModel
+from winnow_lsp.cli.suggest import suggest_models
 
 
 @click.group()
@@ -36,6 +37,9 @@ def list_models(as_json: bool) -> None:
         click.echo(json.dumps([_record(model, state, directory) for model, state in states], indent=2))
     else:
         Console().print(_table(states))
+
+
+models.add_command(suggest_models)
 
 
 @models.command("pull")

@@ -86,7 +86,9 @@ def hub(content: bytes) -> Iterator[Hub]:
 def make_model(content: bytes) -> Callable[..., RegisteredModel]:
     def make(*sources: ModelSource) -> RegisteredModel:
         sha256 = hashlib.sha256(content).hexdigest()
-        return RegisteredModel("tiny", (ModelRole.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", sources)
+        return RegisteredModel(
+            "tiny", (ModelRole.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", 1, 1, sources
+        )
 
     return make
 

@@ -254,7 +254,7 @@ def test_an_interrupted_process_leaves_a_part_to_continue(
             if report.done:
                 print(report.done, flush=True)
         source = HubSource({hub.url!r})
-        model = RegisteredModel("tiny", (), "tiny.gguf", {model.bytes}, {model.sha256!r}, "", (source,))
+        model = RegisteredModel("tiny", (), "tiny.gguf", {model.bytes}, {model.sha256!r}, "", 1, 1, (source,))
         pull(model, Path({str(cache)!r}), say)
     """)
     hub.hangs_up_after, hub.hold = 600_000, threading.Event()

@@ -1,0 +1,54 @@
+"""`winnow models suggest`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.models import registry
+from winnow_engine.targets.remote import discovery
+from winnow_lsp.cli.models import models
+
+from ...ollama_server import serving
+
+
+@pytest.fixture(autouse=True)
+def ollama(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """A machine without models or measurements, on which Ollama runs."""
+    monkeypatch.setattr(discovery, "_OTHERS", ())
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    with serving() as url:
+        monkeypatch.setenv("OLLAMA_HOST", url)
+        yield url
+
+
+def test_json_has_the_machine_every_target_and_what_was_found(ollama: str) -> None:
+    document = json.loads(CliRunner().invoke(models, ["suggest", "--json"]).stdout)
+    assert document["machine"]["cores"] >= 1
+    assert document["machine"]["memoryBytes"] >= document["machine"]["memoryAvailableBytes"] > 0
+    assert {one["name"] for one in document["targets"]} == {model.name for model in registry.MODELS}
+    for one in document["targets"]:
+        assert not one["here"]
+        assert one["throughput"] in ("assumed", "unknown")
+        assert one["fits"] == (one["place"] is not None)
+        assert 800 <= one["promptTokens"] <= 6000
+        assert one["firstTokenS"] is None or one["firstTokenS"] == one["promptTokens"] / one["tokensPerS"]
+    assert document["suggested"] in {one["name"] for one in document["targets"] if one["fits"]} | {None}
+    assert document["found"][0] == {
+        "model": "coder:7b",
+        "server": "Ollama 0.33.0",
+        "url": f"{ollama}/v1#coder:7b",
+        "context": None,
+    }
+
+
+def test_the_table_marks_what_is_assumed_and_says_what_to_do(ollama: str) -> None:
+    result = CliRunner().invoke(models, ["suggest"])
+    assert result.exit_code == 0, result.output
+    assert all(model.name in result.stdout for model in registry.MODELS)
+    assert ("assumed: not measured on this machine yet" in result.stdout) == (" assumed " in result.stdout)
+    assert f"winnow ask --target '{ollama}/v1#coder:7b'" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith(("suggested: winnow models pull ", "none of these fits"))

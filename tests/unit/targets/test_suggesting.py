@@ -1,0 +1,107 @@
+"""Targets for a machine: whether they fit and where, and what is known of how fast they read."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import llama_cpp
+import numpy as np
+import pytest
+
+from winnow_engine.models import registry
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.targets import residency
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, made_by, used_bytes
+from winnow_engine.targets.suggesting import Suggestion, best, suggest
+from winnow_engine.targets.throughput import assumed_token_s
+
+GB = 10**9
+DRAFTER = registry.find(DEFAULT_DRAFTER)
+SMOL = registry.find("smollm2-135m")
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two cores, no GPU, no models, nothing measured."""
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("winnow_engine.config.physical_cores", lambda: 2)
+    monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
+    return tmp_path
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Gives the machine a GPU with so many gigabytes, and a llama.cpp that can use it."""
+
+    def give(free: float) -> None:
+        monkeypatch.setattr(residency, "gpu_bytes", lambda: (int(free * GB), "a GPU"))
+        monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+
+    return give
+
+
+def suggested(available: float = 100, patience_s: float = 10) -> dict[str, Suggestion]:
+    return {one.model.name: one for one in suggest(DRAFTER, int(available * GB), patience_s)}
+
+
+def pulled(folder: Path, token_s: float) -> None:
+    """A file of SmolLM2's size that has read a prompt at `token_s` seconds a token."""
+    with (folder / SMOL.file).open("wb") as stream:
+        stream.truncate(SMOL.bytes)
+    snapshots = Snapshots(default_folder(), 1 << 30, made_by(folder / SMOL.file, "f16", llama_cpp.__version__))
+    snapshots.save(Snapshot(np.arange(90, dtype=np.int32), np.zeros(1000, np.uint8), token_s))
+
+
+def test_the_largest_comes_first_and_nothing_needs_to_be_here() -> None:
+    found = list(suggested().values())
+    assert [one.model.name for one in found] == [DEFAULT_TARGET, DEFAULT_DRAFTER, "smollm2-135m"]
+    assert [(one.here, one.place, one.origin) for one in found] == [(False, "cpu", "assumed")] * 3
+
+
+def test_what_was_not_measured_is_assumed_from_cores_and_weights() -> None:
+    target = suggested()[DEFAULT_TARGET]
+    assert target.tokens_per_s == 1 / assumed_token_s(1_777_088_000, 2)
+    assert (round(target.tokens_per_s), target.prompt_tokens) == (135, 1200)
+    assert target.first_token_s == pytest.approx(1200 / target.tokens_per_s)
+    assert suggested(patience_s=60)[DEFAULT_TARGET].prompt_tokens == 6000
+
+
+def test_what_was_measured_counts_for_that_model_alone_and_stays(machine: Path) -> None:
+    pulled(machine, 0.004)
+    before = used_bytes(default_folder())
+    found = suggested()
+    assert (found["smollm2-135m"].origin, found["smollm2-135m"].tokens_per_s) == ("measured", 250)
+    assert (found["smollm2-135m"].here, found["smollm2-135m"].first_token_s) == (True, 8)
+    assert found[DEFAULT_TARGET].origin == "assumed"
+    assert used_bytes(default_folder()) == before != (0, 0)
+
+
+def test_memory_must_hold_the_drafter_and_the_target_with_its_context() -> None:
+    needs = suggested()[DEFAULT_TARGET].needs_bytes
+    assert needs == 1_117_320_768 + 12_288 * 28_672 + (512 << 20) + DRAFTER.bytes + (1 << 30)
+    assert suggested(needs / GB)[DEFAULT_TARGET].place == "cpu"
+    assert suggested((needs - 1000) / GB)[DEFAULT_TARGET].place is None
+    assert suggested((needs - 1000) / GB)[DEFAULT_DRAFTER].place == "cpu"
+
+
+@pytest.mark.parametrize(("free", "place"), [(8, "resident"), (3.2, "on-demand"), (2.0, "cpu")])
+def test_a_gpu_is_used_as_far_as_it_goes(gpu: Callable[[float], None], free: float, place: str) -> None:
+    gpu(free)
+    target = suggested()[DEFAULT_TARGET]
+    assert target.place == place
+    assert target.origin == ("assumed" if place == "cpu" else "unknown")
+    assert (target.first_token_s is None, target.prompt_tokens == 6000) == ((place != "cpu"),) * 2
+
+
+def test_the_best_is_the_largest_that_begins_in_time(gpu: Callable[[float], None]) -> None:
+    def name(**machine: float) -> str | None:
+        chosen = best(list(suggested(**machine).values()), machine.get("patience_s", 10))
+        return chosen and chosen.model.name
+
+    assert name() == DEFAULT_TARGET
+    assert name(patience_s=3) == DEFAULT_DRAFTER  # 800 tokens take the larger one 5.9 s
+    assert name(patience_s=0.1) == "smollm2-135m"
+    assert name(available=3) == DEFAULT_DRAFTER
+    assert name(available=1) is None
+    gpu(80)
+    assert name(patience_s=0.1) == DEFAULT_TARGET
