@@ -15,6 +15,15 @@ export function commands(python: string, environment: string, bin: string, build
   ];
 }
 
+/** What `winnow.server.package` is unless somebody sets it. */
+const PUBLISHED = 'winnow-lsp';
+
+/** What pip installs: what the setting names or, if nobody set it, the wheel among the files that came along. */
+export function requirement(setting: string, folder: string, files: readonly string[]): string {
+  const wheel = files.find((file) => file.endsWith('.whl'));
+  return setting === PUBLISHED && wheel !== undefined ? `${folder}/${wheel}` : setting;
+}
+
 /** Whether a Python that printed `version`, such as `Python 3.11.2`, is new enough. */
 export function isNewEnough(version: string): boolean {
   const [, major, minor] = /^Python (\d+)\.(\d+)/.exec(version) ?? [];

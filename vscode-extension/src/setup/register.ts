@@ -1,4 +1,5 @@
 /** “Winnow: Set Up”: install into an environment of its own with the user's consent, or be shown the program. */
+import { readdir } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { activePython, ownEnvironment } from '../server/machine';
 import { exitCode, start } from '../server/process';
@@ -6,7 +7,7 @@ import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { install } from './install';
-import { isNewEnough } from './plan';
+import { isNewEnough, requirement } from './plan';
 
 const QUESTION =
   'Winnow needs its server, a Python program. Install it into an environment of its own? pip downloads it, a compiler if there is none, and builds llama.cpp, which takes some minutes.';
@@ -31,9 +32,12 @@ export function registerSetUp(context: vscode.ExtensionContext, session: Session
 async function installOwn(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): Promise<void> {
   if (!vscode.workspace.isTrusted) throw new UserError('Winnow installs its server once you trust this workspace.');
   const python = await somePython(log);
+  const builder = context.asAbsolutePath('dist/llama/build.py');
+  const server = context.asAbsolutePath('dist/server');
+  const wanted = requirement(settings().serverPackage, server, await readdir(server).catch(() => []));
   const done = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
-    (progress, token) => install(python, ownEnvironment(context), context.asAbsolutePath('dist/llama/build.py'), settings().serverPackage, progress, log, token),
+    (progress, token) => install(python, ownEnvironment(context), builder, wanted, progress, log, token),
   );
   if (done) await session.restartByHand();
 }
