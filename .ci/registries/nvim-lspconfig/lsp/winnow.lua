@@ -1,0 +1,34 @@
+---@brief
+---
+--- https://pypi.org/project/winnow-lsp/
+---
+--- Winnow answers questions about a repository with models on your own machine, and cites the lines it rests on. Code
+--- actions and lenses explain code, its uses and diagnostics. It attaches to files of every type.
+---
+--- ```sh
+--- uv tool install winnow-lsp   # or: pipx install winnow-lsp
+--- winnow models pull
+--- winnow doctor
+--- ```
+---
+--- `settings` change the models and budgets:
+---
+--- ```lua
+--- vim.lsp.config('winnow', {
+---   settings = { winnow = { target = 'qwen2.5-coder-1.5b' } },
+--- })
+--- ```
+---
+--- Winnow's own plugin adds questions and streamed answers (`:WinnowAsk`).
+
+---@type vim.lsp.Config
+return {
+  cmd = { 'winnow', 'serve' },
+  root_markers = { '.git', '.hg', '.jj', '.winnowignore', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' },
+  workspace_required = true,
+  settings = { winnow = vim.empty_dict() },
+  -- The server chooses its models when it starts, so it needs the settings with the first message.
+  before_init = function(params, config)
+    params.initializationOptions = config.settings
+  end,
+}
