@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test vscode bench picture house ci
+.PHONY: help setup check test vscode bench picture house release ci
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,6 +31,9 @@ picture:  ## record the terminal session of the README; needs `pip install pyte`
 
 house:  ## count lines, import cycles, function lengths, duplicates
 	python .ci/house $(ARGS)
+
+release:  ## build all that is published: make release ARGS=OUT makes the folder OUT
+	python .ci/release $(ARGS)
 
 ci:  ## all that CI runs, from installing on
 	bash .ci/run
