@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import click
 from winnow_engine.errors import ModelNotFoundError, WinnowError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
+from winnow_engine.targets.remote.address import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from winnow_engine.targets.remote.discovery import FoundModel
@@ -45,7 +47,8 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
     if no_drafter or options["as_json"] or not _someone_there():
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
-    question = f"Use {described(found[0])} for this question? The code that is kept for it is sent there."
+    sent = f"The code that is kept for it and {KEY_VARIABLE} are" if KEY_VARIABLE in os.environ else "The kept code is"
+    question = f"Use {described(found[0])} for this question? {sent} sent there."
     if not click.confirm(question, default=False, err=True):
         raise ModelNotFoundError(str(missing))
     return options | {"target": found[0].url}

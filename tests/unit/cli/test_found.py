@@ -13,6 +13,7 @@ import pytest
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.remote import discovery
+from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.doctor import _servers
 from winnow_lsp.cli.found import with_target
 
@@ -77,6 +78,27 @@ def test_a_yes_uses_the_first_that_was_found(ollama: str, tiny_drafter: Path, ty
     os.write(typed, b"y\n")
     given = options(tiny_drafter)
     assert with_target(given) == given | {"target": OFFERED.format(ollama)}
+
+
+@pytest.mark.parametrize("key", [None, "sk-secret"])
+def test_the_question_says_what_is_sent(
+    ollama: str,
+    tiny_drafter: Path,
+    typed: int,
+    key: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    if key:
+        monkeypatch.setenv(KEY_VARIABLE, key)
+    os.write(typed, b"y\n")
+    with_target(options(tiny_drafter))
+    said = capsys.readouterr().err
+    assert "coder:7b on Ollama 0.33.0 for this question?" in said
+    assert (KEY_VARIABLE in said) == (key is not None)
+    assert "sk-secret" not in said
 
 
 @pytest.mark.parametrize("answer", [b"n\n", b"\n"])
