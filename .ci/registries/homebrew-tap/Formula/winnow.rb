@@ -4,7 +4,7 @@ class Winnow < Formula
 
   desc "Ask your repository anything, on your own machine"
   homepage "https://pypi.org/project/winnow-lsp/"
-  url "https://files.pythonhosted.org/packages/source/w/winnow-lsp/winnow_lsp-$version.tar.gz"
+  url "https://files.pythonhosted.org/packages/$sdist_path/winnow_lsp-$version.tar.gz"
   sha256 "$sdist_sha256"
   license "Apache-2.0"
 
@@ -15,7 +15,7 @@ class Winnow < Formula
   def install
     # Not for this processor alone: some compilers' code for all that it has crashes.
     ENV.append "CMAKE_ARGS", "-DGGML_NATIVE=OFF"
-    virtualenv_create(libexec, "python3.13")
+    virtualenv_create(libexec, "python3.13", system_site_packages: false)
     system "python3.13", "-m", "pip", "--python=#{libexec}/bin/python", "install", buildpath
     bin.install_symlink libexec/"bin/winnow"
   end
