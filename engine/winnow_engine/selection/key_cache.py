@@ -97,20 +97,29 @@ class KeyCache:
     ) -> WorkspaceKeys:
         """The keys of every unit. What a cancelled run has encoded is stored, too.
 
-        Files are encoded in path order, after those whose paths are given as `first`.
+        Files are encoded in path order, after those whose paths are given as `first` and those that questions led to.
         """
         names = tuple(file.units_key for file in workspace.files)
         if self._last is None or self._last[0] != names:
             found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
-            places = {path: place for place, path in enumerate(first)}
-            files = sorted(
-                zip(names, workspace.files, strict=True), key=lambda named: places.get(named[1].path, len(first))
+            missing = self._in_order(
+                {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}, first
             )
-            missing = {name: file for name, file in files if name not in found}
             found.update(self._encode(missing, progress, cancellation))
             parts = {number: _whole(found[name]) for number, name in enumerate(names)}
             self._last = names, joined(workspace, parts)
         return self._last[1]
+
+    def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
+        """Files by the names of their keys, in the order in which to encode them."""
+        places = {path: place for place, path in enumerate(first)}
+        asked = self._store.keys(self._ahead, files)
+
+        def order(named: tuple[str, IndexedFile]) -> tuple[int, bool]:
+            name, file = named
+            return places.get(file.path, len(first)), name not in asked
+
+        return dict(sorted(files.items(), key=order))
 
     def missing_tokens(self, workspace: Workspace) -> int:
         """About how many tokens the files have whose keys are not in the index."""

@@ -193,6 +193,16 @@ def test_what_is_open_is_indexed_first(assistant: Assistant, root: Path, drafter
     assert "step_0_0" in "".join(drafter.encoded[:4])
 
 
+def test_what_questions_led_to_is_indexed_next(assistant: Assistant, root: Path, drafter: Words) -> None:
+    ask(assistant, root, "what is add_tax?", look=60)
+    assert len(drafter.encoded) < 30
+    opened, tax = "def opened(value):\n    return value\n", (root / "tax.py").read_text()
+    drafter.encoded.clear()
+    assistant.index(Sources((Folder(root),), open_documents={"m29.py": opened.encode()}))
+    assert drafter.encoded[0] == opened
+    assert drafter.encoded.index(tax) < len(drafter.encoded) / 3, "by its path, tax.py comes last"
+
+
 @pytest.mark.parametrize(
     "budget", [Budget(LOOK + 1, first_look_tokens=LOOK), Budget(None, 1.0, first_look_tokens=LOOK)]
 )
