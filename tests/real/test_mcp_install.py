@@ -15,7 +15,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from winnow_lsp.cli.main import main
-from winnow_lsp.mcp.clients import CLIENTS
+from winnow_lsp.mcp.setup.clients import CLIENTS
 
 from .test_mcp import HERE, PATIENCE_S, QUESTION, User, call
 

@@ -9,8 +9,8 @@ import click
 
 from winnow_lsp.cli.options import config_of
 from winnow_lsp.cli.serving import given, serving_options
-from winnow_lsp.mcp.clients import CLIENTS, Machine
-from winnow_lsp.mcp.installing import Change, apply, executable, installed, place, snippet, uninstalled
+from winnow_lsp.mcp.setup.clients import CLIENTS, Machine
+from winnow_lsp.mcp.setup.installing import Change, apply, executable, installed, place, snippet, uninstalled
 
 _client = click.argument("client", type=click.Choice(list(CLIENTS)))
 _project = click.option(

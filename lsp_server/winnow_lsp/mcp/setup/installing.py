@@ -14,7 +14,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from winnow_engine.errors import AgentSetupError
-from winnow_lsp.mcp.clients import NAME, Client, Command, Machine
+from winnow_lsp.mcp.setup.clients import NAME, Client, Command, Machine
 
 
 @dataclass(frozen=True)

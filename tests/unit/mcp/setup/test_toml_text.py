@@ -8,7 +8,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_lsp.mcp import toml_text
+from winnow_lsp.mcp.setup import toml_text
 
 ENTRY = {"command": 'C:\\a "b"\\winnow.exe', "args": ["mcp", "--target=é\x7f"]}
 KEYS = ("mcp_servers",)

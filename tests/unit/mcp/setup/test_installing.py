@@ -14,9 +14,9 @@ import pytest
 
 from winnow_engine.errors import AgentSetupError
 from winnow_lsp.cli.main import main
-from winnow_lsp.mcp import installing
-from winnow_lsp.mcp.clients import CLIENTS, Client, Machine
-from winnow_lsp.mcp.installing import Change, apply, executable, installed, place, uninstalled
+from winnow_lsp.mcp.setup import installing
+from winnow_lsp.mcp.setup.clients import CLIENTS, Client, Machine
+from winnow_lsp.mcp.setup.installing import Change, apply, executable, installed, place, uninstalled
 
 COMMAND = ["/opt/a b/bin/winnow", "mcp", "--target=é.gguf"]
 PLAIN = {"command": COMMAND[0], "args": COMMAND[1:]}

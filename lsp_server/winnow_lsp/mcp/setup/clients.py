@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from winnow_lsp.mcp import json_text, toml_text
+from winnow_lsp.mcp.setup import json_text, toml_text
 
 NAME = "winnow"
 Command = Sequence[str]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_lsp.mcp import json_text
+from winnow_lsp.mcp.setup import json_text
 
 ENTRY = {"type": "stdio", "command": "/a b/winnow", "args": ["mcp", "--target=é"]}
 KEYS = ("mcpServers",)

@@ -1,0 +1,1 @@
+"""Sets agents up to start `winnow mcp`: their configuration gets an entry, and what else is in it stays as it is."""
