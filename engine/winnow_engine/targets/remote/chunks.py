@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ DONE = b"[DONE]"
 _FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length", "tool_calls": "eos"}
 _STOPPED_BY = ("stop_reason", "matched_stop")  # vLLM's and SGLang's: the stop string, or else a token or null
 _THOUGHTS = ("reasoning_content", "reasoning")  # of llama-server, SGLang and older vLLM; of vLLM, Ollama and OpenRouter
-SERVER_ERROR = 500
+_SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,16 @@ def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools
 
     Raises TargetProtocolError, or the error that the server sent.
     """
+    return checked(data, address, lambda document: _chunk(document, stops, tools))
+
+
+def checked(data: bytes, address: Address, read: Callable[[dict[str, Any]], Chunk]) -> Chunk:
+    """What `read` makes of the JSON that a server streams. Raises as `read_chunk`."""
     try:
         document = json.loads(data)
         if isinstance(document, dict) and document.get("error"):
-            raise failure(address, SERVER_ERROR, data)
-        return _chunk(document, stops, tools)
+            raise failure(address, _SERVER_ERROR, data)
+        return read(document)
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise TargetProtocolError(
             f"{address.host} streams something that is no chunk of an answer ({error})"

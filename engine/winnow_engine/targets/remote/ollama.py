@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.core import Finish
-from winnow_engine.errors import TargetAddressError, TargetProtocolError, WinnowError
+from winnow_engine.errors import TargetAddressError, WinnowError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import Address
 from winnow_engine.targets.remote.body import Attempt, RemotePrompt
-from winnow_engine.targets.remote.chunks import SERVER_ERROR, Chunk, Usage, text_of
+from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, text_of
 from winnow_engine.targets.remote.client import Client
-from winnow_engine.targets.remote.failures import failure
 from winnow_engine.targets.remote.framing import NDJSON
 
 # A context that changes makes Ollama load the model again, so it grows in steps and never shrinks.
@@ -113,15 +112,7 @@ class OllamaApi:
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
         """As `Api.read`."""
-        try:
-            document = json.loads(data)
-            if isinstance(document, dict) and document.get("error"):
-                raise failure(address, SERVER_ERROR, data)
-            return _chunk(document, stops, tools)
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
-            raise TargetProtocolError(
-                f"{address.host} streams something that is no chunk of an answer ({error})"
-            ) from error
+        return checked(data, address, lambda document: _chunk(document, stops, tools))
 
 
 def _sampling(request: Request[RemotePrompt]) -> dict[str, Any]:
