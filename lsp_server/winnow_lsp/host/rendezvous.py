@@ -25,6 +25,9 @@ AVAILABLE = hasattr(socket, "SO_PEERCRED")
 SWITCH = "WINNOW_SERVER"
 """The environment variable that says whether commands ask the shared server."""
 
+LONGEST_LINE = 16 << 20
+"""Bytes of one message of an agent's; those of the language server say their length."""
+
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_")
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from pathlib import Path
-
-import uvicorn
 
 from winnow_engine.chat.complete import Completion, complete, prompt_tokens
 from winnow_engine.chat.sent import SentConversations
@@ -20,10 +17,10 @@ from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Work
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
 _MOST_CONNECTIONS = 64
-_LEAVE_S = 5  # for answers in progress when the server is told to stop
 
 
 class EngineService:
@@ -89,18 +86,7 @@ def serve_http(
     ready: Callable[[str, int], None],
 ) -> None:
     """Serve until told to stop; `ready` gets the address. Raises OSError if the address is not available."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as listening:
+    with listening_socket(host, port) as listening:
         application = app(lambda: EngineService(models, store, budget), guard)
-        config = uvicorn.Config(
-            application,
-            http="h11",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
-            timeout_graceful_shutdown=_LEAVE_S,
-        )
         ready(*listening.getsockname()[:2])
-        uvicorn.Server(config).run([listening])
+        web_server(application, _MOST_CONNECTIONS).run([listening])

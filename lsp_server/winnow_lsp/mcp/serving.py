@@ -6,11 +6,11 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from threading import Thread
 
-import uvicorn
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,18 +18,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from winnow_engine.config import Config
 from winnow_engine.store import Store, default_path
 from winnow_lsp.host.engines import Engines
+from winnow_lsp.host.rendezvous import LONGEST_LINE
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.mcp.repository import Repository
 from winnow_lsp.mcp.server import make_server
 from winnow_lsp.mcp.streams import message_streams
 from winnow_lsp.mcp.workspace import Workspaces
 
 _log = logging.getLogger(__name__)
-_LEAVE_S = 5  # for calls in progress when the server is told to stop
-LONGEST_LINE = 16 << 20
-"""Bytes of one message."""
 
 
 async def serve_agent(engines: Engines, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -41,18 +40,13 @@ async def serve_agent(engines: Engines, reader: asyncio.StreamReader, writer: as
         _log.error("an agent's connection given up: %s", error)
         writer.close()
         return
-    engine = engines.acquire(config.models)
-    repository = Repository(engine, config)
     try:
-        server = make_server(repository, Workspaces(workspace, config.files))
-        async with message_streams(reader, writer) as (received, to_send):
-            await server.run(received, to_send, server.create_initialization_options())
+        async with _repository(engines, config) as repository:
+            server = make_server(repository, Workspaces(workspace, config.files))
+            async with message_streams(reader, writer) as (received, to_send):
+                await server.run(received, to_send, server.create_initialization_options())
     finally:
-        try:
-            await repository.leave()
-            await engines.release(engine)
-        finally:
-            writer.close()
+        writer.close()
 
 
 def serve_here() -> socket.socket:
@@ -60,12 +54,9 @@ def serve_here() -> socket.socket:
     ours, theirs = socket.socketpair()
 
     async def serve() -> None:
-        store = Store(default_path())
-        try:
+        with closing(Store(default_path())) as store:
             reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
             await serve_agent(Engines(store), reader, writer)
-        finally:
-            store.close()
 
     Thread(target=lambda: asyncio.run(serve()), name="winnow-mcp").start()
     return ours
@@ -78,36 +69,24 @@ async def serve_http(
 
     Raises OSError if the address is not available.
     """
-    store = Store(default_path())
-    engines = Engines(store)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    root = workspace.resolve()
+    with closing(Store(default_path())) as store, listening_socket(host, port) as listening:
+        async with _repository(Engines(store), config) as repository:
+            server = make_server(repository, Workspaces(root, config.files, within=root))
+            ready(*listening.getsockname()[:2])
+            await web_server(_Guarded(server.streamable_http_app(host=host), guard)).serve([listening])
+
+
+@asynccontextmanager
+async def _repository(engines: Engines, config: Config) -> AsyncIterator[Repository]:
+    """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
+    engine = engines.acquire(config.models)
+    repository = Repository(engine, config)
     try:
-        with socket.create_server((host, port), family=family) as listening:
-            engine = engines.acquire(config.models)
-            repository = Repository(engine, config)
-            try:
-                root = workspace.resolve()
-                server = make_server(repository, Workspaces(root, config.files, within=root))
-                ready(*listening.getsockname()[:2])
-                application = _Guarded(server.streamable_http_app(host=host), guard)
-                await uvicorn.Server(_uvicorn(application)).serve([listening])
-            finally:
-                await repository.leave()
-                await engines.release(engine)
+        yield repository
     finally:
-        store.close()
-
-
-def _uvicorn(application: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        http="h11",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_LEAVE_S,
-    )
+        await repository.leave()
+        await engines.release(engine)
 
 
 class _Guarded:

@@ -12,11 +12,10 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
-from winnow_lsp.host.rendezvous import Peer
+from winnow_lsp.host.rendezvous import LONGEST_LINE, Peer
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
-_LONGEST_LINE = 16 << 20  # bytes, of agents' messages; those of the language server say their length
 _log = logging.getLogger(__name__)
 
 
@@ -88,7 +87,7 @@ async def serve_private(serves: Mapping[socket.socket, Serve], idle_s: float) ->
         for socket_, serve in serves.items():
             accept = partial(connected, serve)
             await listening.enter_async_context(
-                await asyncio.start_unix_server(accept, sock=socket_, limit=_LONGEST_LINE)
+                await asyncio.start_unix_server(accept, sock=socket_, limit=LONGEST_LINE)
             )
         try:
             await idle.over.wait()
