@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import RawIOBase
 from typing import Any, BinaryIO
+
+from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, FAILED, NOT_FOUND = -32602, -32603, -32002
@@ -64,17 +65,14 @@ class Lines:
             self.refuse(message.get("id"), RequestError(INVALID_REQUEST, "a request has no method"))
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        line = memoryview(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
         with self._lock, suppress(BrokenPipeError):  # a client that has gone; the end of its messages says so
-            while line:
-                line = line[self._sink.write(line) :]
+            write_whole(self._sink, line)
 
 
 def standard_streams() -> Lines:
     """The client on standard input and output. Whatever else writes to standard output reaches standard error."""
-    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return Lines(sys.stdin.buffer, sink)
+    return Lines(sys.stdin.buffer, take_standard_output())
 
 
 def _is_identity(value: object) -> bool:

@@ -17,6 +17,7 @@ from socket import SocketIO
 from threading import Thread
 from typing import Any
 
+from winnow_lsp.host.standard_output import take_standard_output, write_whole
 from winnow_lsp.mcp.greeting import greeting
 
 _CHUNK = 1 << 16
@@ -30,8 +31,7 @@ class Agent:
 
     def __init__(self) -> None:
         self._in = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
-        self._out = FileIO(os.dup(sys.stdout.fileno()), "wb")
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        self._out = take_standard_output()
         self._first = b""
         self._greeted: object = None  # the id of the request that was answered
         self._greeting = Thread(target=self._greet, daemon=True)
@@ -53,14 +53,14 @@ class Agent:
                 if self._greeted is not None:
                     _skip(answers, self._out, self._greeted)
                 while data := answers.read1(_CHUNK):
-                    _write(self._out, data)
+                    write_whole(self._out, data)
 
     def _greet(self) -> None:
         self._first = self._in.readline()
         found = greeting(self._first)
         if found is not None:
             self._greeted = found[0]
-            _write(self._out, found[1])
+            write_whole(self._out, found[1])
 
 
 def _pass_on(agent: BufferedReader, server: socket.socket) -> None:
@@ -77,11 +77,4 @@ def _skip(answers: BufferedReader[SocketIO], agent: FileIO, identity: object) ->
         message = json.loads(line)
         if message.get("id") == identity and "method" not in message:
             return
-        _write(agent, line)
-
-
-def _write(agent: FileIO, data: bytes) -> None:
-    """All of it: the stream has no buffer."""
-    view = memoryview(data)
-    while view:
-        view = view[agent.write(view) :]
+        write_whole(agent, line)

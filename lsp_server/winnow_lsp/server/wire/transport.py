@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -13,6 +12,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from winnow_lsp.host.rendezvous import LONGEST_LINE, Peer
+from winnow_lsp.host.standard_output import take_standard_output
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
@@ -43,8 +43,7 @@ async def serve_stdio(make_server: MakeServer) -> int:
     Whatever else writes to standard output reaches standard error instead, llama.cpp included.
     """
     loop = asyncio.get_running_loop()
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    output = take_standard_output()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
