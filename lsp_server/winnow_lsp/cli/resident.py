@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winnow_engine.core import Cancellation, Kept, Progress, ProgressSink, Question
+from winnow_engine.core import Cancellation, Kept, ProgressSink, Question
 from winnow_engine.errors import CancelledError
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.waiting import Waiting, indexing_line
+from winnow_lsp.host.waiting import Waiting
 
 if TYPE_CHECKING:
     from winnow_engine.assistant import Assistant
@@ -67,10 +67,4 @@ def _with_progress(listener: Listener) -> tuple[Listener, ProgressSink]:
         waiting.kept(kept)
         listener.on_kept(kept)
 
-    def on_progress(progress: Progress) -> None:
-        reading = progress.stage == "prefill"
-        if reading:
-            waiting.read(progress)
-        listener.on_stage(waiting.line() if reading else indexing_line(progress))
-
-    return replace(listener, on_kept=on_kept), on_progress
+    return replace(listener, on_kept=on_kept), lambda progress: listener.on_stage(waiting.reported(progress))

@@ -30,6 +30,13 @@ class Waiting:
         if progress.tokens:
             self._expect(progress.elapsed_s * (progress.total_tokens / progress.tokens - 1))
 
+    def reported(self, progress: Progress) -> str:
+        """Take note of any report of the engine's. Returns the line that it makes."""
+        if progress.stage != "prefill":
+            return indexing_line(progress)
+        self.read(progress)
+        return self.line()
+
     def think(self) -> None:
         """Note that the target thinks."""
         self._thinking_since = self._thinking_since or self._now()

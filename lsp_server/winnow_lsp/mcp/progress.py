@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from winnow_engine.core import Kept, Progress
-from winnow_lsp.host.waiting import Waiting, indexing_line
+from winnow_lsp.host.waiting import Waiting
 
 _EVERY_S = 0.5
 _MOST_PLACES = 5
@@ -29,11 +29,7 @@ class Reports:
 
     def progress(self, progress: Progress) -> None:
         """Note how far the index is, or the target with the prompt."""
-        if progress.stage == "prefill":
-            self._waiting.read(progress)
-            self._line = self._waiting.line()
-        else:
-            self._line = indexing_line(progress)
+        self._line = self._waiting.reported(progress)
 
     def kept(self, kept: Kept) -> None:
         """Note what the answer will rest on."""
