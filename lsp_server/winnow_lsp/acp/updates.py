@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow_engine.core import Citation, Kept, Span
-from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import Waiting
 
 _BETWEEN_COUNTS_S = 0.25
@@ -108,13 +108,8 @@ class Updates:
     def _links(self, places: Iterable[Citation | Span]) -> str:
         """A Markdown list of links to lines: an anchor of one line is what every client understands."""
         return "\n".join(
-            f"- [`{_place(place)}`]({(self._folder / place.path).as_uri()}#L{place.start_line})" for place in places
+            f"- [`{place(one)}`]({(self._folder / one.path).as_uri()}#L{one.start_line})" for one in places
         )
-
-
-def _place(place: Citation | Span) -> str:
-    last = "" if place.start_line == place.end_line else f"-{place.end_line}"
-    return f"{place.path}:{place.start_line}{last}"
 
 
 def _text(text: str) -> dict[str, str]:

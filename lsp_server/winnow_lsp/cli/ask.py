@@ -22,11 +22,11 @@ from winnow_lsp.cli.options import (
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import notice_lines, place, spans_lines, stats_line
+from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.shared import answer_shared
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.client.connection import ConnectionLostError
-from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
 
 

@@ -15,7 +15,8 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from winnow_engine.core import Kept, Progress, Span
-from winnow_lsp.cli.report import kind_and_name, place
+from winnow_lsp.cli.report import kind_and_name
+from winnow_lsp.host.reply import place
 from winnow_lsp.host.waiting import Waiting, indexing_line
 
 _SECONDS_BETWEEN_LINES = 5.0

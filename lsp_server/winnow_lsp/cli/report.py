@@ -6,18 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from winnow_engine.core import Citation, Span
+from winnow_engine.core import Span
+from winnow_lsp.host.reply import place
 
 
 def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
     """Spans as `{path, start_line, end_line, tokens, score, kind, name, features}`."""
     return [asdict(span) for span in spans]
-
-
-def place(item: Citation | Span) -> str:
-    """`path:start-end`, which terminals and editors open."""
-    last = "" if item.start_line == item.end_line else f"-{item.end_line}"
-    return f"{item.path}:{item.start_line}{last}"
 
 
 def spans_lines(spans: Iterable[Span]) -> list[str]:

@@ -30,3 +30,9 @@ class Reply:
     def as_json(self) -> dict[str, Any]:
         """The document that `winnow ask --json` prints."""
         return asdict(self)
+
+
+def place(item: Citation | Span) -> str:
+    """`path:start-end`, which terminals and editors open."""
+    last = "" if item.start_line == item.end_line else f"-{item.end_line}"
+    return f"{item.path}:{item.start_line}{last}"

@@ -2,7 +2,8 @@ from winnow_engine.assistant import Stats
 from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.base import Generation
-from winnow_lsp.cli.report import notice_lines, place, spans_json, spans_lines, stats_line
+from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
+from winnow_lsp.host.reply import place
 from winnow_lsp.host.stats import flat_stats
 
 SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
