@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from winnow_engine.core import Cursor, Question, Turn
 from winnow_engine.errors import PositionError
 from winnow_lsp.acp.lines import INVALID_PARAMS, RequestError
-from winnow_lsp.host.uris import file_path
+from winnow_lsp.host.uris import below, file_path
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?", re.ASCII)
 
@@ -74,25 +74,18 @@ def _shown(block: object) -> str:
 def _mention(uri: str, folder: Path) -> _Part | None:
     """A file below the folder, with its lines if the URI ends in some, such as `#L10-20`; None for another URI."""
     try:
-        path, fragment = _relative(file_path(uri), folder), urlsplit(uri).fragment
+        relative, fragment = below(file_path(uri), folder), urlsplit(uri).fragment
     except (PositionError, ValueError, OSError):
         return None
-    if path is None:
+    if relative is None:
         return None
+    path = relative.as_posix()
     lines = _LINES.fullmatch(fragment)
     if lines is None or not 1 <= int(lines[1]) <= int(lines[2] or lines[1]):
         return _Part(f"`{path}`", mentions=True)
     cursor = Cursor(path, int(lines[1]), int(lines[2] or lines[1]))
     last = f"-{cursor.end_line}" if lines[2] else ""
     return _Part(f"`{path}:{cursor.start_line}{last}`", True, cursor)
-
-
-def _relative(file: Path, folder: Path) -> str | None:
-    """The path below the folder, by name or else with links resolved; None outside of it."""
-    for below, above in ((file, folder), (file.resolve(), folder.resolve())):
-        if below != above and below.is_relative_to(above):
-            return below.relative_to(above).as_posix()
-    return None
 
 
 def text_of(value: Mapping[str, Any], name: str) -> str:

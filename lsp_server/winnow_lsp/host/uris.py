@@ -1,4 +1,4 @@
-"""The paths of `file:` URIs, as editors write them."""
+"""The paths of `file:` URIs, as editors write them, and where they lie below a root."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def file_path(uri: str) -> Path:
     if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
         raise PositionError(f"{uri} is not a file: save it inside the workspace first")
     return Path(os.path.normpath(path))
+
+
+def below(file: Path, root: Path) -> Path | None:
+    """The file relative to the root, by name or else with links resolved; None if it is not below the root."""
+    if not file.is_relative_to(root):
+        file, root = file.resolve(), root.resolve()
+    return file.relative_to(root) if file.is_relative_to(root) and file != root else None

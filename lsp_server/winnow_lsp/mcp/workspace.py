@@ -12,7 +12,8 @@ from mcp.shared.exceptions import MCPError
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
+from winnow_lsp.host.roots import named_folders
 from winnow_lsp.host.uris import file_path
 
 _ROOTS_S = 5.0  # for the client to name its roots
@@ -31,7 +32,8 @@ class Workspaces:
         allowed = [root for root in roots if self._within is None or root.is_relative_to(self._within)]
         if roots and not allowed:
             raise WorkspaceError(f"the client's roots lie outside of {self._within}, which this server is for")
-        return Sources(tuple(_named(allowed or [_sensible(self._default)])), self._rules)
+        named = {root: root.name for root in allowed or [_sensible(self._default)]}
+        return Sources(tuple(named_folders(named)), self._rules)
 
 
 async def _roots(session: ServerSession) -> list[Path]:
@@ -65,16 +67,3 @@ def _sensible(folder: Path) -> Path:
             "or use a client that tells its roots"
         )
     return resolved
-
-
-def _named(roots: list[Path]) -> Iterable[Folder]:
-    """The folders, named apart if there are several."""
-    if len(roots) == 1:
-        return [Folder(roots[0])]
-    names: dict[str, Path] = {}
-    for root in dict.fromkeys(roots):
-        name = root.name
-        while name in names:
-            name += "'"
-        names[name] = root
-    return [Folder(root, name) for name, root in names.items()]

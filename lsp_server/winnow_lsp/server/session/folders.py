@@ -6,7 +6,7 @@ Characters never matter here, so neither does the position encoding that was agr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lsprotocol import types
@@ -14,8 +14,9 @@ from lsprotocol import types
 from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor, Span
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.workspace import Folder, Sources
-from winnow_lsp.host.uris import file_path
+from winnow_engine.index.workspace import Sources
+from winnow_lsp.host.roots import named_folders
+from winnow_lsp.host.uris import below, file_path
 
 
 class Folders:
@@ -23,7 +24,7 @@ class Folders:
 
     def __init__(self, names: Mapping[Path, str] | None = None) -> None:
         self._names = dict(names or {})
-        self._folders = tuple(_named(self._names))
+        self._folders = tuple(named_folders(self._names))
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -56,7 +57,7 @@ class Folders:
             file = file_path(uri)
         except PositionError:
             return None
-        inside = [(f, place) for f in self._folders if (place := _within(file, f.root)) is not None]
+        inside = [(f, place) for f in self._folders if (place := below(file, f.root)) is not None]
         if not inside:
             return None
         folder, relative = min(inside, key=lambda found: len(found[1].parts))
@@ -79,21 +80,3 @@ class Folders:
         """The whole lines of a citation or span, as an editor's location."""
         lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
         return types.Location(self.uri(place.path), lines)
-
-
-def _within(file: Path, root: Path) -> Path | None:
-    """The file relative to the root, by name or else with links resolved; None if it is not below the root."""
-    if not file.is_relative_to(root):
-        file, root = file.resolve(), root.resolve()
-    return file.relative_to(root) if file.is_relative_to(root) and file != root else None
-
-
-def _named(names: Mapping[Path, str]) -> Iterator[Folder]:
-    """The folders with names that differ; a single folder has none."""
-    taken = {""}
-    for root, name in names.items():
-        name = name.replace("/", "-") if len(names) > 1 else ""
-        while name in taken and len(names) > 1:
-            name += "'"
-        taken.add(name)
-        yield Folder(root, name)
