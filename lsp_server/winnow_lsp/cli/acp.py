@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from winnow_engine.core import Cancellation, Question
-from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.acp.agent import Agent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import (
@@ -20,6 +19,7 @@ from winnow_lsp.cli.options import (
     sampling_options,
     server_option,
     target_options,
+    uses_server,
 )
 from winnow_lsp.cli.resident import Resident
 from winnow_lsp.client.asking import Listener
@@ -39,8 +39,7 @@ def acp(server: bool, **options: Any) -> None:
     The editor says which folder a conversation is about. These options hold for all of them.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # A target elsewhere has nothing to load here, and its key is in this process's environment.
-    shared = server and not is_url(options["target"])
+    shared = uses_server(server, options)
     with closing(Resident(options)) as here:
 
         def answer(folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from winnow_engine.core import Cancellation
-from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.clients import install, uninstall
-from winnow_lsp.cli.options import config_of, given_settings
+from winnow_lsp.cli.options import config_of, given_settings, uses_server
 from winnow_lsp.cli.serving import given, serving_options
 from winnow_lsp.cli.shared import connected
 from winnow_lsp.mcp.relay import Agent
@@ -35,8 +34,7 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
     if address is not None:
         _serve_http(address, options)
     else:
-        # A target elsewhere has nothing to load here, and its key is in this process's environment.
-        _serve_stdio(context.obj, options, shared_server=server and not is_url(options["target"]))
+        _serve_stdio(context.obj, options, shared_server=uses_server(server, options))
 
 
 def _serve_stdio(agent: Agent, options: dict[str, Any], *, shared_server: bool) -> None:

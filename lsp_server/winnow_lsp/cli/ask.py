@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from winnow_engine.core import Cancellation, Question
-from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
@@ -19,6 +18,7 @@ from winnow_lsp.cli.options import (
     selection_options,
     server_option,
     target_options,
+    uses_server,
     workspace_options,
 )
 from winnow_lsp.cli.progress import ProgressView
@@ -50,8 +50,7 @@ def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
             click.echo(text, nl=False)
 
         listener = Listener((lambda _: None) if as_json else show, view.kept, view.say, view.think)
-        # A target elsewhere has nothing to load here, and its key is in this process's environment.
-        shared = server and not is_url(options["target"])
+        shared = uses_server(server, options)
         reply = _from_server(asked, options, listener, cancellation) if shared else None
         by_server = reply is not None
         if reply is None:

@@ -13,6 +13,7 @@ import click
 from winnow_engine.config import Config
 from winnow_engine.core import Cursor, Question
 from winnow_engine.errors import PositionError
+from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
 
@@ -131,6 +132,14 @@ server_option = click.option(
     envvar=SWITCH,
     help="Ask your shared server, which keeps the models loaded, or load them in this process.  [default: server]",
 )
+
+
+def uses_server(server: bool, options: Mapping[str, Any]) -> bool:
+    """Whether a command is to ask the shared server.
+
+    A target elsewhere has nothing to load there, and its key is in the command's own environment.
+    """
+    return server and not is_url(options["target"])
 
 
 @contextmanager

@@ -12,12 +12,12 @@ from winnow_lsp.cli.options import (
     drafter_option,
     given_settings,
     sampling_options,
+    server_option,
     setting,
     shared,
     target_options,
     workspace_options,
 )
-from winnow_lsp.host.rendezvous import SWITCH
 
 serving_options = shared(
     workspace_options,
@@ -26,12 +26,7 @@ serving_options = shared(
     drafter_option,
     target_options,
     sampling_options,
-    click.option(
-        "--server/--no-server",
-        default=True,
-        envvar=SWITCH,
-        help="Pass calls to your shared server, which keeps the models loaded, or load them here.  [default: server]",
-    ),
+    server_option,
 )
 
 
