@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.thinking import without_thought
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+
+R = TypeVar("R")
 
 _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool",
@@ -99,6 +101,14 @@ def identifier(document: Mapping[str, Any], name: str, place: str) -> str:
     return found
 
 
+def role_of(value: Any, roles: Mapping[str, R], place: str) -> R:
+    """What the role of a message means, one of `roles` by name. Raises ApiError."""
+    said = object_at(value, place).get("role")
+    if not isinstance(said, str) or said not in roles:
+        raise ApiError(400, f"{place}.role must be one of {', '.join(roles)}", f"{place}.role", "unsupported_value")
+    return roles[said]
+
+
 def text_of(value: Any, place: str, kinds: Sequence[str] = ("text",)) -> str:
     """Text, or the text of a list of parts of these kinds, all of which have a `text`. Raises ApiError."""
     if isinstance(value, str):
@@ -113,10 +123,7 @@ def text_of(value: Any, place: str, kinds: Sequence[str] = ("text",)) -> str:
 
 
 def _message(value: Any, place: str, ignored: set[str]) -> Message:
-    said = object_at(value, place).get("role")
-    if not isinstance(said, str) or said not in _ROLES:
-        raise ApiError(400, f"{place}.role must be one of {', '.join(_ROLES)}", f"{place}.role", "unsupported_value")
-    role = _ROLES[said]
+    role = role_of(value, _ROLES, place)
     _FIELDS[role].check(value, ignored, f"{place}.")
     given = typed(value, "tool_calls", list, [], f"{place}.") if role == "assistant" else []
     calls = tuple(_call(one, f"{place}.tool_calls[{number}]") for number, one in enumerate(given))

@@ -14,7 +14,7 @@ from winnow_engine.core import Sampling, Thinking
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
-from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, text_of
+from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, role_of, text_of
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
@@ -108,10 +108,7 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
 
 def _turn(value: Any, place: str, ignored: set[str]) -> Iterator[tuple[Message, str]]:
     """The messages that one of Anthropic's stands for, each with the field that names its call."""
-    said = object_at(value, place).get("role")
-    if not isinstance(said, str) or said not in _ROLES:
-        raise ApiError(400, f"{place}.role must be one of {', '.join(_ROLES)}", f"{place}.role", "unsupported_value")
-    role, kinds = _ROLES[said]
+    role, kinds = role_of(value, _ROLES, place)
     _MESSAGE.check(value, ignored, f"{place}.")
     blocks = list(_blocks(value.get("content"), f"{place}.content", kinds, ignored))
     for where, block in blocks:

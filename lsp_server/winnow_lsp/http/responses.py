@@ -16,7 +16,7 @@ from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
-from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, text_of
+from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, role_of, text_of
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
@@ -113,10 +113,7 @@ def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | N
 
 
 def _said(item: Mapping[str, Any], place: str) -> Message:
-    role = item.get("role")
-    if not isinstance(role, str) or role not in _ROLES:
-        raise ApiError(400, f"{place}.role must be one of {', '.join(_ROLES)}", f"{place}.role", "unsupported_value")
-    return Message(_ROLES[role], text_of(item.get("content"), f"{place}.content", _PARTS))
+    return Message(role_of(item, _ROLES, place), text_of(item.get("content"), f"{place}.content", _PARTS))
 
 
 def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
