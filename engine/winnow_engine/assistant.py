@@ -271,7 +271,7 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()
-        return Ranked(question, workspace, keys, candidates, scores, cache.drafter)
+        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter)
 
 
 def open_assistant(

@@ -54,6 +54,12 @@ class WorkspaceKeys:
         """The units that have keys, int64 [N]: those in some files and folders, or all if no paths are given."""
         return np.intersect1d(self.units, workspace.units_in(paths)) if paths else self.units
 
+    def tokens_of(self, units: NDArray[np.int64]) -> NDArray[np.int32]:
+        """`unit_tokens` of some units, 0 for all others, int32 [U]."""
+        tokens = np.zeros_like(self.unit_tokens)
+        tokens[units] = self.unit_tokens[units]
+        return tokens
+
     def by_unit(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Scores of the units that have keys, float32 [K], as those of all units, float32 [U]; NaN for the others."""
         if not self.missing_tokens:

@@ -53,12 +53,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A question about a workspace, with a score for each unit. Only `candidates`, int64 [N], can be kept."""
+    """A question about a workspace, with a score for each unit.
+
+    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others.
+    """
 
     question: Question
     workspace: Workspace
     keys: WorkspaceKeys
-    candidates: NDArray[np.int64]
+    unit_tokens: NDArray[np.int32]
     scores: FusedScores
     drafter: Drafter
 
@@ -76,7 +79,7 @@ class Ranked:
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
             return wanted
-        focus, tokens = self._focus, self._tokens
+        focus, tokens = self._focus, self.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
         if most < MOST_TOKENS:
@@ -87,7 +90,7 @@ class Ranked:
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget: the code at the cursor, then units by their chance per token."""
-        pieces = choose(self._units, density(self.scores.total, self._tokens), budget_tokens, self._focus)
+        pieces = choose(self._units, density(self.scores.total, self.unit_tokens), budget_tokens, self._focus)
         spans = self._units.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
@@ -105,15 +108,8 @@ class Ranked:
         return Selection(self.workspace, spans, stats, tuple(notices))
 
     @property
-    def _tokens(self) -> NDArray[np.int32]:
-        """The tokens of each candidate, 0 for other units, int32 [U]."""
-        tokens = np.zeros_like(self.keys.unit_tokens)
-        tokens[self.candidates] = self.keys.unit_tokens[self.candidates]
-        return tokens
-
-    @property
     def _units(self) -> WorkspaceUnits:
-        return WorkspaceUnits(self.workspace, self._tokens, self.drafter.count)
+        return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count)
 
     @property
     def _focus(self) -> Focus | None:

@@ -96,7 +96,7 @@ class Judge:
                     fused = fuse(asked, weights)
                     worth = density(fused.total, subject.unit_tokens)
                     ranking = by_units(subject, case.question, fused.total, worth)
-                    auto = Ranked(case.question, workspace, keys, keys.units, fused, drafter).tokens(Budget())
+                    auto = Ranked(case.question, workspace, keys, keys.unit_tokens, fused, drafter).tokens(Budget())
                     kept = keeps_all(ranking, auto, case, workspace)
                     yield Judged(outcome(name, tokens, case, workspace, ranking), auto, kept)
 
