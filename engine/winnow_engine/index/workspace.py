@@ -229,8 +229,9 @@ class Workspace:
     def located(self, question: Question) -> Question:
         """The question with its cursor on lines that exist, and with the code there.
 
-        Raises PositionError if the cursor is nowhere in the workspace.
+        Raises PositionError if the cursor, or one of the paths, is nowhere in the workspace.
         """
+        self.units_in(question.paths)
         if question.cursor is None:
             return question
         cursor = self.settled(question.cursor)

@@ -65,13 +65,14 @@ class Repository:
         budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
-            paths: tuple[str, ...] = ()
-            notices: tuple[str, ...] = ()
-            if asked.paths:
+            question, progress = Question(asked.question, paths=tuple(asked.paths)), reports.progress
+            try:
+                selection = assistant.select(sources, question, budget, progress, cancellation)
+            except PositionError:
                 paths, notices = known_paths(assistant.read(sources, cancellation), asked.paths)
-            question = Question(asked.question, paths=paths)
-            selection = assistant.select(sources, question, budget, reports.progress, cancellation)
-            selection = replace(selection, notices=(*notices, *selection.notices))
+                question = replace(question, paths=paths)
+                selection = assistant.select(sources, question, budget, progress, cancellation)
+                selection = replace(selection, notices=(*notices, *selection.notices))
             return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
 
         found = await self._run(work, reports)

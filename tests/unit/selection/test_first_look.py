@@ -163,6 +163,19 @@ def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
         assistant.select(Sources((Folder(root),)), replace(question, paths=("m99.py",)), budget)
 
 
+def test_a_path_that_does_not_exist_is_told_before_anything_is_encoded(
+    assistant: Assistant, root: Path, drafter: Words
+) -> None:
+    for look in (0, LOOK):
+        with pytest.raises(PositionError, match="m99"):
+            assistant.select(
+                Sources((Folder(root),)),
+                Question("where is the result?", paths=("m03.py", "m99.py")),
+                Budget(60, first_look_tokens=look),
+            )
+    assert drafter.encoded == []
+
+
 def test_what_the_scores_decide_on_is_bounded(assistant: Assistant, root: Path) -> None:
     for most in (20, 40):
         kept = assistant.select(Sources((Folder(root),)), Question("what is add_tax?"), Budget(most_tokens=most))
