@@ -1,5 +1,6 @@
 """The real models, which `winnow models pull` puts in the cache; without them these tests fail."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from winnow_engine.errors import ModelError
 from winnow_engine.models import cache
 from winnow_lsp.process import prepare
+
+from .user import User
 
 prepare()  # as the command does, before llama.cpp starts its threads
 
@@ -24,6 +27,22 @@ def qwen_small() -> Path:
 @pytest.fixture(scope="session")
 def qwen_target() -> Path:
     return _pulled("qwen2.5-coder-1.5b")
+
+
+@pytest.fixture(scope="session")
+def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests that are not about an empty one: compiled code and merged weights are made once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def user(users_cache: Path, tmp_path: Path, smollm2: Path) -> Iterator[User]:
+    """A user whose shared server ends with the test."""
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    one = User(users_cache, runtime)
+    yield one
+    one.end()
 
 
 def _pulled(name: str) -> Path:

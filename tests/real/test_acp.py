@@ -1,10 +1,8 @@
 """`winnow acp` as a process, with real weights, asked by the protocol's own client."""
 
 import asyncio
-import os
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,12 @@ from acp import RequestError, resource_link_block, spawn_agent_process, text_blo
 from acp.client.connection import ClientSideConnection
 from acp.interfaces import Client
 
+from .user import PATIENCE_S, User
+
 pytestmark = pytest.mark.real_weights
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
 SHORT = (*MODELS, "--budget", "300", "--max-tokens", "8")
-PATIENCE_S = 300
 
 
 class Editor(Client):
@@ -44,21 +43,6 @@ class Editor(Client):
         return [u for one, u in self.shown if one == session and u.session_update.startswith("tool_call")]
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def environment(cache: Path, tmp_path: Path, smollm2: Path) -> Iterator[Mapping[str, str]]:
-    """A user with a shared server of their own, which ends with the test."""
-    runtime = tmp_path / "runtime"
-    runtime.mkdir()
-    own = {"WINNOW_CACHE_DIR": str(cache), "XDG_RUNTIME_DIR": str(runtime), "WINNOW_SERVER": "1"}
-    yield {**os.environ, **own}
-    command(("serve", "--stop"), {**os.environ, **own})
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "a project"
@@ -68,11 +52,6 @@ def project(tmp_path: Path) -> Path:
     )
     (folder / "greet.py").write_text("def greet(name):\n    return f'Hello {name}'\n")
     return folder
-
-
-def command(arguments: tuple[str, ...], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    whole = [sys.executable, "-m", "winnow_lsp", *arguments]
-    return subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 @asynccontextmanager
@@ -91,10 +70,16 @@ async def editor(
         yield one, agent, process
 
 
-async def test_answers_stream_with_their_places_in_two_sessions_at_once(
-    environment: Mapping[str, str], project: Path
-) -> None:
-    async with editor(environment, *SHORT) as (one, agent, _):
+async def answering(one: Editor, agent: ClientSideConnection, project: Path) -> tuple[str, asyncio.Task[Any]]:
+    """A session with a prompt whose long answer has begun."""
+    session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+    asking = asyncio.create_task(agent.prompt(session, [text_block("Write a very long story about taxes.")]))
+    await one.text_came.wait()
+    return session, asking
+
+
+async def test_answers_stream_with_their_places_in_two_sessions_at_once(user: User, project: Path) -> None:
+    async with editor(user.environment, *SHORT) as (one, agent, _):
         sessions = [(await agent.new_session(cwd=str(project), mcp_servers=[])).session_id for _ in range(2)]
         where = resource_link_block("prices.py", (project / "prices.py").as_uri() + "#L1-2")
         asked = (agent.prompt(session, [text_block("What does this give?"), where]) for session in sessions)
@@ -111,13 +96,11 @@ async def test_answers_stream_with_their_places_in_two_sessions_at_once(
         before = one.text(sessions[0])
         await agent.prompt(sessions[0], [text_block("And what does tax give?")])
         assert len(one.text(sessions[0])) > len(before)
-    assert "target smollm2-135m" in command(("serve", "--status"), environment).stdout, "the shared server answered"
+    assert "target smollm2-135m" in user.run("serve", "--status").stdout, "the shared server answered"
 
 
-async def test_a_follow_up_reaches_the_target_with_the_turns_before_it(
-    environment: Mapping[str, str], project: Path
-) -> None:
-    async with editor(environment, *SHORT, "--no-server") as (one, agent, _):
+async def test_a_follow_up_reaches_the_target_with_the_turns_before_it(user: User, project: Path) -> None:
+    async with editor(user.environment, *SHORT, "--no-server") as (one, agent, _):
         first, second = [(await agent.new_session(cwd=str(project), mcp_servers=[])).session_id for _ in range(2)]
         await agent.prompt(first, [text_block("What does discount give?")])
         told = len(one.text(first))
@@ -127,16 +110,12 @@ async def test_a_follow_up_reaches_the_target_with_the_turns_before_it(
 
 
 @pytest.mark.parametrize("where", ["--server", "--no-server"])
-async def test_cancelling_ends_the_prompt_and_the_work(
-    environment: Mapping[str, str], project: Path, where: str
-) -> None:
-    async with editor(environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, _):
-        session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
-        asking = asyncio.create_task(agent.prompt(session, [text_block("Write a very long story about taxes.")]))
-        await one.text_came.wait()
+async def test_cancelling_ends_the_prompt_and_the_work(user: User, project: Path, where: str) -> None:
+    async with editor(user.environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, _):
+        session, asking = await answering(one, agent, project)
         await agent.cancel(session)
         assert (await asking).stop_reason == "cancelled"
-        assert ", answering" not in command(("serve", "--status"), environment).stdout
+        assert ", answering" not in user.run("serve", "--status").stdout
         again = asyncio.create_task(agent.prompt(session, [text_block("What does greet give?")]))
         one.text_came.clear()
         await one.text_came.wait()
@@ -145,21 +124,17 @@ async def test_cancelling_ends_the_prompt_and_the_work(
 
 
 @pytest.mark.parametrize("where", ["--server", "--no-server"])
-async def test_a_client_that_dies_ends_the_process_and_the_work(
-    environment: Mapping[str, str], project: Path, where: str
-) -> None:
-    async with editor(environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, process):
-        session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
-        asking = asyncio.create_task(agent.prompt(session, [text_block("Write a very long story about taxes.")]))
-        await one.text_came.wait()
+async def test_a_client_that_dies_ends_the_process_and_the_work(user: User, project: Path, where: str) -> None:
+    async with editor(user.environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, process):
+        _, asking = await answering(one, agent, project)
         process.stdin.close()
         assert await process.wait() == 0
-        assert ", answering" not in command(("serve", "--status"), environment).stdout
+        assert ", answering" not in user.run("serve", "--status").stdout
         asking.cancel()
 
 
-async def test_errors_say_what_to_do(environment: Mapping[str, str], project: Path, tmp_path: Path) -> None:
-    nothing = {**environment, "WINNOW_MODELS_DIR": str(tmp_path / "none")}
+async def test_errors_say_what_to_do(user: User, project: Path, tmp_path: Path) -> None:
+    nothing = {**user.environment, "WINNOW_MODELS_DIR": str(tmp_path / "none")}
     async with editor(nothing, *MODELS) as (_, agent, process):
         with pytest.raises(RequestError, match="cwd is not the absolute path of a directory: prices"):
             await agent.new_session(cwd="prices", mcp_servers=[])

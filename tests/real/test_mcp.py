@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -21,51 +19,28 @@ from mcp.client.streamable_http import streamable_http_client
 
 from winnow_engine.drafter.drafter import Drafter
 
+from .user import PATIENCE_S, User
+
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "8")
 HERE = (*MODELS, "--first-look", "0", "-w", str(WORKSPACE))
 QUESTION = "Which units fit a budget?"
-PATIENCE_S = 300
 MESSAGES = 10_000
 
 
-class User:
-    """Processes of one user, whose server's sockets and cache lie in folders of the test."""
-
-    def __init__(self, cache: Path, runtime: Path) -> None:
-        own = {"WINNOW_CACHE_DIR": str(cache), "XDG_RUNTIME_DIR": str(runtime), "WINNOW_SERVER": "1"}
-        self.environment = {**os.environ, **own}
-
-    def parameters(self, *arguments: str) -> StdioServerParameters:
-        command = ["-m", "winnow_lsp", "mcp", *arguments]
-        return StdioServerParameters(command=sys.executable, args=command, env=self.environment)
-
-    @asynccontextmanager
-    async def client(self, *arguments: str, **options: Any) -> AsyncIterator[ClientSession]:
-        async with (
-            stdio_client(self.parameters(*arguments)) as (read, write),
-            ClientSession(read, write, **options) as session,
-        ):
-            await session.initialize()
-            yield session
-
-    def run(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "winnow_lsp", *arguments]
-        return subprocess.run(command, input=given, env=self.environment, capture_output=True, timeout=PATIENCE_S)
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def user(cache: Path, tmp_path: Path, smollm2: Path) -> Iterator[User]:
-    one = User(cache, tmp_path)
-    yield one
-    one.run("serve", "--stop")
+@asynccontextmanager
+async def client(user: User, *arguments: str, **options: Any) -> AsyncIterator[ClientSession]:
+    """A client of the SDK's that has been greeted by `winnow mcp`."""
+    command, *rest = user.command("mcp", *arguments)
+    parameters = StdioServerParameters(command=command, args=rest, env=user.environment)
+    async with (
+        stdio_client(parameters) as (read, write),
+        ClientSession(read, write, **options) as session,
+    ):
+        await session.initialize()
+        yield session
 
 
 async def call(session: ClientSession, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -90,7 +65,7 @@ async def failure(session: ClientSession, tool: str, **arguments: Any) -> str:
 
 @pytest.mark.parametrize("where", ["--server", "--no-server"])
 async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smollm2: Path) -> None:
-    async with user.client(*HERE, where) as session:
+    async with client(user, *HERE, where) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         calls: dict[str, dict[str, Any]] = {
             "find_code": {"question": QUESTION, "budget": 400},
@@ -119,7 +94,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smo
 
 async def test_paths_and_budgets_bound_what_is_found(user: User, smollm2: Path) -> None:
     count = Drafter(smollm2).count
-    async with user.client(*HERE) as session:
+    async with client(user, *HERE) as session:
         for budget in (100, 300, 1000):
             for tool, arguments in (
                 ("find_code", {"question": QUESTION, "paths": ["budget.py", "./ranking.py"]}),
@@ -136,7 +111,7 @@ async def test_paths_and_budgets_bound_what_is_found(user: User, smollm2: Path) 
 
 
 async def test_what_is_wrong_with_a_call_is_said(user: User, tmp_path: Path) -> None:
-    async with user.client(*HERE) as session:
+    async with client(user, *HERE) as session:
         assert "there is no tool 'grep'" in await failure(session, "grep")
         assert "question" in await failure(session, "find_code")
         assert "extra" in await failure(session, "find_code", question=QUESTION, extra=1)
@@ -146,11 +121,11 @@ async def test_what_is_wrong_with_a_call_is_said(user: User, tmp_path: Path) -> 
         assert "none.py is not among" in await failure(session, "explain_place", path="none.py", start_line=1)
         assert "there is no line 9000" in await failure(session, "explain_place", path="budget.py", start_line=9000)
         assert "no file of the workspace" in await failure(session, "outline", path="../..")
-    async with user.client("--drafter", "none", "-w", str(WORKSPACE)) as session:
+    async with client(user, "--drafter", "none", "-w", str(WORKSPACE)) as session:
         assert "no model called 'none'" in await failure(session, "find_code", question=QUESTION)
     empty = tmp_path / "empty"
     empty.mkdir()
-    async with user.client(*MODELS, "-w", str(empty)) as session:
+    async with client(user, *MODELS, "-w", str(empty)) as session:
         assert "no file in" in await failure(session, "outline")
 
 
@@ -162,7 +137,7 @@ async def test_the_clients_roots_are_what_is_searched(user: User, tmp_path: Path
     async def roots(_: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri=root.as_uri())])  # type: ignore[arg-type]
 
-    async with user.client(*MODELS, "-w", str(WORKSPACE), list_roots_callback=roots) as session:
+    async with client(user, *MODELS, "-w", str(WORKSPACE), list_roots_callback=roots) as session:
         assert [entry["path"] for entry in (await call(session, "outline"))["entries"]] == ["tax.py"]
         (root / "later.py").write_text("LATER = 1\n")
         assert [entry["path"] for entry in (await call(session, "outline"))["entries"]] == ["later.py", "tax.py"]
@@ -174,7 +149,7 @@ async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:
     async def on_progress(_: float, __: float | None, line: str | None) -> None:
         lines.append(str(line))
 
-    async with user.client(*HERE[:4], "--max-tokens", "4000", "-w", str(WORKSPACE)) as session:
+    async with client(user, *HERE[:4], "--max-tokens", "4000", "-w", str(WORKSPACE)) as session:
         asking = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}, progress_callback=on_progress))
         while "answering" not in lines:
             await asyncio.sleep(0.05)
@@ -188,7 +163,7 @@ async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:
 
 async def test_two_clients_at_once_get_what_one_alone_gets(user: User) -> None:
     questions = ["Which units fit a budget?", "How is a question cut into parts?", "What are sub-questions?"]
-    async with user.client(*HERE) as one, user.client(*HERE) as other:
+    async with client(user, *HERE) as one, client(user, *HERE) as other:
         alone = [await call(one, "find_code", question=question) for question in questions]
         both = await asyncio.gather(
             *(call(session, "find_code", question=question) for question in questions for session in (one, other))
@@ -204,11 +179,11 @@ def test_a_client_that_dies_leaves_nothing_behind(user: User) -> None:
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": ask},
     ]
-    given = b"".join(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n" for line in lines)
+    given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
     done = user.run("mcp", *HERE[:4], "--max-tokens", "4000", "-w", str(WORKSPACE), given=given)
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])["id"] == 1
-    assert user.run("mcp", *HERE).returncode == 0, "a client that says nothing"
+    assert user.run("mcp", *HERE, given="").returncode == 0, "a client that says nothing"
 
 
 def mutated(random: Random, line: bytes) -> bytes:
@@ -232,7 +207,7 @@ def mutated(random: Random, line: bytes) -> bytes:
 async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
     random, alive = Random(1), 0
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "winnow_lsp", "mcp", *HERE),
+        *user.command("mcp", *HERE),
         env=user.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -286,7 +261,7 @@ async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
 async def http_server(user: User, *arguments: str) -> AsyncIterator[str]:
     """The address of `winnow mcp --http`."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "winnow_lsp", "mcp", *HERE, "--http", "0", *arguments),
+        *user.command("mcp", *HERE, "--http", "0", *arguments),
         env=user.environment,
         stderr=subprocess.PIPE,
     )

@@ -17,7 +17,8 @@ from mcp.client.stdio import stdio_client
 from winnow_lsp.cli.main import main
 from winnow_lsp.mcp.setup.clients import CLIENTS
 
-from .test_mcp import HERE, PATIENCE_S, QUESTION, User, call
+from .test_mcp import HERE, QUESTION, call
+from .user import PATIENCE_S, User
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
@@ -28,12 +29,12 @@ PASSED = ("PYTHONPATH", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_SERVER"
 
 
 @pytest.fixture(scope="module")
-def user(tmp_path_factory: pytest.TempPathFactory, smollm2: Path) -> Iterator[User]:
+def user(users_cache: Path, tmp_path_factory: pytest.TempPathFactory, smollm2: Path) -> Iterator[User]:
     """A user, away from the virtual environment's commands."""
-    one = User(tmp_path_factory.mktemp("cache"), tmp_path_factory.mktemp("user"))
+    one = User(users_cache, tmp_path_factory.mktemp("user"))
     one.environment["PATH"] = os.defpath
     yield one
-    one.run("serve", "--stop")
+    one.end()
 
 
 @pytest.fixture
