@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
@@ -40,6 +41,8 @@ from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
+from winnow_engine.sharing.contents import Shard
+from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Generation, Request, Target, ignore
 from winnow_engine.targets.opening import open_target
@@ -214,6 +217,14 @@ class Assistant:
         self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
         return workspace
 
+    def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:
+        """Write the index of a workspace that was just indexed into the shared index in the folder `out`.
+
+        Raises SharedIndexError.
+        """
+        names = workspace.record_names() | self.keys.wait_for(Cancellation()).record_names(workspace)
+        return publish(self._store, names, len(workspace.files), out, repository)
+
     def read_ahead(self, sources: Sources, cursor: Cursor | None, cancellation: Cancellation) -> int:
         """Have the target read what the prompt of a new question from here begins with, while the user types it.
 
@@ -271,7 +282,9 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()
-        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter)
+        return Ranked(
+            question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, self._store.problems
+        )
 
 
 def open_assistant(

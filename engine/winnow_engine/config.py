@@ -54,12 +54,16 @@ class FileRules:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a user can set about how questions are answered."""
+    """Everything a user can set about how questions are answered.
+
+    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`).
+    """
 
     models: ModelConfig = field(default_factory=ModelConfig)
     budget: Budget = field(default_factory=lambda: Budget(first_look_tokens=FIRST_LOOK_TOKENS))
     sampling: Sampling = field(default_factory=Sampling)
     files: FileRules = field(default_factory=FileRules)
+    shared_indexes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,10 @@ class ProfileError(WinnowError):
     """A drafter profile is malformed or does not belong to the drafter."""
 
 
+class SharedIndexError(WinnowError):
+    """An index that a team shares cannot be read or written, or is not sound."""
+
+
 class AgentSetupError(WinnowError):
     """An agent's configuration cannot be changed, and was left as it is."""
 

@@ -11,13 +11,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import WorkspaceError
@@ -44,8 +45,21 @@ def content_key(path: str, data: bytes) -> str:
     return hashlib.blake2b(path.encode("utf-8", "surrogateescape") + b"\0" + data, digest_size=20).hexdigest()
 
 
-def _checksum(data: bytes) -> bytes:
+def checksum(data: bytes) -> bytes:
+    """What a record's bytes are checked against, 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class Beneath(Protocol):
+    """Records that others made, packed: what a store lacks is looked up there. Never raises for what is not there."""
+
+    problem: str | None
+
+    def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
+        """Those keys that have a record."""
+
+    def get(self, namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """The records found, by key."""
 
 
 class Store:
@@ -60,26 +74,51 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
         self._path, self._lock = path, threading.Lock()
+        self._beneath: dict[str, Beneath] = {}
+
+    def attach(self, location: str, open_beneath: Callable[[str], Beneath]) -> None:
+        """From now on look up there, too, what this store lacks; what is found is kept here."""
+        if location not in self._beneath:
+            self._beneath[location] = open_beneath(location)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with what is attached, for the user."""
+        return tuple(one.problem for one in self._beneath.values() if one.problem)
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
-        found = {}
-        with self._transaction() as connection:
-            for where, values in _conditions(namespace, keys):
+        wanted = list(keys)
+        found = {key: load(data) for key, data in self.packed(namespace, wanted)}
+        for beneath in self._beneath.values():
+            missing = [key for key in wanted if key not in found]
+            if missing:
+                taken = {
+                    key: record for key, data in beneath.get(namespace, missing).items() if (record := _loaded(data))
+                }
+                self.put_many(namespace, taken)
+                found.update(taken)
+        return found
+
+    def packed(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The keys found with their records as they are stored; each is marked as used."""
+        for where, values in _conditions(namespace, keys):
+            with self._transaction() as connection:
                 # The update comes first, so that SQLite itself waits for the write lock.
                 connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
-                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values)
-                found.update({key: load(data) for key, checksum, data in rows if _checksum(data) == checksum})
-        return found
+                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values).fetchall()
+            yield from ((key, data) for key, found, data in rows if checksum(data) == found)
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
         """Those keys that have a record, damaged or not."""
+        wanted = list(keys)
         with self._transaction() as connection:
             queries = (
                 connection.execute(f"SELECT key FROM record WHERE {where}", values)
-                for where, values in _conditions(namespace, keys)
+                for where, values in _conditions(namespace, wanted)
             )
-            return {key for rows in queries for (key,) in rows}
+            found = {key for rows in queries for (key,) in rows}
+        return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._beneath.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""
@@ -88,7 +127,7 @@ class Store:
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
         """Store records by key, all or none of them. Once this returns, they survive the death of the process."""
         packed = {key: _packed(record) for key, record in records.items()}
-        rows = [(namespace, key, _checksum(data), data) for key, data in packed.items()]
+        rows = [(namespace, key, checksum(data), data) for key, data in packed.items()]
         with self._transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)", rows
@@ -153,6 +192,14 @@ def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list
     for start in range(0, len(wanted), _KEYS_A_QUERY):
         some = wanted[start : start + _KEYS_A_QUERY]
         yield f"namespace = ? AND key IN ({','.join('?' * len(some))})", [namespace, *some]
+
+
+def _loaded(data: bytes) -> Record | None:
+    """A record from elsewhere; None if it is malformed."""
+    try:
+        return dict(load(data))
+    except (SafetensorError, ValueError):
+        return None
 
 
 def _packed(record: Record) -> bytes:

@@ -180,6 +180,10 @@ class Workspace:
         references = self._numbered([symbols.references for symbols in files])
         return SymbolTable(definitions, references, len(self.units))
 
+    def record_names(self) -> dict[str, list[str]]:
+        """The names of the files' records in the store, by namespace."""
+        return {_NAMESPACE: [file.key for file in self.files]}
+
     def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of files, float32 [F], repeated for each of their units, float32 [U]."""
         return np.repeat(of_files, np.diff(self.unit_starts))

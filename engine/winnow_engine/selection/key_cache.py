@@ -116,6 +116,10 @@ class KeyCache:
             self._last = names, joined(workspace, parts)
         return self._last[1]
 
+    def record_names(self, workspace: Workspace) -> dict[str, list[str]]:
+        """The names of the keys' records in the store, by namespace."""
+        return {self._namespace: [file.units_key for file in workspace.files]}
+
     def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
         """Files by the names of their keys, in the order in which to encode them."""
         places = {path: place for place, path in enumerate(first)}

@@ -55,7 +55,8 @@ class Selection:
 class Ranked:
     """A question about a workspace, with a score for each unit.
 
-    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others.
+    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others. `problems` are what the
+    user should know of the index.
     """
 
     question: Question
@@ -64,6 +65,7 @@ class Ranked:
     unit_tokens: NDArray[np.int32]
     scores: FusedScores
     drafter: Drafter
+    problems: tuple[str, ...] = ()
 
     @property
     def workspace_tokens(self) -> int:
@@ -95,7 +97,7 @@ class Ranked:
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
         stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
-        notices = [self.drafter.notice] if self.drafter.notice else []
+        notices = [*([self.drafter.notice] if self.drafter.notice else []), *self.problems]
         if self.keys.missing_tokens:
             notices.append(
                 f"the index is not complete: this rests on {self.keys.tokens:,} of about {self.workspace_tokens:,} "

@@ -17,7 +17,7 @@ def answer(
     question: Question, options: dict[str, Any], listener: Listener, progress: ProgressSink, cancellation: Cancellation
 ) -> Reply:
     """What the models answer once they are loaded. Raises what the engine raises."""
-    with assistant(config_of(options).models, answers=True) as helper:
+    with assistant(config_of(options), answers=True) as helper:
         return answer_with(helper, question, options, listener, progress, cancellation)
 
 

@@ -98,6 +98,7 @@ file_options = shared(setting("files.include"), setting("files.exclude"), settin
 workspace_options = shared(
     click.option("-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."),
     file_options,
+    setting("index.shared"),
 )
 drafter_option = setting("drafter")
 target_option = setting("target")
@@ -161,6 +162,8 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's options as an editor would send them, with model files as absolute paths."""
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in _taken(options).items()}
     given = {name: Path(str(values[name])) for name in _MODEL_FILES}
+    if shared := values.get("index.shared"):
+        values["index.shared"] = [one if is_url(one) else str(Path(one).resolve()) for one in shared]
     return values | {name: str(path.resolve()) for name, path in given.items() if path.is_file()}
 
 

@@ -55,7 +55,7 @@ class Resident:
         from winnow_lsp.cli.session import assistant
 
         if self._assistant is None:
-            self._assistant = self._models.enter_context(assistant(config_of(self._options).models, answers=True))
+            self._assistant = self._models.enter_context(assistant(config_of(self._options), answers=True))
         return self._assistant
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Assistant, open_assistant
-from winnow_engine.config import ModelConfig
+from winnow_engine.config import Config, ModelConfig
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.models.cache import locate
+from winnow_engine.sharing.index import attach
 from winnow_engine.store import CACHE_BYTES, Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
@@ -20,10 +21,12 @@ from winnow_lsp.cli.options import config_of
 
 
 @contextmanager
-def assistant(models: ModelConfig, *, answers: bool) -> Iterator[Assistant]:
-    """An assistant with these models; its target is only opened if it `answers`."""
+def assistant(config: Config, *, answers: bool) -> Iterator[Assistant]:
+    """An assistant so configured; its target is only opened if it `answers`."""
+    models = config.models
     check_models(models, answers=answers)
     with closing(Store(default_path())) as store:
+        attach(store, config.shared_indexes)
         with closing(open_assistant(models, store, answers=answers, on_compile=_say_compiling)) as made:
             yield made
         store.trim(CACHE_BYTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
@@ -15,6 +15,7 @@ from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
 from winnow_engine.runtime import Loading
+from winnow_engine.sharing.index import attach
 from winnow_engine.store import CACHE_BYTES, Store
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.host.queue import Queue
@@ -139,6 +140,10 @@ class Engines:
         self._store, self._keep_last = store, keep_last
         self._used: dict[ModelConfig, tuple[Engine, int]] = {}
         self._kept: Engine | None = None
+
+    def attach(self, locations: Iterable[str]) -> None:
+        """Use indexes that others wrote, for all clients: records go by content, so they mean the same to each."""
+        attach(self._store, locations)
 
     def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""

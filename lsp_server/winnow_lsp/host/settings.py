@@ -123,6 +123,7 @@ def _all_texts(value: Any) -> bool:
 
 _FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 _SHARE = _number("a number above 0 and at most 1", lambda v: 0 < v <= 1, exclusiveMinimum=0, maximum=1)
+_LOCATIONS = Rule("a list of folders or URLs", _all_texts, {"type": "array", "items": {"type": "string"}}, "DIR|URL")
 _PATTERNS = Rule("a list of patterns", _all_texts, {"type": "array", "items": {"type": "string"}}, "PATTERN")
 
 SETTINGS: tuple[Setting, ...] = (
@@ -262,6 +263,13 @@ SETTINGS: tuple[Setting, ...] = (
         _whole(0),
         "Tokens of code to encode for a question where the index is far from complete; 0: complete the index first.",
         "--first-look",
+    ),
+    Setting(
+        "index.shared",
+        "shared_indexes",
+        _LOCATIONS,
+        "Indexes that others wrote with `winnow index --out`, as folders or URLs: what they have is not encoded here.",
+        "--shared-index",
     ),
     Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
     Setting(

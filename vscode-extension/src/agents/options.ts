@@ -20,6 +20,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'files.exclude': '--exclude',
   'files.maxBytes': '--max-file-bytes',
   'index.firstLook': '--first-look',
+  'index.shared': '--shared-index',
 };
 
 /** A setting's value, and its default. */

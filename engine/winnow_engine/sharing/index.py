@@ -1,0 +1,101 @@
+"""A shared index as the store sees it: records by namespace and key, each verified. It may be away, or unsound."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable
+
+from winnow_engine.errors import SharedIndexError
+from winnow_engine.sharing.contents import CONTENTS, MOST_BYTES, Shard, unpacked_contents
+from winnow_engine.sharing.places import Home, home_of, runs
+from winnow_engine.sharing.table import Place, Table, sound, unpacked_table
+from winnow_engine.store import Store
+
+_GAP, _AT_ONCE = 64 << 10, 8 << 20  # bytes: read across a gap rather than ask twice; a request's longest answer
+_FRESH_S, _AGAIN_S = 300.0, 60.0
+"""For how long the list of contents is taken for current, and for how long an index that failed is left alone."""
+
+
+def attach(store: Store, locations: Iterable[str]) -> None:
+    """Have the store look up in these indexes what it lacks. Nothing is read before that is asked for."""
+    for location in locations:
+        store.attach(location, SharedIndex)
+
+
+class SharedIndex:
+    """Reads an index that others wrote. Safe to use from several threads.
+
+    What cannot be read, or is not what its hash says, counts as missing; `problem` then says why.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.problem: str | None = None
+        self._home: Home | None = None
+        self._shards: dict[str, tuple[Shard, Table]] = {}
+        self._next_look, self._lock = 0.0, threading.Lock()
+
+    def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
+        """Those keys that have a record."""
+        with self._lock:
+            self._look()
+            return {key for key in keys if any(key in table.get(namespace, ()) for _, table in self._shards.values())}
+
+    def get(self, namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """The records found, packed, by key."""
+        with self._lock:
+            self._look()
+            wanted, found = set(keys), dict[str, bytes]()
+            for shard, table in self._shards.values():
+                here = table.get(namespace, {})
+                try:
+                    found.update(self._read(shard, {key: here[key] for key in wanted - found.keys() if key in here}))
+                except SharedIndexError as error:
+                    self._give_up(error)
+                    break
+            return found
+
+    def _look(self) -> None:
+        """Read the list of contents, if that is due, and the tables of shards that are new in it."""
+        if time.monotonic() < self._next_look:
+            return
+        try:
+            self._home = self._home or home_of(self.location)
+            contents = unpacked_contents(self._home.whole(CONTENTS, MOST_BYTES))
+            known = self._shards
+            self._shards = {
+                shard.content: known.get(shard.content) or (shard, self._table(self._home, shard))
+                for shard in contents.values()
+            }
+        except SharedIndexError as error:
+            self._give_up(error)
+        else:
+            self.problem, self._next_look = None, time.monotonic() + _FRESH_S
+
+    def _table(self, home: Home, shard: Shard) -> Table:
+        data = home.whole(shard.table, shard.table_bytes)
+        if hashlib.blake2b(data).hexdigest() != shard.table_hash:
+            raise SharedIndexError(f"{shard.table} is not what {CONTENTS} says: it is half copied, or was changed")
+        return unpacked_table(data)
+
+    def _read(self, shard: Shard, places: dict[str, Place]) -> dict[str, bytes]:
+        """Some records of a shard, in as few requests as that takes. Raises SharedIndexError."""
+        assert self._home is not None, "a shard is known from its home"
+        ordered = sorted(places.items(), key=lambda item: item[1].start)
+        found = {}
+        for run in runs([(place.start, place.stop) for _, place in ordered], _GAP, _AT_ONCE):
+            start, stop = ordered[run[0]][1].start, ordered[run[-1]][1].stop
+            data = self._home.part(shard.records, start, stop, shard.record_bytes)
+            for key, place in (ordered[number] for number in run):
+                record = data[place.start - start : place.stop - start]
+                if not sound(record, place):
+                    raise SharedIndexError(f"{shard.records} is damaged: write it anew with `winnow index --out`")
+                found[key] = record
+        return found
+
+    def _give_up(self, error: SharedIndexError) -> None:
+        """Leave the index alone for a while: whoever asks must not wait for it at each question."""
+        self.problem = f"the shared index {self.location} is not used: {error}; what it lacks is indexed here"
+        self._shards, self._next_look = {}, time.monotonic() + _AGAIN_S

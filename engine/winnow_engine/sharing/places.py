@@ -1,0 +1,72 @@
+"""Where a shared index lies: in a folder, or behind an HTTP server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from winnow_engine.errors import SharedIndexError
+
+
+class Home(Protocol):
+    """The files of one index. Both methods raise SharedIndexError."""
+
+    def whole(self, name: str, most_bytes: int) -> bytes:
+        """A file's bytes. One that is longer than `most_bytes` is refused."""
+
+    def part(self, name: str, start: int, stop: int, file_bytes: int) -> bytes:
+        """The bytes start:stop of a file of `file_bytes`."""
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is a server's URL; any other is a folder."""
+    return location.startswith(("http://", "https://"))
+
+
+def home_of(location: str) -> Home:
+    """What a location names."""
+    if not is_remote(location):
+        return FolderHome(Path(location))
+    from winnow_engine.sharing.http import HttpHome  # httpx takes 0.1 s to import
+
+    return HttpHome(location)
+
+
+class FolderHome:
+    """A folder. It may lie on a share that comes and goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.expanduser()
+
+    def whole(self, name: str, most_bytes: int) -> bytes:
+        """See `Home`."""
+        return self._read(name, 0, most_bytes + 1, most_bytes)
+
+    def part(self, name: str, start: int, stop: int, file_bytes: int) -> bytes:
+        """See `Home`."""
+        return self._read(name, start, stop - start, file_bytes)
+
+    def _read(self, name: str, start: int, size: int, most_bytes: int) -> bytes:
+        try:
+            with (self._folder / name).open("rb") as file:
+                file.seek(start)
+                data = file.read(size)
+        except OSError as error:
+            raise SharedIndexError(f"{name} cannot be read: {error.strerror or error}") from error
+        if len(data) > most_bytes:
+            raise SharedIndexError(f"{name} has more than {most_bytes:,} bytes")
+        return data
+
+
+def runs(places: Sequence[tuple[int, int]], gap: int, most: int) -> list[list[int]]:
+    """Which of some sorted ranges of bytes to read at once: those less than `gap` apart, `most` bytes at most."""
+    found: list[list[int]] = []
+    for number, (start, stop) in enumerate(places):
+        if found:
+            first, last = places[found[-1][0]], places[found[-1][-1]]
+            if start - last[1] <= gap and stop - first[0] <= most:
+                found[-1].append(number)
+                continue
+        found.append([number])
+    return found

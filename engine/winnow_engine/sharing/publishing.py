@@ -1,0 +1,103 @@
+"""Writes the records of a workspace as a shard of a shared index."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from winnow_engine.errors import SharedIndexError
+from winnow_engine.folders import temporary
+from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
+from winnow_engine.sharing.table import Place, Table, content_name, packed_table
+from winnow_engine.store import Store, checksum
+
+_LOCK = "winnow-index.lock"
+_READABLE = 0o644  # a web server runs as another user
+
+
+def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: Path, repository: str) -> Shard:
+    """Write the records with these names, keys by namespace, into the index in the folder `out`.
+
+    The shard takes the place of the one that the repository had. Raises SharedIndexError if a record is missing or the
+    folder cannot be written; the index is then as it was.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _alone(out), temporary(out) as records:
+            table = _write(store, names, records)
+            shard = _named(table, records.stat().st_size, files)
+            contents = _contents(out)
+            if contents.get(repository) != shard:
+                _place(records, out / shard.records)
+                _put(out, shard.table, packed_table(table))
+                _put(out, CONTENTS, packed_contents({**contents, repository: shard}))
+                _clear(out, contents, {**contents, repository: shard})
+    except OSError as error:
+        raise SharedIndexError(f"the index {out} cannot be written: {error.strerror or error}") from error
+    return shard
+
+
+def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Table:
+    """Write records one behind the other; where each of them lies."""
+    table: dict[str, dict[str, Place]] = {}
+    start = 0
+    with path.open("wb") as file:
+        for namespace in sorted(names):
+            places = table.setdefault(namespace, {})
+            for key, data in store.packed(namespace, sorted(set(names[namespace]))):
+                places[key] = Place(start, len(data), checksum(data))
+                file.write(data)
+                start += len(data)
+            if missing := set(names[namespace]) - places.keys():
+                raise SharedIndexError(f"{len(missing):,} records are gone from the cache: index again")
+        file.flush()
+        os.fsync(file.fileno())
+    return table
+
+
+def _named(table: Table, record_bytes: int, files: int) -> Shard:
+    data = packed_table(table)
+    return Shard(content_name(table), len(data), hashlib.blake2b(data).hexdigest(), record_bytes, files)
+
+
+def _contents(out: Path) -> Contents:
+    """What the index has; nothing if it is new. Raises SharedIndexError if it is another format."""
+    try:
+        return unpacked_contents((out / CONTENTS).read_bytes())
+    except FileNotFoundError:
+        return {}
+
+
+def _put(out: Path, name: str, data: bytes) -> None:
+    with temporary(out) as path:
+        with path.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _place(path, out / name)
+
+
+def _place(path: Path, name: Path) -> None:
+    path.chmod(_READABLE)
+    path.replace(name)
+
+
+def _clear(out: Path, before: Contents, after: Contents) -> None:
+    """Delete the files of shards that are no longer listed."""
+    kept = {shard.content for shard in after.values()}
+    for shard in before.values():
+        if shard.content not in kept:
+            (out / shard.table).unlink(missing_ok=True)
+            (out / shard.records).unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """One writer at a time: the list of contents is read and written back."""
+    with (out / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,84 @@
+"""A shard's table: where each record lies in the shard's file, and the checksum it must have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from winnow_engine.errors import SharedIndexError
+from winnow_engine.store import checksum
+
+KEY_BYTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record lies in the shard's file, in bytes, and its checksum."""
+
+    start: int
+    size: int
+    checksum: bytes
+
+    @property
+    def stop(self) -> int:
+        """The byte after the record."""
+        return self.start + self.size
+
+
+Table = Mapping[str, Mapping[str, Place]]
+"""Places by namespace and key."""
+
+
+def packed_table(table: Table) -> bytes:
+    """A table as bytes; equal tables give equal bytes."""
+    namespaces = sorted(table)
+    rows = [(number, key, table[name][key]) for number, name in enumerate(namespaces) for key in sorted(table[name])]
+    data: bytes = save(
+        {
+            "namespace": np.array([number for number, _, _ in rows], np.uint8),
+            "key": _bytes(bytes.fromhex(key) for _, key, _ in rows).reshape(-1, KEY_BYTES),
+            "place": np.array([(place.start, place.size) for _, _, place in rows], np.int64).reshape(-1, 2),
+            "checksum": _bytes(place.checksum for _, _, place in rows).reshape(len(rows), -1),
+            "namespaces": _bytes([json.dumps(namespaces).encode()]),
+        }
+    )
+    return data
+
+
+def unpacked_table(data: bytes) -> Table:
+    """The inverse of `packed_table`. Raises SharedIndexError if this is no table."""
+    try:
+        arrays = load(data)
+        namespaces: list[str] = json.loads(arrays["namespaces"].tobytes())
+        table: dict[str, dict[str, Place]] = {name: {} for name in namespaces}
+        rows = zip(arrays["namespace"], arrays["key"], arrays["place"].tolist(), arrays["checksum"], strict=True)
+        for namespace, key, (start, size), check in rows:
+            table[namespaces[namespace]][key.tobytes().hex()] = Place(start, size, check.tobytes())
+    except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
+        raise SharedIndexError(f"its table is malformed: {error}") from error
+    return table
+
+
+def sound(data: bytes, place: Place) -> bool:
+    """Whether these are the bytes of the record that lies there."""
+    return len(data) == place.size and checksum(data) == place.checksum
+
+
+def content_name(table: Table) -> str:
+    """The name of a shard: a hash of the keys and checksums of its records."""
+    digest = hashlib.blake2b(digest_size=KEY_BYTES)
+    for name in sorted(table):
+        digest.update(name.encode() + b"\0")
+        for key in sorted(table[name]):
+            digest.update(bytes.fromhex(key) + table[name][key].checksum)
+    return digest.hexdigest()
+
+
+def _bytes(parts: Iterable[bytes]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.frombuffer(b"".join(parts), np.uint8)

@@ -1,0 +1,106 @@
+"""An index that one user wrote is used by another, who has nothing of it and encodes only what he edits."""
+
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.sharing.index import attach
+from winnow_engine.store import Store
+
+from .user import User
+
+pytestmark = pytest.mark.real_weights
+
+QUESTION = Question("Which words of a text are left out?")
+SOURCE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index"
+FILES = ("lexical.py", "lines.py", "names.py")
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def drafter(smollm2: Path) -> Drafter:
+    return Drafter(smollm2)
+
+
+@pytest.fixture
+def published(user: User, tmp_path: Path) -> Path:
+    """What `winnow index --out` wrote about a clone of the project."""
+    clone, out = _project(tmp_path / "ci" / "project"), tmp_path / "index"
+    done = user.run("index", "-w", str(clone), "--drafter", "smollm2-135m", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert f"MB in {out}, as " in done.stdout
+    return out
+
+
+def _project(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name in FILES:
+        shutil.copy(SOURCE / name, folder / name)
+    return folder
+
+
+@contextmanager
+def _assistant(path: Path, drafter: Drafter, *shared: str) -> Iterator[Assistant]:
+    with closing(Store(path)) as store:
+        attach(store, shared)
+        with closing(Assistant(store, lambda: drafter)) as assistant:
+            yield assistant
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_fresh_clone_of_what_was_indexed_encodes_nothing(
+    published: Path, drafter: Drafter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = Sources((Folder(_project(tmp_path / "clone")),))
+    with _assistant(tmp_path / "own.sqlite", drafter) as assistant:
+        expected = assistant.select(sources, QUESTION, Budget(400))
+    encoded: list[str] = []
+    encode = drafter.encode
+    monkeypatch.setattr(
+        drafter, "encode", lambda files, cancel: encode((f for f in files if not encoded.append(f.path)), cancel)
+    )
+    with _served(published) as url, _assistant(tmp_path / "theirs.sqlite", drafter, url) as assistant:
+        found = assistant.select(sources, QUESTION, Budget(400))
+    assert encoded == []
+    assert found.spans == expected.spans
+    assert found.notices == ()
+    (tmp_path / "clone" / "lines.py").write_text('def left_out(text):\n    """Which words of a text are left out."""\n')
+    with _assistant(tmp_path / "theirs.sqlite", drafter, str(published)) as assistant:
+        edited = assistant.select(sources, QUESTION, Budget(400))
+    assert encoded == ["lines.py"]
+    assert "left_out" in {span.name for span in edited.spans}
+
+
+def test_a_command_uses_an_index_and_says_so_if_it_cannot(published: Path, user: User, tmp_path: Path) -> None:
+    clone = _project(tmp_path / "clone")
+    away = tmp_path / "away"
+    asked = ("spans", QUESTION.text, "-w", str(clone), "--drafter", "smollm2-135m", "--budget", "400", "--shared-index")
+    there, gone = user.run(*asked, str(published)), user.run(*asked, str(away))
+    assert there.returncode == gone.returncode == 0
+    assert f"the shared index {away} is not used: winnow-index.json cannot be read" in gone.stderr
+    assert "shared index" not in there.stderr

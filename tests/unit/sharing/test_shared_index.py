@@ -1,0 +1,258 @@
+"""Indexes that a team shares: written from one store, read beneath another, from a folder and over HTTP."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.errors import SharedIndexError
+from winnow_engine.sharing.contents import CONTENTS, unpacked_contents
+from winnow_engine.sharing.index import SharedIndex, attach
+from winnow_engine.sharing.places import runs
+from winnow_engine.sharing.publishing import publish
+from winnow_engine.store import Store, content_key
+
+KEYS = [content_key(f"{number}.py", b"x") for number in range(40)]
+NAMES = {"units-1": KEYS, "keys-1-a": KEYS[:30]}
+
+
+def record(namespace: str, key: str) -> dict[str, np.ndarray]:
+    seed = int.from_bytes(f"{namespace}{key}".encode()[-7:], "big")
+    return {"codes": np.random.default_rng(seed).integers(-127, 127, (30, 64), np.int8)}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "written.sqlite")
+    for namespace, keys in NAMES.items():
+        store.put_many(namespace, {key: record(namespace, key) for key in keys})
+    return store
+
+
+@pytest.fixture
+def out(tmp_path: Path, written: Store) -> Path:
+    publish(written, NAMES, 40, tmp_path / "index", "project")
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Store:
+    return Store(tmp_path / "reader.sqlite")
+
+
+def shard_file(out: Path, kind: str) -> Path:
+    shard = unpacked_contents((out / CONTENTS).read_bytes())["project"]
+    return out / getattr(shard, kind)
+
+
+class _Parts(http.server.SimpleHTTPRequestHandler):
+    """Sends parts of files, as most servers do and Python's does not."""
+
+    asked: tuple[str, ...] = ()
+
+    def do_GET(self) -> None:
+        type(self).asked = (*self.asked, self.headers.get("Range", ""))
+        if "Range" not in self.headers:
+            super().do_GET()
+            return
+        start, stop = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        data = Path(self.translate_path(self.path)).read_bytes()[start : stop + 1]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class _Whole(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path, handler: type[http.server.SimpleHTTPRequestHandler]) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def check_all(reader: Store) -> None:
+    for namespace, keys in NAMES.items():
+        assert reader.keys(namespace, KEYS) == set(keys)
+        found = reader.get(namespace, KEYS)
+        assert found.keys() == set(keys)
+        for key in keys:
+            np.testing.assert_array_equal(found[key]["codes"], record(namespace, key)["codes"])
+
+
+def test_a_folder_gives_what_a_store_lacks_and_the_store_keeps_it(reader: Store, out: Path) -> None:
+    attach(reader, [str(out)])
+    check_all(reader)
+    for path in out.iterdir():
+        path.unlink()
+    check_all(reader)
+    assert reader.problems == ()
+
+
+@pytest.mark.parametrize("handler", [_Parts, _Whole])
+def test_a_server_gives_the_same_with_and_without_parts(
+    reader: Store, out: Path, handler: type[http.server.SimpleHTTPRequestHandler]
+) -> None:
+    with served(out, handler) as url:
+        attach(reader, [url])
+        check_all(reader)
+
+
+def test_few_records_are_fetched_in_few_parts(reader: Store, out: Path) -> None:
+    with served(out, _Parts) as url:
+        _Parts.asked = ()
+        attach(reader, [url])
+        assert reader.get("units-1", KEYS[:3]).keys() == set(KEYS[:3])
+    assert len([one for one in _Parts.asked if one]) == 1
+
+
+def test_what_the_store_has_comes_first(reader: Store, out: Path) -> None:
+    own = {"codes": np.zeros((1, 64), np.int8)}
+    reader.put("units-1", KEYS[0], own)
+    attach(reader, [str(out)])
+    assert reader.get("units-1", KEYS[:1])[KEYS[0]]["codes"].shape == (1, 64)
+
+
+def test_an_unchanged_repository_is_not_written_again(written: Store, out: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.suffix != ".lock"}
+    publish(written, NAMES, 40, out, "project")
+    assert {path: path.stat().st_mtime_ns for path in out.iterdir() if path.suffix != ".lock"} == before
+
+
+def test_a_changed_repository_takes_the_place_of_its_shard_and_leaves_others(
+    written: Store, out: Path, reader: Store
+) -> None:
+    old = shard_file(out, "records")
+    publish(written, {"units-1": KEYS[:5]}, 5, out, "other")
+    publish(written, {"units-1": KEYS[:9]}, 9, out, "project")
+    assert not old.exists()
+    assert unpacked_contents((out / CONTENTS).read_bytes()).keys() == {"other", "project"}
+    attach(reader, [str(out)])
+    assert reader.keys("units-1", KEYS) == set(KEYS[:9])
+
+
+def test_what_is_missing_from_the_cache_is_an_error_and_the_index_stays(written: Store, out: Path) -> None:
+    before = (out / CONTENTS).read_bytes()
+    with pytest.raises(SharedIndexError, match="1 records are gone from the cache: index again"):
+        publish(written, {"units-1": [*KEYS, content_key("new.py", b"")]}, 41, out, "project")
+    assert (out / CONTENTS).read_bytes() == before
+    assert not list(out.glob("*.tmp"))
+
+
+def _cut(out: Path) -> None:
+    path = shard_file(out, "table")
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def _flip(out: Path) -> None:
+    path = shard_file(out, "table")
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+
+
+def _no_table(out: Path) -> None:
+    shard_file(out, "table").unlink()
+
+
+def _no_contents(out: Path) -> None:
+    (out / CONTENTS).unlink()
+
+
+def _other_format(out: Path) -> None:
+    document = json.loads((out / CONTENTS).read_bytes())
+    (out / CONTENTS).write_text(json.dumps(document | {"format": 2}))
+
+
+def _no_json(out: Path) -> None:
+    (out / CONTENTS).write_text("<html>sign in</html>")
+
+
+def _path_as_name(out: Path) -> None:
+    (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(b'"content": "', b'"content": "../'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_cut, "half copied"),
+        (_flip, "half copied, or was changed"),
+        (_no_table, "cannot be read: No such file"),
+        (_no_contents, "winnow-index.json cannot be read"),
+        (_other_format, "it has format 2, and this Winnow reads 1"),
+        (_no_json, "is malformed"),
+        (_path_as_name, "names no shard"),
+    ],
+)
+def test_an_unsound_index_counts_as_missing_and_says_why(reader: Store, out: Path, damage, said: str) -> None:
+    damage(out)
+    attach(reader, [str(out)])
+    assert reader.get("units-1", KEYS) == {}
+    (problem,) = reader.problems
+    assert problem.startswith(f"the shared index {out} is not used: ")
+    assert said in problem
+
+
+def test_a_record_that_was_tampered_with_is_never_served(reader: Store, out: Path) -> None:
+    path = shard_file(out, "records")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    attach(reader, [str(out)])
+    for key, found in reader.get("units-1", KEYS).items():
+        np.testing.assert_array_equal(found["codes"], record("units-1", key)["codes"])
+    assert "is damaged: write it anew with `winnow index --out`" in reader.problems[0]
+
+
+def test_an_index_that_failed_is_left_alone_for_a_while_and_then_tried_again(
+    reader: Store, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("winnow_engine.sharing.index.time.monotonic", lambda: now)
+    away = out.rename(out.with_name("away"))
+    attach(reader, [str(out)])
+    assert reader.get("units-1", KEYS) == {}
+    away.rename(out)
+    assert reader.get("units-1", KEYS) == {}
+    now += 61
+    assert len(reader.get("units-1", KEYS)) == len(KEYS)
+    assert reader.problems == ()
+
+
+def test_a_server_that_is_not_there_is_a_problem_not_an_error(reader: Store) -> None:
+    attach(reader, ["http://127.0.0.1:9"])
+    assert reader.get("units-1", KEYS) == {}
+    assert "cannot be fetched" in reader.problems[0]
+
+
+def test_a_file_that_is_longer_than_said_is_refused(out: Path) -> None:
+    path = shard_file(out, "table")
+    path.write_bytes(path.read_bytes() + b"x" * 10)
+    index = SharedIndex(str(out))
+    assert index.keys("units-1", KEYS) == set()
+    assert index.problem is not None
+    assert "has more than" in index.problem
+
+
+def test_near_ranges_are_read_at_once() -> None:
+    places = [(0, 10), (12, 20), (500, 510), (511, 700)]
+    assert runs(places, gap=5, most=1000) == [[0, 1], [2, 3]]
+    assert runs(places, gap=500, most=25) == [[0, 1], [2], [3]]
