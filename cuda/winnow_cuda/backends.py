@@ -117,14 +117,14 @@ class SteadfastScorer:
     def __init__(self, first: Scorer, second: Callable[[], Scorer], notify: Notify) -> None:
         self._fallback = Fallback(first, second, notify)
 
-    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
+    def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
         """As `Scorer.maxsim`."""
-        return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, offsets, queries, weights))
+        return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, runs, queries, weights))
 
     def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """As `Scorer.unit_mass`."""
         return self._fallback.run(lambda scorer: scorer.unit_mass(codes, scales, offsets, queries))
 
-    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
+    def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
         """As `Scorer.unit_products`."""
-        return self._fallback.run(lambda scorer: scorer.unit_products(vectors, query))
+        return self._fallback.run(lambda scorer: scorer.unit_products(vectors, queries))

@@ -157,9 +157,14 @@ class Keys:
     sums: Float32
 
 
-def rows_of(runs: Int32) -> Int64:
+def rows_of(runs: Int32 | Int64) -> Int64:
     """The row numbers of all runs in turn, int64 [S]."""
     return np.concatenate([np.arange(start, stop) for start, stop in runs] or [np.empty(0, np.int64)])
+
+
+def runs_between(offsets: Int64) -> Int64:
+    """Runs that follow each other: run u is rows offsets[u]:offsets[u+1] of offsets int64 [U+1]; int64 [U, 2]."""
+    return np.stack([offsets[:-1], offsets[1:]], axis=1)
 
 
 class Encoder(Protocol):
@@ -185,16 +190,16 @@ class Encoder(Protocol):
 
 
 class Scorer(Protocol):
-    """The ops of the same names over all units of a workspace. Safe to call from several threads.
+    """The ops of the same names over units of a workspace. Safe to call from several threads.
 
     An array of keys must not change between calls: a device keeps it for as long as it lives on the host.
     """
 
-    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
-        """See `ops/maxsim.py`."""
+    def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
+        """See `ops/maxsim.py`. Of units far apart only the keys they have are read."""
 
     def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
 
-    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
+    def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
         """See `ops/unit_products.py`."""

@@ -21,7 +21,7 @@ from winnow_cuda.gpu.blas import cublas
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.shapes import Batch, BlockRule
+from winnow_cuda.shapes import Batch, BlockRule, runs_between
 from winnow_research.speed.encoder import random_weights
 
 _LENGTHS = (7, 1, 300, 129)
@@ -62,7 +62,7 @@ def score() -> None:
     scales = random.random(rows).astype(np.float16)
     queries, weights = random.standard_normal((9, 64), np.float32), random.random(9).astype(np.float32)
     full = np.diff(offsets) > 0
-    found = [scorer.maxsim(codes, scales, offsets, queries, weights)[full] for scorer in (gpu, cpu)]
+    found = [scorer.maxsim(codes, scales, runs_between(offsets), queries, weights)[full] for scorer in (gpu, cpu)]
     print("maxsim", difference(*found))
     for dim in (64, 128):
         keys, asked = (random.standard_normal((count, dim), np.float32) for count in (rows, 17))
@@ -70,8 +70,8 @@ def score() -> None:
         masses = [scorer.unit_mass(*kept, offsets, asked)[0][full] for scorer in (gpu, cpu)]
         print("unit_mass", difference(*masses))
     vectors = random.standard_normal((11, 256), np.float32).astype(np.float16)
-    query = random.standard_normal(256, np.float32)
-    print("unit_products", difference(*(scorer.unit_products(vectors, query) for scorer in (gpu, cpu))))
+    queries = random.standard_normal((3, 256), np.float32)
+    print("unit_products", difference(*(scorer.unit_products(vectors, queries) for scorer in (gpu, cpu))))
 
 
 def choose_portable_kernels() -> None:

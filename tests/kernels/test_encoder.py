@@ -6,7 +6,7 @@ import pytest
 from winnow_cuda.backends import SteadfastEncoder, SteadfastScorer
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError, availability
-from winnow_cuda.shapes import Batch, Encoded
+from winnow_cuda.shapes import Batch, Encoded, runs_between
 
 BATCH = Batch(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1]))
 
@@ -51,13 +51,13 @@ def test_keys_too_come_from_the_cpu_then() -> None:
 
 def test_a_failing_device_scores_no_more() -> None:
     failing, notices = Failing(DeviceError("cuLaunchKernel: lost")), []
-    scorer, vectors, query = SteadfastScorer(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones(3)
+    scorer, vectors, query = SteadfastScorer(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones((1, 3))
     offsets, keys = np.array([0, 2]), np.ones((2, 64), np.float32)
-    assert scorer.unit_products(vectors.astype(np.float16), query.astype(np.float32)).tolist() == [3, 3]
+    assert scorer.unit_products(vectors.astype(np.float16), query.astype(np.float32)).tolist() == [[3, 3]]
     ones = np.ones(2, np.float32)
     codes, scales = keys.astype(np.int8), ones.astype(np.float16)
     assert scorer.unit_mass(codes, scales, offsets, keys)[0].shape == (1, 2)
-    assert scorer.maxsim(codes, scales, offsets, keys, ones).tolist() == [64]
+    assert scorer.maxsim(codes, scales, runs_between(offsets), keys, ones).tolist() == [64]
     assert failing.calls == len(notices) == 1
 
 

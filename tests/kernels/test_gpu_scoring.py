@@ -16,7 +16,7 @@ from winnow_cuda.ops.maxsim import maxsim_numpy
 from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
-from winnow_cuda.shapes import Scorer
+from winnow_cuda.shapes import Scorer, runs_between
 
 UNIT_LENGTHS = [[1], [3, 1, 40], [0, 16, 0, 17, 9]]
 
@@ -40,8 +40,8 @@ def head_keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("count", [1, 11, 40])
 def test_maxsim(lengths: list[int], count: int) -> None:
     codes, scales = keys_of(normal(1, sum(lengths), 64))
-    offsets, queries = np.cumsum([0, *lengths]).astype(np.int32), normal(2, count, 64)
-    weights = np.abs(normal(3, count))
+    queries, weights = normal(2, count, 64), np.abs(normal(3, count))
+    runs = runs_between(np.cumsum([0, *lengths]))[::-1]  # units may come in any order
     halves, shares = maxsim_op.split_queries(queries, weights)
     units, blocks = len(lengths), len(shares) // maxsim_op.QUERIES
     out = np.full((units, blocks), np.nan, np.float32)
@@ -50,15 +50,15 @@ def test_maxsim(lengths: list[int], count: int) -> None:
         (units, blocks),
         codes,
         scales.view(np.uint16),
-        offsets,
+        runs.astype(np.int32).reshape(-1),
         halves,
         shares,
         out.reshape(-1),
         units,
         len(shares),
     )
-    filled = np.diff(offsets) > 0
-    expected = maxsim_numpy(codes, scales, offsets, queries, weights)
+    filled = runs[:, 1] > runs[:, 0]
+    expected = maxsim_numpy(codes, scales, runs, queries, weights)
     np.testing.assert_allclose(out.sum(1)[filled], expected[filled], rtol=1e-4, atol=1e-4)
     assert (out.sum(1)[~filled] < -1e20).all()
 
@@ -67,11 +67,12 @@ def test_maxsim(lengths: list[int], count: int) -> None:
 @pytest.mark.parametrize(("count", "dim"), [(1, 64), (17, 64), (5, 128)])
 def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
     (codes, scales), queries = head_keys_of(normal(4, sum(lengths), dim) * 3), normal(5, count, dim) * 3
-    offsets, (halves, factors) = np.cumsum([0, *lengths]).astype(np.int32), unit_mass_op.split_queries(queries)
+    offsets, (halves, factors) = np.cumsum([0, *lengths]), unit_mass_op.split_queries(queries)
+    runs = runs_between(offsets).astype(np.int32).reshape(-1)
     units, padded = len(lengths), len(factors)
     mass, peak = np.full((units, padded), np.nan, np.float32), np.full((units, padded), np.nan, np.float32)
     launch(
-        unit_mass_op.unit_mass(dim), (units, padded // unit_mass_op.QUERIES), codes, scales.view(np.uint16), offsets,
+        unit_mass_op.unit_mass(dim), (units, padded // unit_mass_op.QUERIES), codes, scales.view(np.uint16), runs,
         halves, factors, mass.reshape(-1), peak.reshape(-1), padded,
     )  # fmt: skip
     for actual, expected in zip((mass, peak), unit_mass_numpy(codes, scales, offsets, queries), strict=True):
@@ -79,12 +80,13 @@ def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
 
 
 @pytest.mark.parametrize("units", [1, 17])
-def test_unit_products(units: int) -> None:
-    vectors, query = normal(6, units, 256).astype(np.float16), normal(7, 256)
-    out = np.full(units, np.nan, np.float32)
-    grid = -(-units // unit_products_op.UNITS), 1
-    launch(unit_products_op.unit_products(256), grid, vectors, query, out, units)
-    np.testing.assert_allclose(out, unit_products_numpy(vectors, query), rtol=1e-5, atol=1e-4)
+@pytest.mark.parametrize("count", [1, 3])
+def test_unit_products(units: int, count: int) -> None:
+    vectors, queries = normal(6, units, 256).astype(np.float16), normal(7, count, 256)
+    out = np.full((units, count), np.nan, np.float32)
+    grid = -(-units // unit_products_op.UNITS), count
+    launch(unit_products_op.unit_products(256), grid, vectors, queries, out.reshape(-1), units)
+    np.testing.assert_allclose(out.T, unit_products_numpy(vectors, queries), rtol=1e-5, atol=1e-4)
 
 
 LENGTHS = [3, 1, 0, 40, 2, 9, 30]
@@ -95,9 +97,10 @@ def scores_of(scorer: Scorer) -> list[np.ndarray]:
     """What a scorer says of fixed units, asked by every op."""
     queries, weights = normal(9, 11, 64), np.abs(normal(10, 11))
     return [
-        scorer.maxsim(*KEYS, OFFSETS, queries, weights),
+        scorer.maxsim(*KEYS, runs_between(OFFSETS), queries, weights),
+        scorer.maxsim(*KEYS, runs_between(OFFSETS)[4:0:-2], queries, weights),
         *scorer.unit_mass(*HEAD_KEYS, OFFSETS, queries),
-        scorer.unit_products(VECTORS, normal(11, 256)),
+        scorer.unit_products(VECTORS, normal(11, 2, 256)),
     ]
 
 
@@ -129,7 +132,7 @@ def test_keys_the_device_cannot_hold_pass_through_it_in_pieces(monkeypatch: pyte
 
 def test_keys_go_from_the_device_with_the_array_on_the_host() -> None:
     scorer, vectors = GpuScorer(SimulatedDevice((8, 6))), VECTORS.copy()
-    scorer.unit_products(vectors, normal(11, 256))
+    scorer.unit_products(vectors, normal(11, 1, 256))
     assert len(scorer._held) == 1
     del vectors
     gc.collect()

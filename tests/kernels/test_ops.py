@@ -13,6 +13,7 @@ from winnow_cuda.ops.standardise import standardise, standardise_numpy
 from winnow_cuda.ops.swiglu import swiglu, swiglu_numpy
 from winnow_cuda.ops.unit_mass import unit_mass, unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products, unit_products_numpy
+from winnow_cuda.shapes import runs_between
 
 RTOL = 2e-5  # float32 kernels against float64 twins
 
@@ -121,10 +122,11 @@ UNIT_LENGTHS = [[1], [3, 1, 8], [5000, 1, 4000, 9000], [0, 4, 0, 0, 9]]
 def test_maxsim(lengths: list[int]) -> None:
     codes, wide = quantise_keys(normal(15, sum(lengths), 64))
     scales = wide.astype(np.float16)
-    offsets, queries = np.cumsum([0, *lengths]), normal(16, 11, 64)
+    runs, queries = runs_between(np.cumsum([0, *lengths])), normal(16, 11, 64)
     weights = np.abs(normal(17, 11))
-    actual = maxsim(codes, scales, offsets, queries, weights)
-    assert relative_error(actual, maxsim_numpy(codes, scales, offsets, queries, weights)) < RTOL
+    for units in (runs, runs[::-2]):
+        actual = maxsim(codes, scales, units, queries, weights)
+        assert relative_error(actual, maxsim_numpy(codes, scales, units, queries, weights)) < RTOL
 
 
 @pytest.mark.parametrize("lengths", UNIT_LENGTHS)
@@ -139,12 +141,16 @@ def test_unit_mass(lengths: list[int]) -> None:
 
 def test_scoring_nothing_gives_no_scores() -> None:
     nothing = np.array([0])
-    assert maxsim(np.empty((0, 64), np.int8), np.empty(0, np.float32), nothing, normal(1, 2, 64), np.ones(2)).shape == (
-        0,
-    )
+    keys = np.empty((0, 64), np.int8), np.empty(0, np.float16)
+    assert maxsim(*keys, runs_between(nothing), normal(1, 2, 64), np.ones(2)).shape == (0,)
     assert unit_mass(np.empty((0, 64), np.int8), np.empty(0, np.float16), nothing, normal(1, 2, 64))[0].shape == (0, 2)
 
 
-def test_unit_products() -> None:
-    vectors, query = normal(25, 5, 33).astype(np.float16), normal(26, 33)
-    assert relative_error(unit_products(vectors, query), unit_products_numpy(vectors, query)) < RTOL
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("count", [1, 4])
+def test_unit_products(few: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_cuda.ops.unit_products._FEW", few)
+    monkeypatch.setattr("winnow_cuda.ops.unit_products._UNITS_A_THREAD", 2)
+    vectors, queries = normal(25, 5, 33).astype(np.float16), normal(26, count, 33)
+    vectors[2], vectors[3, :2] = 0, (6e-8, -6e-8)  # nothing, and what float16 has below its normal numbers
+    assert relative_error(unit_products(vectors, queries), unit_products_numpy(vectors, queries)) < RTOL

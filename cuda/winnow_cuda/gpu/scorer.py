@@ -14,11 +14,11 @@ from winnow_cuda.ops.gpu import maxsim as maxsim_op
 from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
 from winnow_cuda.ops.gpu import unit_products as unit_products_op
 from winnow_cuda.ops.maxsim import NOTHING
-from winnow_cuda.shapes import Float16, Float32, Int8, Int64
+from winnow_cuda.shapes import Float16, Float32, Int8, Int64, rows_of, runs_between
 
 PIECE_BYTES = 64 << 20  # takes some milliseconds over PCIe, and the kernel a hundredth of that
 Launch = Callable[[list[DeviceArray], DeviceArray, int], list[DeviceArray]]
-"""(keys, offsets int32 [U + 1], U) → the kernel's outputs, with units along the first axis."""
+"""(keys, runs int32 [U, 2], U) → the kernel's outputs, with units along the first axis."""
 
 
 class GpuScorer:
@@ -28,72 +28,75 @@ class GpuScorer:
         self._device = device
         self._held: dict[int, DeviceArray] = {}
 
-    def maxsim(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32, weights: Float32) -> Float32:
-        """See `ops/maxsim.py`."""
+    def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
+        """See `ops/maxsim.py`. If the device cannot hold all keys, it gets those of the runs."""
         halves, shares = maxsim_op.split_queries(queries, weights)
         count, blocks = len(shares), len(shares) // maxsim_op.QUERIES
 
-        def launch(keys: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
+        def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
             out = self._device.empty((units, blocks), np.float32)
             grid = units, blocks
-            self._device.launch(maxsim_op.maxsim(), grid, *keys, borders, *question, out, units, count)
+            self._device.launch(maxsim_op.maxsim(), grid, *held, where, *question, out, units, count)
             return [out]
 
         with self._device.lock:
             self._device.activate()
             question = self._device.upload(halves), self._device.upload(shares)
-            (found,) = self._over_units([codes, scales], offsets, launch)
-        return np.where(np.diff(offsets) > 0, found.sum(1), NOTHING)
+            (found,) = self._over_units([codes, scales], runs, launch)
+        return np.where(runs[:, 1] > runs[:, 0], found.sum(1), NOTHING)
 
     def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
         """See `ops/unit_mass.py`."""
         halves, factors = unit_mass_op.split_queries(queries)
         count, kernel = len(factors), unit_mass_op.unit_mass(queries.shape[1])
 
-        def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
+        def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
             out = [self._device.empty((units, count), np.float32) for _ in range(2)]
             grid = units, count // unit_mass_op.QUERIES
-            self._device.launch(kernel, grid, *held, borders, *question, *out, count)
+            self._device.launch(kernel, grid, *held, where, *question, *out, count)
             return out
 
         with self._device.lock:
             self._device.activate()
             question = self._device.upload(halves), self._device.upload(factors)
-            mass, peak = self._over_units([codes, scales], offsets, launch)
+            mass, peak = self._over_units([codes, scales], runs_between(offsets), launch)
         return mass[:, : len(queries)], peak[:, : len(queries)]
 
-    def unit_products(self, vectors: Float16, query: Float32) -> Float32:
+    def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
         """See `ops/unit_products.py`."""
 
-        def launch(held: list[DeviceArray], borders: DeviceArray, units: int) -> list[DeviceArray]:
-            out = self._device.empty((units,), np.float32)
-            grid = -(-units // unit_products_op.UNITS), 1
-            self._device.launch(unit_products_op.unit_products(len(query)), grid, *held, question, out, units)
+        def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
+            out = self._device.empty((units, len(queries)), np.float32)
+            grid = -(-units // unit_products_op.UNITS), len(queries)
+            self._device.launch(unit_products_op.unit_products(queries.shape[1]), grid, *held, asked, out, units)
             return [out]
 
         with self._device.lock:
             self._device.activate()
-            question = self._device.upload(query)
-            (found,) = self._over_units([vectors], np.arange(len(vectors) + 1), launch)
-        return found
+            asked = self._device.upload(queries)
+            (found,) = self._over_units([vectors], runs_between(np.arange(len(vectors) + 1)), launch)
+        return np.ascontiguousarray(found.T)
 
-    def _over_units(self, keys: Sequence[NDArray[Any]], offsets: Int64, launch: Launch) -> list[Float32]:
-        """Run `launch` over all units. Unit u is rows offsets[u]:offsets[u+1] of each array of keys."""
+    def _over_units(self, keys: Sequence[NDArray[Any]], runs: Int64, launch: Launch) -> list[Float32]:
+        """Run `launch` over units, of which u is rows runs[u, 0]:runs[u, 1] of each array of keys."""
         try:
-            return self._run([self._hold(array) for array in keys], offsets, launch)
+            return self._run([self._hold(array) for array in keys], runs, launch)
         except OutOfDeviceMemoryError:
             self._held.clear()
+        offsets = np.concatenate([[0], np.cumsum(runs[:, 1] - runs[:, 0])])
         parts = [
             self._run(
-                [self._device.upload(array[offsets[a] : offsets[b]]) for array in keys], offsets[a : b + 1], launch
+                [self._device.upload(_rows(array, runs[a:b])) for array in keys],
+                runs_between(offsets[a : b + 1] - offsets[a]),
+                launch,
             )
             for a, b in _pieces(offsets, sum(array[:1].nbytes for array in keys))
         ]
         return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
 
-    def _run(self, keys: list[DeviceArray], offsets: Int64, launch: Launch) -> list[Float32]:
-        borders = self._device.upload((offsets - offsets[0]).astype(np.int32))
-        return [self._device.download(found) for found in launch(keys, borders, len(offsets) - 1)]
+    def _run(self, keys: list[DeviceArray], runs: Int64, launch: Launch) -> list[Float32]:
+        where = self._device.upload(runs.astype(np.int32))
+        return [self._device.download(found) for found in launch(keys, where, len(runs))]
 
     def _hold(self, array: NDArray[Any]) -> DeviceArray:
         """The array on the device, where it stays until the host's array is freed."""
@@ -101,6 +104,12 @@ class GpuScorer:
             self._held[id(array)] = self._device.upload(array)
             weakref.finalize(array, self._held.pop, id(array), None).atexit = False
         return self._held[id(array)]
+
+
+def _rows(array: NDArray[Any], runs: Int64) -> NDArray[Any]:
+    """The rows of all runs in turn."""
+    follows = (runs[1:, 0] == runs[:-1, 1]).all()
+    return array[runs[0, 0] : runs[-1, 1]] if follows else array[rows_of(runs)]
 
 
 def _pieces(offsets: Int64, row_bytes: int) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from winnow_cuda.ops.standardise import standardise
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, KeyHead, Readout, Scorer
+from winnow_cuda.shapes import (
+    Batch,
+    Encoder,
+    Float16,
+    Float32,
+    Int32,
+    Int64,
+    KeyHead,
+    Readout,
+    Scorer,
+    runs_between,
+)
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
@@ -51,10 +62,10 @@ class Head:
         x = standardise(hidden, self.mu, self.sd)
         return _unit(x @ self.q.T), _sigmoid(x @ self.qw[0])
 
-    def scores(self, similarity: Float32, unit_offsets: Int64) -> Float32:
-        """e^sc0 · similarity + sc1 · ln(tokens / 100), float32 [U]."""
-        tokens = np.maximum(np.diff(unit_offsets), 1)
-        return np.asarray(np.exp(self.sc[0]) * similarity + self.sc[1] * np.log(tokens / 100), np.float32)
+    def scores(self, similarity: Float32, tokens: Int64 | Float32) -> Float32:
+        """e^sc0 · similarity + sc1 · ln(tokens / 100), float32 like `similarity`, whose last axis has the units."""
+        lengths = np.log(np.maximum(tokens, 1) / 100)
+        return np.asarray(np.exp(self.sc[0]) * similarity + self.sc[1] * lengths, np.float32)
 
 
 class AdapterProfile:
@@ -123,14 +134,36 @@ class AdapterProfile:
         scorer: Scorer,
     ) -> dict[str, Float32]:
         """Scores `maxsim` and `pooled`. A trained profile needs no null questions."""
+        return self._scores(arrays, runs_between(unit_offsets), arrays["pooled"], question, scorer)
+
+    def score_units(
+        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates, scorer: Scorer
+    ) -> dict[str, Float32]:
+        """See `TwoLevelProfile`."""
+        runs = np.stack([unit_offsets[units], unit_offsets[units + 1]], axis=1)
+        return self._scores(arrays, runs, arrays["pooled"][units], question, scorer)
+
+    def score_coarsely(
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates], scorer: Scorer
+    ) -> dict[str, Float32]:
+        """See `TwoLevelProfile`: `pooled`, in one pass over the units' vectors."""
+        cosines = scorer.unit_products(arrays["pooled"], np.stack([self._pool_query(one) for one in questions]))
+        return {"pooled": self._pool.scores(cosines, np.diff(unit_offsets).astype(np.float32))}
+
+    def _scores(
+        self, arrays: Arrays, runs: Int64, pooled: Float16, question: QuestionStates, scorer: Scorer
+    ) -> dict[str, Float32]:
+        """The scores of units with these rows of keys and vectors."""
         queries, weights = self._maxsim.queries(question.encoded.hidden)
-        best = scorer.maxsim(arrays["codes"], arrays["scales"], unit_offsets, queries, weights)
+        best = scorer.maxsim(arrays["codes"], arrays["scales"], runs, queries, weights)
+        (cosine,) = scorer.unit_products(pooled, self._pool_query(question)[None])
+        tokens = runs[:, 1] - runs[:, 0]
+        return {"maxsim": self._maxsim.scores(best, tokens), "pooled": self._pool.scores(cosine, tokens)}
+
+    def _pool_query(self, question: QuestionStates) -> Float32:
+        """The question's vector, float32 [256]."""
         vectors, importance = self._pool.queries(question.encoded.hidden)
-        cosine = scorer.unit_products(arrays["pooled"], _unit(importance @ vectors))
-        return {
-            "maxsim": self._maxsim.scores(best, unit_offsets),
-            "pooled": self._pool.scores(cosine, unit_offsets),
-        }
+        return _unit(importance @ vectors)
 
 
 def write_adapter(path: Path, tensors: Tensors, scale: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,21 @@ class Profile(Protocol):
 
         `nulls` are questions that ask for nothing, for profiles that compare with them.
         """
+
+
+@runtime_checkable
+class TwoLevelProfile(Profile, Protocol):
+    """A profile that scores all units of a workspace roughly at little cost, and can score just some of them."""
+
+    def score_coarsely(
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates], scorer: Scorer
+    ) -> dict[str, Float32]:
+        """Some of the scores of all units for N questions: float32 [N, U] by name, to float32's precision."""
+
+    def score_units(
+        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates, scorer: Scorer
+    ) -> dict[str, Float32]:
+        """What `score` gives for units int64 [C]: float32 [C] by name."""
 
 
 def joined(parts: Sequence[Read]) -> Read:

@@ -18,7 +18,7 @@ from winnow_cuda.ops.quantise_keys import quantise_keys_numpy
 from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
-from winnow_cuda.shapes import Int32
+from winnow_cuda.shapes import Int64, runs_between
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
 from winnow_research.speed.figure import SpeedFigure, figure_of
 from winnow_research.speed.timing import seconds_of
@@ -82,18 +82,18 @@ class ScoringOps(RandomData):
         """Products of every unit's vector with one query."""
         device, query = self.device, self.normal(256)
         vectors = self.random.standard_normal((units, 256), np.float32).astype(HALF)
-        out = device.empty((units,), np.float32)
+        out = device.empty((units, 1), np.float32)
         device.fill(out, NAN)
         held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // unit_products_op.UNITS), 1)
         kernel = unit_products_op.unit_products(256)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *held, out, units))
-        error = error_of(device.download(out)[:1000], unit_products_numpy(vectors[:1000], query))
+        error = error_of(device.download(out)[:1000].T, unit_products_numpy(vectors[:1000], query[None]))
         return figure_of("unit_products", f"{units} x 256", seconds, 512.0 * units, 512.0 * units, error)
 
-    def _units(self, keys: int) -> Int32:
+    def _units(self, keys: int) -> Int64:
         """Offsets of units of 128 keys on average."""
         cuts = self.random.choice(keys, keys // 128 - 1, replace=False)
-        return np.sort(np.concatenate([[0, keys], cuts])).astype(np.int32)
+        return np.sort(np.concatenate([[0, keys], cuts]))
 
     def maxsim(self, keys: int) -> SpeedFigure:
         """MaxSim of 60 queries over int8 keys of 64 columns."""
@@ -105,12 +105,12 @@ class ScoringOps(RandomData):
         units, blocks = len(offsets) - 1, len(shares) // maxsim_op.QUERIES
         out = device.empty((units, blocks), np.float32)
         device.fill(out, NAN)
-        arrays = [device.upload(x) for x in (codes, scales, offsets, halves, shares)]
+        arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, shares)]
         run = lambda: device.launch(maxsim_op.maxsim(), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
         seconds = seconds_of(device, run)
         some = offsets[:501]
         found, stop = device.download(out).sum(1)[:500], int(some[-1])
-        expected = maxsim_numpy(codes[:stop], scales[:stop], some.astype(np.int64), queries, weights)
+        expected = maxsim_numpy(codes[:stop], scales[:stop], runs_between(some), queries, weights)
         size = f"{keys} keys, 60 queries"
         return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
 
@@ -123,10 +123,10 @@ class ScoringOps(RandomData):
         units, padded = len(offsets) - 1, len(factors)
         mass, peak = (device.empty((units, padded), np.float32) for _ in range(2))
         device.fill(mass, NAN)
-        arrays = [device.upload(x) for x in (codes, scales, offsets, halves, factors)]
+        arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, factors)]
         grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
-        some = offsets[:501].astype(np.int64)
+        some = offsets[:501]
         stop = int(some[-1])
         expected, _ = unit_mass_numpy(codes[:stop], scales[:stop], some, queries)
         error = error_of(device.download(mass)[:500, :60], expected)

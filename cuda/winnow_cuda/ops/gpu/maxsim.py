@@ -57,19 +57,18 @@ def _load_key(keys: Any, index: Any, codes: Any, key: Any, t: Any) -> None:
 
 @cache
 def maxsim() -> Kernel:
-    """Parameters: codes int8 [S, 64], scales float16 [S], offsets int32 [U + 1]; halves
-    int8 [2, N, 64] and weights float32 [N] of `split_queries`; out float32 [U, N / QUERIES], to be summed over its
-    columns; U, N.
+    """Parameters: codes int8 [S, 64], scales float16 [S], runs int32 [U, 2]; halves int8 [2, N, 64] and weights
+    float32 [N] of `split_queries`; out float32 [U, N / QUERIES], to be summed over its columns; U, N.
 
     Grid: (U, N / QUERIES). A unit without keys scores -1e30 · Σ weights.
     """
     tiles = QUERIES // 8
     held, both = tiles * 4, tiles * 8
 
-    def body(codes: Any, scales: Any, offsets: Any, halves: Any, weights: Any, out: Any, U: Any, N: Any) -> None:
+    def body(codes: Any, scales: Any, runs: Any, halves: Any, weights: Any, out: Any, U: Any, N: Any) -> None:
         lane, unit, block = int32(cuda.threadIdx.x), int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
         g, t = lane >> int32(2), lane & int32(3)
-        first, stop = offsets[unit], offsets[unit + int32(1)]
+        first, stop = runs[int32(2) * unit], runs[int32(2) * unit + int32(1)]
         queries = cuda.local.array(both, uint32)
         for half in range(2):
             for tile in range(tiles):

@@ -32,7 +32,7 @@ def split_queries(queries: Float32) -> tuple[Int8, Float32]:
 
 @cache
 def unit_mass(head_dim: int) -> Kernel:
-    """Parameters: codes int8 [S, D], scales float16 [S], offsets int32 [U + 1]; halves and factors of `split_queries`;
+    """Parameters: codes int8 [S, D], scales float16 [S], runs int32 [U, 2]; halves and factors of `split_queries`;
     log_mass and peak float32 [U, N]; N.
 
     Grid: (U, N / QUERIES). An empty unit gets -1e30 in both. D is 64 or 128.
@@ -41,10 +41,10 @@ def unit_mass(head_dim: int) -> Kernel:
     held, sums, factors_held = tiles * 4, tiles * 8, tiles * 2
     query_registers, key_registers = 2 * tiles * pieces * 4, pieces * 8
 
-    def body(codes: Any, scales: Any, offsets: Any, halves: Any, factors: Any, mass: Any, peak: Any, N: Any) -> None:
+    def body(codes: Any, scales: Any, runs: Any, halves: Any, factors: Any, mass: Any, peak: Any, N: Any) -> None:
         lane, unit, block = int32(cuda.threadIdx.x), int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
         g, t = lane >> int32(2), lane & int32(3)
-        first, stop = offsets[unit], offsets[unit + int32(1)]
+        first, stop = runs[int32(2) * unit], runs[int32(2) * unit + int32(1)]
         q, k = cuda.local.array(query_registers, uint32), cuda.local.array(key_registers, uint32)
         a, acc = cuda.local.array(4, uint32), cuda.local.array(sums, int32)
         high, total = cuda.local.array(held, float32), cuda.local.array(held, float32)
