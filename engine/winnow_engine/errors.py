@@ -33,6 +33,26 @@ class WorkspaceError(WinnowError):
     """The workspace cannot be read."""
 
 
+class GitError(WinnowError):
+    """git failed or took too long, or the repository cannot show what was asked for."""
+
+
+class GitMissingError(GitError):
+    """There is no git program."""
+
+
+class NotARepositoryError(GitError):
+    """The folder lies in no git repository."""
+
+
+class UntrustedRepositoryError(GitError):
+    """The repository belongs to somebody else, so git does not read it."""
+
+
+class RevisionError(GitError):
+    """A revision or range does not exist in the repository, or is not one."""
+
+
 class PositionError(WinnowError):
     """A cursor position or selection does not exist in the workspace."""
 

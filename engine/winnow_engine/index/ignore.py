@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from winnow_engine.errors import GitError
+from winnow_engine.git.program import Git
 from winnow_engine.index.regular import read_regular
 
 _MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
@@ -148,10 +149,10 @@ def _first_line(path: Path) -> str:
 
 def _global_excludes() -> Path:
     """The user's global excludes. git reads `core.excludesFile`, because its configuration may include other files."""
-    command = ["git", "config", "--global", "--type=path", "--get", "core.excludesFile"]
+    command = ("config", "--global", "--type=path", "--get", "core.excludesFile")
     try:
-        named = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
+        named = os.fsdecode(Git(Path("/")).outcome(*command, timeout_s=5)[1]).strip()
+    except GitError:
         named = ""  # no git, so no configuration of git
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     excludes = Path(named) if named else Path(config) / "git" / "ignore"

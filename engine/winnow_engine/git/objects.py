@@ -1,0 +1,111 @@
+"""Reads objects as they are stored: no filter, no conversion of line ends, no text conversion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from winnow_engine.errors import GitError, RevisionError
+from winnow_engine.git.program import Git
+
+MOST_BLOB_BYTES = 4 << 20
+"""Larger blobs are not read: what they hold is no code."""
+
+_WHO = re.compile(rb"(?P<name>.*?) ?<(?P<mail>[^>]*)> (?P<time>-?\d+) ?(?P<zone>[+-]\d{4})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its parents as it names them, also where a shallow clone lacks them; seconds since the epoch."""
+
+    id: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str
+    authored_at: int
+    committed_at: int
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The message's first line."""
+        return self.message.strip().partition("\n")[0].strip()
+
+
+def blobs(git: Git, ids: Iterable[str], most_bytes: int = MOST_BLOB_BYTES) -> dict[str, bytes]:
+    """The contents of blobs by object id; those that are larger, or not there, are left out. Raises GitError."""
+    wanted = list(dict.fromkeys(ids))
+    sizes = _sizes(git, wanted)
+    small = [one for one in wanted if one in sizes and sizes[one][0] == "blob" and sizes[one][1] <= most_bytes]
+    return dict(_contents(git, small))
+
+
+def existing(git: Git, ids: Sequence[str]) -> set[str]:
+    """Which objects are there: a shallow clone lacks some that others name."""
+    return set(_sizes(git, ids))
+
+
+def commits(git: Git, ids: Sequence[str]) -> list[Commit]:
+    """The commits with these full object ids, in this order. RevisionError for one that is not there."""
+    found = dict(_contents(git, ids))
+    missing = next((one for one in ids if one not in found), None)
+    if missing is not None:
+        raise RevisionError(f"commit {missing[:10]} is not in this clone: `git fetch --unshallow` gets older ones")
+    return [parse_commit(one, found[one]) for one in ids]
+
+
+def parse_commit(commit_id: str, data: bytes) -> Commit:
+    """A commit from its object's bytes. A message that is not in the encoding it claims gets U+FFFD."""
+    head, _, body = data.partition(b"\n\n")
+    lines = [line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" ")]
+    values = {key.decode("ascii", "replace"): value for key, _, value in reversed(lines)}
+    encoding = values.get("encoding", b"utf-8").decode("ascii", "replace")
+    author, authored_at = _who(values.get("author", b""), encoding)
+    _, committed_at = _who(values.get("committer", b""), encoding)
+    parents = tuple(value.decode("ascii", "replace") for key, _, value in lines if key == b"parent")
+    tree = values.get("tree", b"").decode("ascii", "replace")
+    return Commit(commit_id, tree, parents, author, authored_at, committed_at, _decoded(body, encoding))
+
+
+def _who(line: bytes, encoding: str) -> tuple[str, int]:
+    match = _WHO.fullmatch(line.strip())
+    return (_decoded(match["name"], encoding), int(match["time"])) if match else (_decoded(line, encoding), 0)
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+def _sizes(git: Git, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Kind and size in bytes of the objects that are there."""
+    if not ids:
+        return {}
+    output = git.run("cat-file", "--batch-check", stdin=_lines(ids)).decode("ascii", "replace")
+    rows = [line.split(" ") for line in output.splitlines()]
+    return {row[0]: (row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()}
+
+
+def _contents(git: Git, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    if not ids:
+        return
+    output = git.run("cat-file", "--batch", stdin=_lines(ids))
+    at = 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        header = output[at:end].decode("ascii", "replace").split(" ")
+        if len(header) != 3 or not header[2].isdigit():  # "<name> missing"
+            at = end + 1
+            continue
+        start, size = end + 1, int(header[2])
+        if start + size > len(output):
+            raise GitError("`git cat-file` ended in the middle of an object: run `git fsck`")
+        yield header[0], output[start : start + size]
+        at = start + size + 1
+
+
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{one}\n" for one in ids).encode()

@@ -1,0 +1,206 @@
+"""Runs the git program. No other module does.
+
+A repository's configuration can name programs that git runs, and anybody may have written it. Here git runs none: only
+commands that print objects are used, every setting that names a program is overridden, and no transport is allowed.
+Winnow reads files of the working tree by itself, because git would pass them through filters.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import GitError, GitMissingError, NotARepositoryError, UntrustedRepositoryError
+
+_TIMEOUT_S = 60.0
+_POLL_S = 0.05
+
+# `-c` wins over every file, also over those that the repository's configuration includes.
+_OVERRIDDEN = {
+    "core.fsmonitor": "",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "false",
+    "core.sshCommand": "false",
+    "core.gitProxy": "",
+    "core.alternateRefsCommand": "false",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.orderFile": os.devnull,
+    "log.showSignature": "false",
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+_OPTIONS = ("--no-pager", *(part for key, value in _OVERRIDDEN.items() for part in ("-c", f"{key}={value}")))
+
+# The commands in use, each with what keeps it from running the drivers of diff.*.command and diff.*.textconv, which
+# have names that nobody knows beforehand. filter.* is run by what reads the working tree or writes to it: no command
+# here does, as long as `diff-index` has --cached, and `blame` a revision and no --contents.
+_NO_DRIVERS = ("--no-ext-diff", "--no-textconv")
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "blame": ("--no-textconv",),
+    "cat-file": (),
+    "config": (),
+    "diff-index": _NO_DRIVERS,
+    "diff-tree": _NO_DRIVERS,
+    "for-each-ref": (),
+    "log": (*_NO_DRIVERS, "--no-show-signature"),
+    "ls-files": (),
+    "ls-tree": (),
+    "merge-base": (),
+    "rev-list": (),
+    "rev-parse": (),
+    "symbolic-ref": (),
+}
+
+# What else of the environment begins with GIT_ redirects git, or names programs too.
+_KEPT = {
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+}
+_SET = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "false",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    "SSH_ASKPASS": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The git program, run in a directory. `cancellation` ends a command that is running.
+
+    Only the commands of a table can be run; a KeyError says that one is not in it.
+    """
+
+    directory: Path
+    cancellation: Cancellation = field(default_factory=Cancellation)
+
+    def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
+        """What a command prints on standard output.
+
+        Raises GitMissingError, NotARepositoryError, UntrustedRepositoryError, CancelledError, and GitError if the
+        command fails in another way or takes more than `timeout_s` seconds.
+        """
+        status, output, complaint = self.outcome(*arguments, stdin=stdin, timeout_s=timeout_s)
+        if status:
+            raise failure(self.directory, arguments, complaint)
+        return output
+
+    def outcome(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> tuple[int, bytes, str]:
+        """Exit status, standard output and standard error of a command, whether it fails or not.
+
+        Raises GitMissingError, CancelledError, and GitError if it takes more than `timeout_s` seconds.
+        """
+        environment = environment_for_git(os.environ)
+        name, *rest = arguments
+        command = [_program(environment["PATH"]), *_OPTIONS, name, *_COMMANDS[name], *rest]
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=self.directory,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise GitError(f"git cannot be run in {self.directory}: {error}") from error
+        with process:
+            try:
+                output, complaint = self._output(process, stdin, timeout_s, arguments)
+            finally:
+                _end(process)
+        return process.returncode, output, complaint.decode("utf-8", "replace")
+
+    def fields(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> list[bytes]:
+        """What a command prints, split at the NUL that ends every field."""
+        output = self.run(*arguments, stdin=stdin, timeout_s=timeout_s)
+        return output.removesuffix(b"\0").split(b"\0") if output else []
+
+    def _output(
+        self, process: subprocess.Popen[bytes], stdin: bytes, timeout_s: float, arguments: Sequence[str]
+    ) -> tuple[bytes, bytes]:
+        latest = time.monotonic() + timeout_s
+        given: bytes | None = stdin
+        while True:
+            self.cancellation.check()
+            if time.monotonic() > latest:
+                raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
+            try:
+                return process.communicate(given, _POLL_S)
+            except subprocess.TimeoutExpired:
+                given = None  # `communicate` goes on where it stopped
+
+
+def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment less what redirects git or names programs for it, with what keeps it from asking anybody.
+
+    PATH has absolute folders only: an empty or relative one would be looked up within the repository.
+    """
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or name in _KEPT}
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    return kept | _SET | {"PATH": path}
+
+
+def failure(directory: Path, arguments: Sequence[str], complaint: str) -> GitError:
+    """The error that git's own words on standard error mean."""
+    if "dubious ownership" in complaint or "unsafe repository" in complaint:
+        return UntrustedRepositoryError(
+            f"the repository of {directory} belongs to another user, so git does not read it: if you trust it, run "
+            f"`git config --global --add safe.directory {_owned(complaint) or directory}`"
+        )
+    if "not a git repository" in complaint:
+        return NotARepositoryError(f"{directory} lies in no git repository: changes are known of repositories only")
+    words = [line for line in complaint.splitlines() if line.strip()]
+    said = words[-1].removeprefix("fatal: ") if words else "it says nothing"
+    return GitError(f"`git {arguments[0]}` failed in {directory}: {printable(said)}")
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what a terminal or JSON cannot hold."""
+    return text if text.isprintable() else text.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
+
+
+def _program(path: str) -> str:
+    found = shutil.which("git", path=path)
+    if found is None:
+        raise GitMissingError("there is no git program on the PATH: install git to ask about changes and history")
+    return found
+
+
+def _owned(complaint: str) -> str | None:
+    """The repository that git names between quotes."""
+    parts = complaint.split("'")
+    return parts[1] if len(parts) > 2 else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a command that still runs, with all that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,120 @@
+"""A repository as a folder of it sees it: its state, and what revisions mean there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
+from winnow_engine.git.program import Git, failure, printable
+
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+_USUAL_BASES = ("main", "master", "trunk", "develop")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository. `prefix` is the folder within it, "" or ending in a slash; `bare` has no working tree.
+
+    `object_format` names the hash of its objects. Of a `shallow` one, older commits are missing.
+    """
+
+    git: Git
+    prefix: str
+    bare: bool
+    shallow: bool
+    object_format: str
+
+    @property
+    def empty_tree(self) -> str:
+        """The object id of a tree without files."""
+        return _EMPTY_TREES[self.object_format]
+
+    @property
+    def top(self) -> Path:
+        """The folder that holds the whole working tree."""
+        return self.git.directory.joinpath(*[".."] * len(PurePosixPath(self.prefix).parts)).resolve()
+
+    def head(self) -> str | None:
+        """The commit that is checked out; None before the first commit."""
+        return self._object("HEAD^{commit}")
+
+    def commit(self, revision: str) -> str:
+        """The object id of the commit that a revision names. RevisionError if there is none."""
+        named = None if _is_no_revision(revision) else self._object(revision)  # `:/text^{commit}` is another text
+        found = named and self._object(f"{named}^{{commit}}")
+        if found:
+            return found
+        shown = printable(revision)
+        if revision in ("HEAD", "@"):
+            raise RevisionError("there is no commit yet: commit first, or ask about what is `staged`")
+        hint = " (this clone is shallow: `git fetch --unshallow` gets the rest)" if self.shallow else ""
+        raise RevisionError(f"no commit is called {shown!r}: name a branch, a tag or a commit{hint}")
+
+    def merge_base(self, ours: str, theirs: str) -> str:
+        """The best common ancestor of two commits. RevisionError if there is none."""
+        status, output, complaint = self.git.outcome("merge-base", "--", ours, theirs)
+        if status > 1:
+            raise failure(self.git.directory, ("merge-base",), complaint)
+        found = output.decode().split("\n")[0]
+        if found:
+            return found
+        hint = ": this clone is shallow, `git fetch --unshallow` gets the rest" if self.shallow else ""
+        raise RevisionError(f"{ours[:10]} and {theirs[:10]} have no common ancestor{hint}")
+
+    def base_branch(self) -> str:
+        """The branch that the current one is measured against.
+
+        It is the remote's default branch; without one, a local branch of a usual name. On that branch itself it is
+        its upstream. RevisionError if there is none.
+        """
+        current = self._symbolic("HEAD")
+        default = self._symbolic("refs/remotes/origin/HEAD")
+        candidates = [default] if default else []
+        candidates += [f"refs/{kind}/{name}" for name in _USUAL_BASES for kind in ("remotes/origin", "heads")]
+        for name in candidates:
+            if name != current and self._object(f"{name}^{{commit}}"):
+                return name
+        raise RevisionError("no branch to compare with was found: name one, as in `main...HEAD`")
+
+    def _symbolic(self, name: str) -> str | None:
+        """The full name of the branch that a name stands for; None if it stands for a commit or nothing."""
+        status, output, _ = self.git.outcome("symbolic-ref", "--quiet", name)
+        return None if status else output.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def _object(self, name: str) -> str | None:
+        status, output, complaint = self.git.outcome("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        found = output.decode("ascii", "replace").strip()
+        if not status and _OBJECT.fullmatch(found):
+            return found
+        if "dubious" in complaint or "not a git repository" in complaint:
+            raise failure(self.git.directory, ("rev-parse",), complaint)
+        return None
+
+
+def open_repository(folder: Path, cancellation: Cancellation | None = None) -> Repository:
+    """The repository that a folder lies in.
+
+    Raises GitMissingError, NotARepositoryError, UntrustedRepositoryError, and GitError for what else git complains
+    about, such as a damaged configuration.
+    """
+    git = Git(folder, cancellation or Cancellation())
+    questions = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format")
+    output = git.run("rev-parse", *questions, "--show-prefix").decode("utf-8", "surrogateescape")
+    bare, inside, shallow, object_format, prefix = output.split("\n", 4)
+    if bare != "true" and inside != "true":
+        raise NotARepositoryError(f"{folder} is no part of a working tree: name the folder that holds the code")
+    if object_format not in _EMPTY_TREES:
+        raise GitError(f"the repository's objects are named by {object_format}, which Winnow does not know")
+    return Repository(git, prefix.removesuffix("\n"), bare == "true", shallow == "true", object_format)
+
+
+def _is_no_revision(text: str) -> bool:
+    """Whether some text cannot be a revision, but may be an option, several revisions, or break git's output."""
+    return not text.strip() or text.startswith(("-", "^")) or not text.isprintable()

@@ -1,0 +1,126 @@
+"""Which files differ between two trees, or between a tree and the index, renames found; and what a tree holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from winnow_engine.git.repository import Repository
+
+# Renames are looked for among this many files at most, as git's cost is the square of it.
+_OPTIONS = ("--raw", "-z", "-r", "--no-abbrev", "--ignore-submodules=dirty", "-M")
+_RENAMES = "-l1000"
+
+REGULAR = frozenset({"100644", "100755"})
+"""The modes of files with content; links and submodules have others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file that differs. `before` and `after` are paths from the repository's top, None where there is no file.
+
+    Paths that are not UTF-8 have surrogate escapes. Blobs are object ids. `renamed` says that git took both for the
+    same file; a submodule's blob is its commit.
+    """
+
+    before: str | None
+    after: str | None
+    before_blob: str | None
+    after_blob: str | None
+    before_mode: str | None
+    after_mode: str | None
+    renamed: bool = False
+
+    @property
+    def path(self) -> str:
+        """The path after the change, or before it if the file is gone."""
+        path = self.after if self.after is not None else self.before
+        assert path is not None, self
+        return path
+
+    @property
+    def regular(self) -> bool:
+        """Whether it is a file with content on each side that it exists on."""
+        return all(mode is None or mode in REGULAR for mode in (self.before_mode, self.after_mode))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a tree or of the index, by its path from the repository's top."""
+
+    path: str
+    mode: str
+    blob: str
+
+
+def tree_changes(repository: Repository, before: str, after: str, *, renames: bool = True) -> list[FileChange]:
+    """The files that differ between two commits or trees, given by object id, in path order. Raises GitError."""
+    options = (*_OPTIONS, _RENAMES) if renames else (*_OPTIONS[:-1], "--no-renames")
+    return list(parse_raw(repository.git.fields("diff-tree", *options, before, after, "--")))
+
+
+def staged_changes(repository: Repository, before: str) -> list[FileChange]:
+    """The files that differ between a commit or tree, by object id, and the index. No file on disk is looked at."""
+    return list(parse_raw(repository.git.fields("diff-index", "--cached", *_OPTIONS, _RENAMES, before, "--")))
+
+
+def tree_files(repository: Repository, tree: str) -> list[Entry]:
+    """The files of a commit or tree below the repository's folder, with links and submodules, in git's order."""
+    below = [repository.prefix] if repository.prefix else []
+    fields = repository.git.fields("ls-tree", "-r", "-z", "--full-tree", tree, "--", *below)
+    return [_tree_entry(field) for field in fields]
+
+
+def index_files(repository: Repository) -> list[Entry]:
+    """The files of the index below the repository's folder; of a file in conflict, one side. Reads no file on disk."""
+    fields = repository.git.fields("ls-files", "-s", "-z", "--full-name")
+    found = [_index_entry(field) for field in fields]
+    return list({entry.path: entry for entry in found}.values())
+
+
+def parse_raw(fields: Sequence[bytes]) -> Iterator[FileChange]:
+    """The records of git's raw format, NUL-separated: a colon, modes, objects and a status, then one path or two.
+
+    Files in conflict (status U) are left out; git lists them a second time as modified.
+    """
+    at = 0
+    while at < len(fields):
+        if not fields[at].startswith(b":"):  # diff-tree of one commit begins with its id
+            at += 1
+            continue
+        modes = fields[at][1:].decode("ascii").split(" ")
+        status = modes[4][0]
+        paths = [_path(path) for path in fields[at + 1 : at + (3 if status in "RC" else 2)]]
+        at += 1 + len(paths)
+        if status != "U":
+            yield _change(modes, status, paths)
+
+
+def _change(row: Sequence[str], status: str, paths: Sequence[str]) -> FileChange:
+    before_mode, after_mode, before_blob, after_blob, _ = row
+    added, deleted = status == "A", status == "D"
+    return FileChange(
+        before=None if added else paths[0],
+        after=None if deleted else paths[-1],
+        before_blob=None if added else before_blob,
+        after_blob=None if deleted else after_blob,
+        before_mode=None if added else before_mode,
+        after_mode=None if deleted else after_mode,
+        renamed=status == "R",
+    )
+
+
+def _tree_entry(field: bytes) -> Entry:
+    row, _, path = field.partition(b"\t")
+    mode, _, blob = row.decode("ascii").split(" ")
+    return Entry(_path(path), mode, blob)
+
+
+def _index_entry(field: bytes) -> Entry:
+    row, _, path = field.partition(b"\t")
+    mode, blob, _ = row.decode("ascii").split(" ")
+    return Entry(_path(path), mode, blob)
+
+
+def _path(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")

@@ -1,0 +1,215 @@
+"""A repository whose configuration, attributes and hooks run programs runs none of them when Winnow reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+
+from winnow_engine.errors import GitError
+from winnow_engine.git.objects import blobs, commits
+from winnow_engine.git.program import Git
+from winnow_engine.git.repository import open_repository
+from winnow_engine.git.trees import index_files, staged_changes, tree_changes, tree_files
+
+_CONFIG = """
+[core]
+    fsmonitor = {trap}fsmonitor
+    hooksPath = {hooks}
+    pager = {trap}pager
+    editor = {trap}editor
+    askPass = {trap}askpass
+    sshCommand = {trap}ssh
+    gitProxy = {trap}proxy
+    alternateRefsCommand = {trap}alternates
+    attributesFile = {hooks}/attributes
+[diff]
+    external = {trap}external
+    orderFile = /nonexistent/order
+[diff "evil"]
+    command = {trap}command
+    textconv = {trap}textconv
+[filter "evil"]
+    clean = {trap}clean
+    smudge = {trap}smudge
+    process = {trap}process
+    required = true
+[merge "evil"]
+    driver = {trap}merge
+[log]
+    showSignature = true
+[gpg]
+    program = {trap}gpg
+[gpg "ssh"]
+    program = {trap}gpgssh
+[gpg "x509"]
+    program = {trap}gpgx509
+[credential]
+    helper = {trap}credential
+[alias]
+    rev-parse = !{trap}alias
+    cat-file = !{trap}alias
+[include]
+    path = {hooks}/included
+[remote "origin"]
+    url = ext::{trap}remote
+    promisor = true
+    partialclonefilter = blob:none
+[submodule]
+    recurse = true
+[submodule "sub"]
+    url = ext::{trap}submodule
+    update = !{trap}update
+"""
+_SIGNED = b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n"
+
+
+class Traps:
+    """Programs that leave their name when they run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._marks = folder, folder / "marks"
+        self._marks.mkdir(parents=True)
+
+    def named(self, name: str, path: Path | None = None) -> Path:
+        """The program with this name, at this path or among all traps."""
+        path = path or self._folder / name
+        path.write_text(f'#!/bin/sh\n: > "{self._marks}/{name}"\n')
+        path.chmod(0o755)
+        return path
+
+    def sprung(self) -> set[str]:
+        """The names of those that ran."""
+        return {mark.name for mark in self._marks.iterdir()}
+
+    def config(self) -> str:
+        """Settings with all the traps, and a folder with hooks, attributes and settings to include."""
+        hooks = self._folder / "hooks"
+        hooks.mkdir()
+        for name in ("post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-commit"):
+            self.named("hook", hooks / name)
+        (hooks / "attributes").write_text("* diff=evil filter=evil merge=evil\n")
+        (hooks / "included").write_text(f"[core]\n    fsmonitor = {self.named('included')}\n")
+        settings = re.sub(r"\{trap\}(\w+)", lambda match: str(self.named(match[1])), _CONFIG)
+        return settings.replace("{hooks}", str(hooks))
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> tuple[Path, Traps]:
+    """A repository with a signed commit, a change that is staged and one that is not, and all the traps."""
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"a.py": "def a():\n    return 1\n", "sub/b.py": "B = 1\n" * 50})
+    git.commit(
+        top, "two", {"a.py": "def a():\n    return 2\n", ".gitattributes": "* diff=evil filter=evil merge=evil\n"}
+    )
+    raw = git.git(top, "cat-file", "commit", "HEAD")
+    signed = raw.replace(b"\n\n", b"\n" + _SIGNED + b"\n", 1)
+    made = git.git(top, "hash-object", "-t", "commit", "-w", "--stdin", stdin=signed).decode().strip()
+    git.git(top, "reset", "--quiet", "--soft", made)
+    git.write(top, {"c.py": "C = 1\n"})
+    git.git(top, "add", "c.py")
+    git.git(top, "mv", "sub/b.py", "sub/renamed.py")
+    git.write(top, {"a.py": "def a():\n    return 3\n"})
+    traps = Traps(tmp_path / "traps")
+    with (top / ".git" / "config").open("a") as config:
+        config.write(traps.config())
+    (top / ".git" / "info" / "attributes").write_text("* diff=evil filter=evil merge=evil\n")
+    return top, traps
+
+
+def _run_by_hand(top: Path, *arguments: str) -> None:
+    environment = os.environ | git.ENVIRONMENT | {"GIT_ALLOW_PROTOCOL": "ext:file"}
+    subprocess.run(
+        ["git", "-c", "diff.orderFile=/dev/null", *arguments],
+        cwd=top,
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+
+
+_UNFILTERED = ["-c", "core.fsmonitor=", "-c", "filter.evil.process=", "-c", "filter.evil.required=false"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["status"], "included"),
+        (["-c", "core.fsmonitor=", "diff"], "process"),
+        ([*_UNFILTERED, "diff", "--cached"], "command"),
+        ([*_UNFILTERED, "diff", "--cached", "--no-ext-diff"], "textconv"),
+        (["log", "-1"], "gpg"),
+        ([*_UNFILTERED, "add", "a.py"], "hook"),
+        (["cat-file", "-p", "1" * 40], "remote"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_the_traps_work(hostile: tuple[Path, Traps], arguments: list[str], expected: str) -> None:
+    top, traps = hostile
+    _run_by_hand(top, *arguments)
+    assert expected in traps.sprung()
+
+
+def test_nothing_runs(hostile: tuple[Path, Traps], monkeypatch: pytest.MonkeyPatch) -> None:
+    top, traps = hostile
+    for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "PAGER"):
+        monkeypatch.setenv(name, str(traps.named("environment")))
+    repository = open_repository(top)
+    head = repository.commit("HEAD")
+    (now,) = commits(repository.git, [head])
+    changed = [*tree_changes(repository, now.parents[0], head), *staged_changes(repository, head)]
+    listed = [*tree_files(repository, head), *index_files(repository)]
+    found = blobs(repository.git, [entry.blob for entry in listed] + [change.after_blob or "" for change in changed])
+    assert {change.path for change in changed} == {".gitattributes", "a.py", "c.py", "sub/renamed.py"}
+    assert b"def a():\n    return 2\n" in found.values()
+    assert traps.sprung() == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("log", "-p", "-z"),
+        ("log", "-S", "return", "-z", "--format=%H"),
+        ("log", "-L", "1,2:a.py"),
+        ("blame", "--porcelain", "-M", "-C", "-w", "HEAD", "--", "a.py"),
+        ("diff-tree", "-p", "HEAD~1", "HEAD"),
+        ("diff-index", "--cached", "-p", "HEAD"),
+        ("ls-files", "-z"),
+        ("rev-list", "--objects", "--missing=allow-any", "HEAD"),
+        ("for-each-ref",),
+        ("cat-file", "--batch-all-objects", "--batch-check"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_of_the_table_runs_anything(hostile: tuple[Path, Traps], arguments: tuple[str, ...]) -> None:
+    top, traps = hostile
+    assert Git(top).run(*arguments)
+    assert traps.sprung() == set()
+
+
+def test_nothing_is_fetched_for_a_missing_object(hostile: tuple[Path, Traps]) -> None:
+    top, traps = hostile
+    assert blobs(Git(top), ["1" * 40]) == {}
+    with pytest.raises(GitError):
+        Git(top).run("cat-file", "-p", "1" * 40)
+    assert traps.sprung() == set()
+
+
+def test_a_git_of_the_repository_is_not_the_program(
+    hostile: tuple[Path, Traps], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, traps = hostile
+    traps.named("git", top / "git")
+    monkeypatch.chdir(top)
+    monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
+    assert not open_repository(top).bare
+    assert traps.sprung() == set()
+
+
+def test_other_commands_are_refused(hostile: tuple[Path, Traps]) -> None:
+    with pytest.raises(KeyError):
+        Git(hostile[0]).run("status")
