@@ -26,6 +26,7 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import FileChangedError
 from winnow_engine.index.lately import first_to_index
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.models.cache import locate
@@ -214,7 +215,10 @@ class Assistant:
         cancellation = cancellation or Cancellation()
         workspace = self.read(sources, cancellation)
         first = first_to_index(sources, workspace.files)
-        self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
+        try:
+            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
+        except FileChangedError:  # since it was read, and before its turn; the others are indexed
+            return self.index(sources, progress, cancellation)
         return workspace
 
     def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:

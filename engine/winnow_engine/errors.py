@@ -53,6 +53,10 @@ class RevisionError(GitError):
     """A revision or range does not exist in the repository, or is not one."""
 
 
+class FileChangedError(WorkspaceError):
+    """A file has changed between the reading of the workspace and its own; reading the workspace anew helps."""
+
+
 class PositionError(WinnowError):
     """A cursor position or selection does not exist in the workspace."""
 

@@ -75,6 +75,8 @@ class Store:
             raise _refused(path, error) from error
         self._path, self._lock = path, threading.Lock()
         self._beneath: dict[str, Beneath] = {}
+        self.workspaces = path.parent / f"{path.stem}.workspaces"
+        """The folder for what is kept of whole workspaces."""
 
     def attach(self, location: str, open_beneath: Callable[[str], Beneath]) -> None:
         """From now on look up there, too, what this store lacks; what is found is kept here."""

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
 from winnow_engine.core import Cancellation, Question, Turn, ignore_progress
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import Focus, Piece, choose
@@ -16,7 +16,6 @@ from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.workspace_units import WorkspaceUnits
-from winnow_engine.store import content_key
 
 # A message asks its question at one end, whatever else is pasted into it.
 _END_CHARACTERS = 1000
@@ -85,7 +84,4 @@ def _asked(content: str) -> str:
 
 
 def _file(passage: Passage) -> IndexedFile:
-    data = passage.data
-    return IndexedFile(
-        passage.path, passage.local_path, data, content_key(passage.local_path, data), analyse(passage.local_path, data)
-    )
+    return IndexedFile.of(passage.path, passage.local_path, passage.data)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.errors import PositionError
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 
 _NAMED = frozenset({UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.SECTION, UnitKind.TOP_LEVEL})
 
@@ -60,4 +61,4 @@ def contents(workspace: Workspace, path: str) -> Iterator[Folder | File]:
 def _file(file: IndexedFile) -> File:
     named = (unit for unit in file.units if unit.name and unit.kind in _NAMED)
     found = tuple(Definition(unit.name, unit.kind, unit.start_line, unit.end_line) for unit in named)
-    return File(file.path, file.lines.count, found)
+    return File(file.path, file.line_count, found)

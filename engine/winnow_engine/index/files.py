@@ -18,7 +18,7 @@ from pathspec import GitIgnoreSpec
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
-from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns, rules_above
+from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, Pattern, deciding, patterns, rules_above
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.store import content_key
@@ -61,19 +61,30 @@ def scan(
     skipped: Skipped | None = None,
     checkpoint: Callable[[], None] | None = None,
     open_documents: Mapping[str, bytes] | None = None,
-    memory: FileMemory | None = None,
 ) -> Iterator[SourceFile]:
     """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory.
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
     contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
-    Files that `memory` has and that did not change are not read.
     """
+    for path, content in look(root, rules, skipped, checkpoint, open_documents):
+        yield SourceFile(path, content.read())
+
+
+def look(
+    root: Path,
+    rules: FileRules | None = None,
+    skipped: Skipped | None = None,
+    checkpoint: Callable[[], None] | None = None,
+    open_documents: Mapping[str, bytes] | None = None,
+    memory: FileMemory | None = None,
+) -> Iterator[tuple[str, Content]]:
+    """As `scan`, with a file's content in place of its bytes: what `memory` has and did not change is not read."""
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, memory)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
-        data = walk.read(candidate)
-        if data is not None:
-            yield SourceFile(candidate.path, data)
+        content = walk.read(candidate)
+        if content is not None:
+            yield candidate.path, content
 
 
 def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
@@ -139,16 +150,18 @@ class _Walk:
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
     ) -> Iterator[_CandidateFile]:
         """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
-        pending = [(self._root, rules_above(self._root))]
+        pending = [(str(self._root), rules_above(self._root))]
+        below = len(str(self._root).rstrip(os.sep)) + 1
         while pending:
             directory, above = pending.pop()
-            rules = above.below(directory, self._root)
             entries = self._entries(directory)
-            yield from self._unsaved(directory, {entry.name for entry in entries}, rules)
+            names = {entry.name for entry in entries}
+            rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
+            yield from self._unsaved(Path(directory), names, rules) if self._open else ()
             for entry in entries:
                 if checkpoint is not None:
                     checkpoint()
-                relative = self._relative(entry.path)
+                relative = entry.path[below:]
                 if only is not None and not f"{only}/".startswith(f"{relative}/"):
                     continue
                 own = deciding(self._exclude + rules.winnow, entry.path, _is_directory(entry))
@@ -156,37 +169,38 @@ class _Walk:
                 if reason is not None:
                     self._skipped(_printable(relative), reason)
                 elif _is_directory(entry):
-                    pending.append((Path(entry.path), rules))
+                    pending.append((entry.path, rules))
                 else:
                     yield _CandidateFile(relative, own.quoted if own else None, entry.stat(follow_symlinks=False))
 
-    def read(self, candidate: _CandidateFile) -> bytes | None:
-        """A file's bytes, or None if it cannot be read or a rule on content leaves it out."""
+    def read(self, candidate: _CandidateFile) -> Content | None:
+        """What a file holds, or None if it cannot be read or a rule on content leaves it out."""
         try:
             content = self._content(candidate)
         except OSError as error:
             self._skipped(candidate.path, _unreadable(error))
             return None
-        if content.reason is not None:
-            self._skipped(candidate.path, content.reason)
-        return content.data
+        if content.reason is None:
+            return content
+        self._skipped(candidate.path, content.reason)
+        return None
 
     def _content(self, candidate: _CandidateFile) -> Content:
         """What a candidate holds: the open document, or what is on disk. Raises OSError."""
         asked_for, opened = candidate.asked_for_by is not None, self._open.get(candidate.path)
         if opened is not None:
-            return self._judged(opened, asked_for)
-        path, status = self._root / candidate.path, candidate.status
+            return self._judged(candidate.path, opened, asked_for)
+        path, status = candidate.path, candidate.status
         assert status is not None, "a file that is not on disk is an open document"
-        read = lambda: self._judged(read_regular(path, self._max_bytes + 1), asked_for)  # noqa: E731
-        return self._memory.content(str(path), asked_for, status, read)
+        read = lambda: self._judged(path, read_regular(self._root / path, self._max_bytes + 1), asked_for)  # noqa: E731
+        return self._memory.content(str(self._root), path, asked_for, status, read)
 
-    def _judged(self, data: bytes, asked_for: bool) -> Content:
+    def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
         """The bytes, if no rule on content leaves them out."""
         reason = self._too_large(len(data)) or content_rules.unreadable_content(data)
         if reason is None and not asked_for:
             reason = content_rules.machine_written(data)
-        return Content(data) if reason is None else Content(None, reason)
+        return Content.of(path, data) if reason is None else Content(reason=reason)
 
     def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_CandidateFile]:
         """The open documents of a directory that no rule on names leaves out and that are not on disk."""
@@ -204,12 +218,12 @@ class _Walk:
     def _relative(self, path: str) -> str:
         return path[len(str(self._root)) :].lstrip("/")
 
-    def _entries(self, directory: Path) -> list[os.DirEntry[str]]:
+    def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(directory) as found:
                 return list(found)
         except OSError as error:
-            self._skipped(self._relative(str(directory)), _unreadable(error))
+            self._skipped(self._relative(directory), _unreadable(error))
             return []
 
     def _reason(self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules) -> str | None:

@@ -20,6 +20,8 @@ from winnow_engine.errors import GitError
 from winnow_engine.git.program import Git
 from winnow_engine.index.regular import read_regular
 
+RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
+"""What a directory has that says what is ignored in it."""
 _MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
 
 # pathspec's expressions for all files and for all directories are meant to be searched for; these match whole paths.

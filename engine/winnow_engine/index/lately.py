@@ -9,7 +9,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from winnow_engine.index.workspace import IndexedFile, Sources
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Sources
 
 _APART_S = 3600.0  # later than the median, from which a change stands out
 _MOST = 100  # files; the rest is best read folder by folder

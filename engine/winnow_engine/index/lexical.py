@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from winnow_engine.index.postings import Occurrences, Places, Postings
 
 _K1, _B = 1.5, 0.75
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -19,33 +22,30 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-class WordCounts:
-    """How often each word occurs in each of some texts."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        """By word: the number of each text it occurs in, with its count there."""
-        self.lengths: list[int] = []
-        """The number of words of each text."""
-        for number, text in enumerate(texts):
-            found = words(text)
-            self.lengths.append(len(found))
-            for word, count in Counter(found).items():
-                self.places[word].append((number, count))
+def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
+    """How often each word occurs in each of some texts, and how many words each has, int32 [N]."""
+    numbers: dict[str, int] = {}
+    rows: list[tuple[int, int, int]] = []
+    lengths: list[int] = []
+    for place, text in enumerate(texts):
+        found = words(text)
+        lengths.append(len(found))
+        rows += [(numbers.setdefault(word, len(numbers)), place, count) for word, count in Counter(found).items()]
+    return Occurrences(list(numbers), np.array(rows, np.int32).reshape(-1, 3)), np.array(lengths, np.int32)
 
 
 class LexicalIndex:
-    """An inverted index of texts that come in groups, such as the units of each file; it numbers them through.
+    """The words of numbered texts, such as the units of a workspace. `lengths`, [U], is how many each text has."""
 
-    Joining groups is quick whatever they hold, so that after an edit only the edited file's words are counted again.
-    """
-
-    def __init__(self, groups: Sequence[WordCounts]) -> None:
-        self._groups = groups
-        self._found: dict[str, tuple[NDArray[np.int64], ...]] = {}  # of words asked for
-        self._starts = np.cumsum([0, *(len(group.lengths) for group in groups)]).tolist()
-        lengths = np.array([length for group in groups for length in group.lengths], np.float64)
+    def __init__(self, places: Places, lengths: NDArray[Any]) -> None:
+        self._places = places.of
         self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> LexicalIndex:
+        """The index of these texts, numbered in order."""
+        found, lengths = counted(texts)
+        return cls(Places([(Postings.built([found], len(lengths)), np.arange(len(lengths)))]), lengths)
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 for one without any word of the query."""
@@ -63,14 +63,6 @@ class LexicalIndex:
         rarity = [self._rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
         return known / sum(rarity) if rarity else 0.0
-
-    def _places(self, word: str) -> tuple[NDArray[np.int64], ...]:
-        """The number of each text a word occurs in, with its count there: int64 [N] each."""
-        if word not in self._found:
-            groups = zip(self._starts, self._groups, strict=False)
-            places = [(start + text, count) for start, group in groups for text, count in group.places.get(word, ())]
-            self._found[word] = tuple(np.array(places, np.int64).reshape(-1, 2).T)
-        return self._found[word]
 
     def _rarity(self, found: int) -> float:
         """ln(1 + (N − n + ½) / (n + ½)) for a word in n of N texts."""

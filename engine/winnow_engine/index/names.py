@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
 from winnow_engine.core import Scores
+from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
 _MARKED = re.compile(r"`([^`]+)`|(\w+)\(|(\w+(?:(?:\.|::|#)\w+)+)")
@@ -41,24 +41,31 @@ class AskedNames:
 
 
 class SymbolTable:
-    """Which units of a workspace define a name, and which use one. Both are given as pairs of a name and a unit."""
+    """Which units of a workspace define a name, and which use one.
 
-    def __init__(
-        self, definitions: Iterable[tuple[str, int]], references: Iterable[tuple[str, int]], units: int
-    ) -> None:
+    `spellings` leads from a folded name to those that are defined.
+    """
+
+    def __init__(self, definitions: Places, references: Places, spellings: Spellings, units: int) -> None:
         self._units = units
-        self._definitions, self._users = _by_name(definitions), _by_name(references)
-        self._defined, self._used = _by_unit(self._definitions), _by_unit(self._users)
-        self._spellings: dict[str, set[str]] = defaultdict(set)
-        for name in self._definitions:
-            self._spellings[folded(name)].add(name)
+        self._definitions, self._users, self._spellings = definitions, references, spellings
+
+    @classmethod
+    def of_pairs(
+        cls, definitions: Iterable[tuple[str, int]], references: Iterable[tuple[str, int]], units: int
+    ) -> SymbolTable:
+        """The table of pairs of a name and a unit."""
+        defined, used = (Postings.built([occurring(pairs)], units) for pairs in (definitions, references))
+        numbers = np.arange(units)
+        spelled = Spellings([(defined.terms, spellings(defined.terms))])
+        return cls(Places([(defined, numbers)]), Places([(used, numbers)]), spelled, units)
 
     def asked(self, question: str) -> AskedNames:
         """The names in a question, however it spells them."""
         marked = {name for found in _MARKED.findall(question) for part in found for name in identifiers(part)}
         plain = identifiers(question)
         certain = self._known(marked | {name for name in plain if _looks_like_code(name)})
-        runs = {name for run in _runs(question) for name in self._spellings.get(run, ())}
+        runs = {name for run in _runs(question) for name in self._spellings.of(run) if name in self._definitions}
         return AskedNames(certain, (self._known(plain) | runs) - certain)
 
     def definitions(self, names: Set[str]) -> Scores:
@@ -71,49 +78,49 @@ class SymbolTable:
 
     def defining(self, name: str) -> Sequence[int]:
         """The units that define a name, in order."""
-        return self._definitions.get(name, ())
+        return [int(unit) for unit in self._definitions.of(name)[0]]
 
     def using_name(self, name: str) -> Sequence[int]:
         """The units that use a name, in order, whatever is meant by it there."""
-        return self._users.get(name, ())
+        return [int(unit) for unit in self._users.of(name)[0]]
 
     def rarity(self, names: Set[str]) -> float:
         """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""
-        return max(
-            (1.0 / np.sqrt(len(self._definitions[name])) for name in names & self._definitions.keys()), default=0.0
-        )
+        defined = (len(self._definitions.of(name)[0]) for name in names)
+        return max((1.0 / np.sqrt(units) for units in defined if units), default=0.0)
 
     def used_by(self, units: Mapping[int, float]) -> Scores:
         """How much each unit is used by the weighted units, float32 [U]. Rare names count more."""
-        return self._spread(units, self._used, self._definitions)
+        return self._spread(units, self._users, self._definitions)
 
     def using(self, units: Mapping[int, float]) -> Scores:
         """How much each unit uses what the weighted units define, float32 [U]. Rare names count more."""
-        return self._spread(units, self._defined, self._users)
+        return self._spread(units, self._definitions, self._users)
 
     def _known(self, names: Iterable[str]) -> set[str]:
         """Names as the workspace spells them; those it has in no spelling are left out."""
         found: set[str] = set()
         for name in names:
             exact = name in self._definitions or name in self._users
-            found |= {name} if exact else self._spellings.get(folded(name), set())
+            spelled = () if exact else self._spellings.of(folded(name))
+            found |= {name} if exact else {other for other in spelled if other in self._definitions}
         return found
 
-    def _sum(self, places: Mapping[str, Sequence[int]], names: Set[str]) -> Scores:
+    def _sum(self, places: Places, names: Set[str]) -> Scores:
         scores = np.zeros(self._units, np.float32)
-        for name in sorted(names & places.keys()):
-            scores[places[name]] += 1.0 / np.sqrt(len(places[name]))
+        for name in sorted(names):
+            units, _ = places.of(name)
+            scores[units] += 1.0 / np.sqrt(max(len(units), 1))
         return scores
 
-    def _spread(
-        self, units: Mapping[int, float], names: Mapping[int, Sequence[str]], places: Mapping[str, Sequence[int]]
-    ) -> Scores:
+    def _spread(self, units: Mapping[int, float], names: Places, places: Places) -> Scores:
+        """Spread weights from units over the `places` of the names that they have in `names`."""
         scores = np.zeros(self._units, np.float32)
         for unit, weight in units.items():
-            for name in names.get(unit, ()):
-                if name in places and name in self._definitions:
-                    rarity = 1.0 / (len(self._definitions[name]) * np.sqrt(len(places[name])))
-                    scores[places[name]] += weight * rarity
+            for name in names.at(unit):
+                found, defined = places.of(name)[0], len(self._definitions.of(name)[0])
+                if len(found) and defined:
+                    scores[found] += weight / (defined * np.sqrt(len(found)))
         return scores
 
 
@@ -131,16 +138,25 @@ def _runs(text: str) -> Iterator[str]:
                 yield run
 
 
-def _by_name(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
-    for name, unit in pairs:
-        found[name].add(unit)
-    return {name: sorted(units) for name, units in found.items()}
+def occurring(pairs: Iterable[tuple[str, int]]) -> Occurrences:
+    """Pairs of a name and a unit as occurrences, each once."""
+    numbers: dict[str, int] = {}
+    rows = [(numbers.setdefault(name, len(numbers)), unit, 1) for name, unit in dict.fromkeys(pairs)]
+    return Occurrences(list(numbers), np.array(rows, np.int32).reshape(-1, 3))
 
 
-def _by_unit(places: Mapping[str, Sequence[int]]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = defaultdict(list)
-    for name, units in places.items():
-        for unit in units:
-            found[unit].append(name)
-    return dict(found)
+def spellings(names: Strings) -> Postings:
+    """The numbers of names, as places, by folded name."""
+    found = occurring((folded(name), number) for number, name in enumerate(names.all))
+    return Postings.built([found], len(names), by_place=False)
+
+
+class Spellings:
+    """The names of several tables by how they look folded. Each part is a table's names with their `spellings`."""
+
+    def __init__(self, parts: Sequence[tuple[Strings, Postings]]) -> None:
+        self._parts = parts
+
+    def of(self, name: str) -> set[str]:
+        """The names that fold to `name`. Some may stand nowhere any more."""
+        return {names[number] for names, spelled in self._parts for number in spelled.of(name)[0].tolist()}

@@ -1,55 +1,98 @@
-"""A file's analysis as arrays for the store, and back."""
+"""All that the index keeps of one file's text, as arrays for the store: units, names, symbols and words."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Unit, UnitKind
-from winnow_engine.index.symbols import FileAnalysis, FileSymbols
+from winnow_engine.index.lexical import counted
+from winnow_engine.index.names import occurring
+from winnow_engine.index.postings import Occurrences
+from winnow_engine.index.symbols import FileAnalysis, FileSymbols, analyse
 from winnow_engine.store import Record
 
-_KINDS = tuple(UnitKind)
+KINDS = tuple(UnitKind)
 _NO_PARENT = -1
+_END_BYTE = 2  # among a unit's numbers
 
 
-def record_of(analysis: FileAnalysis) -> Record:
-    """Units as int64 [U, 6]; names and symbols as JSON bytes."""
-    rows = [
-        (
-            _KINDS.index(u.kind),
-            u.start_byte,
-            u.end_byte,
-            u.start_line,
-            u.end_line,
-            _NO_PARENT if u.parent is None else u.parent,
-        )
-        for u in analysis.units
-    ]
+def analysed(path: str, data: bytes) -> Record:
+    """What the index keeps of a file. Takes any bytes and never raises, as `analyse`."""
+    return record_of(analyse(path, data), data)
+
+
+def record_of(analysis: FileAnalysis, data: bytes) -> Record:
+    """An analysis with the words of its units.
+
+    `units` are int32 [U, 6]: kind, bytes and lines from and to, parent. `definitions`, `references` and `words` are
+    rows of a term, a unit and a count, int32 [N, 3]; their terms, and the units' `names`, are JSON.
+    """
+    units = analysis.units
+    words, lengths = counted(data[unit.start_byte : unit.end_byte].decode("utf-8", "replace") for unit in units)
     symbols = analysis.symbols
     return {
-        "units": np.array(rows, np.int64).reshape(-1, 6),
-        "names": _packed([unit.name for unit in analysis.units]),
-        "definitions": _packed(symbols.definitions),
-        "references": _packed(symbols.references),
+        "units": np.array([_numbers(unit) for unit in units], np.int32).reshape(-1, 6),
+        "names": _packed([unit.name for unit in units]),
+        "lengths": lengths,
+        **_arrays("words", words),
+        **_arrays("definitions", occurring(symbols.definitions)),
+        **_arrays("references", occurring(symbols.references)),
     }
 
 
+def occurrences(record: Record, name: str) -> Occurrences:
+    """A record's `words`, `definitions` or `references`."""
+    return Occurrences(json.loads(record[f"{name}_terms"].tobytes()), record[name])
+
+
+def names_of(record: Record) -> list[str]:
+    """The names of a record's units."""
+    found: list[str] = json.loads(record["names"].tobytes())
+    return found
+
+
 def analysis_of(record: Record) -> FileAnalysis:
-    """The inverse of `record_of`."""
-    names: list[str] = json.loads(record["names"].tobytes())
-    rows = record["units"].tolist()
-    units = tuple(
-        Unit(_KINDS[kind], name, start, end, first, last, None if parent == _NO_PARENT else parent)
-        for name, (kind, start, end, first, last, parent) in zip(names, rows, strict=True)
+    """The analysis that a record was made from."""
+    definitions, references = (_pairs(occurrences(record, name)) for name in ("definitions", "references"))
+    return FileAnalysis(units_of(record["units"], names_of(record)), FileSymbols(definitions, references))
+
+
+def units_of(rows: NDArray[Any], names: Iterable[str]) -> tuple[Unit, ...]:
+    """Units from their numbers and names."""
+    return tuple(
+        Unit(KINDS[kind], name, start, end, first, last, None if parent == _NO_PARENT else parent)
+        for name, (kind, start, end, first, last, parent) in zip(names, rows.tolist(), strict=True)
     )
-    definitions, references = (
-        tuple((name, unit) for name, unit in json.loads(record[field].tobytes()))
-        for field in ("definitions", "references")
-    )
-    return FileAnalysis(units, FileSymbols(definitions, references))
+
+
+def units_key(key: str, rows: NDArray[Any]) -> str:
+    """The name of what is made of a file's units: of content and of where units end, which depends on the parser."""
+    borders = rows[:, _END_BYTE].astype(np.int64)
+    return hashlib.blake2b(key.encode() + borders.tobytes(), digest_size=20).hexdigest()
+
+
+def unit_bytes(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """The sizes of units, int64 [U]."""
+    return np.asarray(rows[:, _END_BYTE] - rows[:, _END_BYTE - 1], np.int64)
+
+
+def _numbers(unit: Unit) -> Sequence[int]:
+    parent = _NO_PARENT if unit.parent is None else unit.parent
+    return KINDS.index(unit.kind), unit.start_byte, unit.end_byte, unit.start_line, unit.end_line, parent
+
+
+def _arrays(name: str, found: Occurrences) -> dict[str, NDArray[Any]]:
+    return {name: found.rows, f"{name}_terms": _packed(list(found.terms))}
+
+
+def _pairs(found: Occurrences) -> tuple[tuple[str, int], ...]:
+    return tuple((found.terms[term], unit) for term, unit, _ in found.rows.tolist())
 
 
 def _packed(value: object) -> NDArray[np.uint8]:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 
-def read_regular(path: Path, limit: int) -> bytes:
+def read_regular(path: Path | str, limit: int) -> bytes:
     """The first `limit` bytes of a regular file.
 
     Raises OSError if there is no such file. Also, without waiting, for a symbolic link, a FIFO, a socket or a

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from winnow_engine.core import Cursor, Unit, UnitKind
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 

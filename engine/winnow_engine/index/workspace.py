@@ -5,31 +5,34 @@ A workspace has one folder or several. With several, paths begin with the folder
 
 from __future__ import annotations
 
-import hashlib
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit, UnitKind
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.files import SourceFile, scan
+from winnow_engine.index.files import look
+from winnow_engine.index.indexed_file import IndexedFile, Row
+from winnow_engine.index.kept import KeptWorkspace
 from winnow_engine.index.languages import for_path
-from winnow_engine.index.lexical import LexicalIndex, WordCounts
-from winnow_engine.index.lines import Lines
-from winnow_engine.index.names import SymbolTable
-from winnow_engine.index.records import analysis_of, record_of
-from winnow_engine.index.remembered import FileMemory
-from winnow_engine.index.symbols import FileAnalysis, analyse
+from winnow_engine.index.lexical import LexicalIndex
+from winnow_engine.index.names import Spellings, SymbolTable
+from winnow_engine.index.postings import NO_PLACE, Places
+from winnow_engine.index.records import analysed, unit_bytes
+from winnow_engine.index.remembered import Content, FileMemory
+from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
 from winnow_engine.index.units import enclosing
-from winnow_engine.store import Record, Store, Writer
+from winnow_engine.store import Record, Store
 
-_NAMESPACE = "units-2"  # count up whenever the units or symbols of an unchanged file would change
+_NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
+_FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,15 @@ class Sources:
     rules: FileRules = field(default_factory=FileRules)
     open_documents: Mapping[str, bytes] = field(default_factory=dict)
 
-    def scan(self, cancellation: Cancellation, memory: FileMemory | None = None) -> Iterator[tuple[Folder, SourceFile]]:
+    @property
+    def identity(self) -> str:
+        """What decides which files there are, but for the open documents."""
+        folders = sorted((folder.name, str(folder.root.resolve())) for folder in self.folders)
+        return repr((folders, self.rules))
+
+    def look(
+        self, cancellation: Cancellation, memory: FileMemory | None = None
+    ) -> Iterator[tuple[Folder, str, Content]]:
         """The files that count with their folders, in path order. A file under two folders counts for the inner one.
 
         Files that `memory` has and that did not change are not read. Raises WorkspaceError if a folder is not a
@@ -65,120 +76,118 @@ class Sources:
         """
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
-            for source in scan(folder.root, self.rules, None, cancellation.check, self._open_in(folder), memory):
-                if not any((folder.root / source.path).is_relative_to(root) for root in inner):
-                    yield folder, source
+            for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), memory):
+                if not inner or not any((folder.root / path).is_relative_to(root) for root in inner):
+                    yield folder, path, content
 
     def _open_in(self, folder: Folder) -> dict[str, bytes]:
         named = ((folder.relative(path), data) for path, data in self.open_documents.items())
         return {relative: data for relative, data in named if relative is not None}
 
 
-@dataclass(frozen=True)
-class IndexedFile:
-    """One file with its analysis. `key` names its records in the store.
+class Units(Sequence[tuple[IndexedFile, Unit]]):
+    """Every unit of some files with its file, by number. A file's units are made when one of them is asked for."""
 
-    The drafter reads `local_path`, the path within the folder, so that adding a folder leaves existing keys valid.
-    """
+    def __init__(self, files: Sequence[IndexedFile], starts: NDArray[np.int64]) -> None:
+        self._files, self._starts = files, starts
 
-    path: str
-    local_path: str
-    data: bytes
-    key: str
-    analysis: FileAnalysis
+    def __len__(self) -> int:
+        return int(self._starts[-1])
 
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        """The units that tile the file."""
-        return self.analysis.units
+    @overload
+    def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]: ...
 
-    @cached_property
-    def units_key(self) -> str:
-        """The name of what is made of the units: of content and of where units end, which depends on the parser too."""
-        borders = np.array([unit.end_byte for unit in self.units], np.int64)
-        return hashlib.blake2b(self.key.encode() + borders.tobytes(), digest_size=20).hexdigest()
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[tuple[IndexedFile, Unit]]: ...
 
-    @cached_property
-    def lines(self) -> Lines:
-        """The file's line table."""
-        return Lines(self.data)
+    def __getitem__(self, number: int | slice) -> tuple[IndexedFile, Unit] | Sequence[tuple[IndexedFile, Unit]]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        number = range(len(self))[number]
+        file = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._files[file], self._files[file].units[number - int(self._starts[file])]
 
-    @cached_property
-    def words(self) -> WordCounts:
-        """The words of each unit."""
-        return WordCounts(self.text_of(unit) for unit in self.units)
-
-    def text(self, start_byte: int, end_byte: int) -> str:
-        """Part of the file as text; bytes that are not UTF-8 become U+FFFD."""
-        return self.data[start_byte:end_byte].decode("utf-8", "replace")
-
-    def text_of(self, unit: Unit) -> str:
-        """A unit's text."""
-        return self.text(unit.start_byte, unit.end_byte)
-
-    def text_of_lines(self, start_line: int, end_line: int) -> str:
-        """The text of some lines, 1-based and inclusive."""
-        return self.text(*self.lines.span(start_line, end_line))
-
-    def check_line(self, line: int) -> None:
-        """Raise PositionError if there is no such line."""
-        if not 1 <= line <= self.lines.count:
-            raise PositionError(f"{self.path} has {self.lines.count} lines; there is no line {line}")
+    def __iter__(self) -> Iterator[tuple[IndexedFile, Unit]]:
+        return ((file, unit) for file in self._files for unit in file.units)
 
 
 @dataclass(frozen=True)
 class Workspace:
     """The files of all folders, in path order. Units are numbered through: file by file, in file order.
 
-    `memory` is for the next reading.
+    Most files are rows of `base`, the tables that the workspace was last written as. `memory` is for the next reading
+    of the sources with this `identity`.
     """
 
     files: tuple[IndexedFile, ...]
     memory: FileMemory = field(default_factory=FileMemory, compare=False, repr=False)
+    base: Tables | None = field(default=None, compare=False, repr=False)
+    identity: str = field(default="", compare=False, repr=False)
 
     @cached_property
     def unit_starts(self) -> NDArray[np.int64]:
         """int64 [F+1]: file f has the units unit_starts[f]:unit_starts[f+1]."""
-        return np.cumsum([0, *(len(file.units) for file in self.files)])
+        return np.cumsum([0, *(file.unit_count for file in self.files)], dtype=np.int64)
 
     @cached_property
-    def units(self) -> tuple[tuple[IndexedFile, Unit], ...]:
+    def units(self) -> Units:
         """Every unit with its file, by number."""
-        return tuple((file, unit) for file in self.files for unit in file.units)
+        return Units(self.files, self.unit_starts)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The tables of which the workspace consists: `base`, and one of what is new since."""
+        base, places = self.base, range(len(self.files))
+        rows = {n: file.kept.number for n, file in enumerate(self.files) if isinstance(file.kept, Row)}
+        new = [n for n in places if n not in rows]
+        tables = Tables.of([(self.files[n].path, self.files[n].key, self.files[n].kept) for n in new])  # type: ignore[misc]
+        found = [part(tables, np.array(new, np.int64), self.unit_starts)] if new or base is None else []
+        if base is not None:
+            numbers = np.full(len(base.starts) - 1, NO_PLACE, np.int64)
+            numbers[list(rows.values())] = list(rows)
+            found.insert(0, part(base, numbers, self.unit_starts))
+        return tuple(found)
+
+    @cached_property
+    def units_keys(self) -> tuple[str, ...]:
+        """The key of each file's units."""
+        return tuple(file.units_key for file in self.files)
 
     @cached_property
     def unit_bytes(self) -> NDArray[np.int64]:
         """The size of every unit, int64 [U]."""
-        return np.array([unit.end_byte - unit.start_byte for _, unit in self.units], np.int64)
+        return unit_bytes(placed(self.parts, "units"))
 
     @cached_property
     def unit_kinds(self) -> NDArray[np.int8]:
         """What every unit is, as its place in UnitKind, int8 [U]."""
-        numbers = {kind: number for number, kind in enumerate(UnitKind)}
-        return np.array([numbers[unit.kind] for _, unit in self.units], np.int8)
+        return placed(self.parts, "units")[:, 0].astype(np.int8)
 
     @cached_property
     def lexical(self) -> LexicalIndex:
         """The words of all units."""
-        return LexicalIndex([file.words for file in self.files])
+        return LexicalIndex(self._places("words"), placed(self.parts, "lengths"))
 
     @cached_property
     def titles(self) -> LexicalIndex:
         """The words of all units' names."""
-        return LexicalIndex([WordCounts(unit.name for _, unit in self.units)])
+        return LexicalIndex(self._places("titles"), placed(self.parts, "title_lengths"))
 
     @cached_property
     def paths(self) -> LexicalIndex:
         """The words of all files' paths."""
-        return LexicalIndex([WordCounts(file.path for file in self.files)])
+        places = Places([(one.tables.postings("path_words"), one.files) for one in self.parts])
+        return LexicalIndex(places, placed_files(self.parts, "path_lengths"))
 
     @cached_property
     def symbols(self) -> SymbolTable:
         """The names all units define and use."""
-        files = [file.analysis.symbols for file in self.files]
-        definitions = self._numbered([symbols.definitions for symbols in files])
-        references = self._numbered([symbols.references for symbols in files])
-        return SymbolTable(definitions, references, len(self.units))
+        tables = [one.tables for one in self.parts]
+        spellings = Spellings([(one.postings("definitions").terms, one.postings("spellings")) for one in tables])
+        return SymbolTable(self._places("definitions"), self._places("references"), spellings, len(self.units))
+
+    def _places(self, name: str) -> Places:
+        return Places([(one.tables.postings(name), one.units) for one in self.parts])
 
     def record_names(self) -> dict[str, list[str]]:
         """The names of the files' records in the store, by namespace."""
@@ -226,7 +235,7 @@ class Workspace:
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""
         file = self.files[self.file_number(cursor.path)]
-        beyond = file.lines.count + 1 if file.data.endswith((b"\n", b"\r")) else 0
+        beyond = file.line_count + 1 if file.data.endswith((b"\n", b"\r")) else 0
         start, end = (line - 1 if line == beyond else line for line in (cursor.start_line, cursor.end_line))
         return replace(cursor, start_line=start, end_line=end)
 
@@ -253,50 +262,96 @@ class Workspace:
         language = for_path(cursor.path)
         return CodeAtCursor(text, language.name if language else "")
 
-    def _numbered(self, symbols: Sequence[Sequence[tuple[str, int]]]) -> Iterator[tuple[str, int]]:
-        """Each file's names with their units, numbered through."""
-        for start, names in zip(self.unit_starts.tolist(), symbols, strict=False):
-            for name, unit in names:
-                yield name, start + unit
-
 
 def read_workspace(
     sources: Sources, store: Store, cancellation: Cancellation, before: Workspace | None = None
 ) -> Workspace:
-    """Read all files that count. One that has not changed is not parsed: its analysis is in `before`, or in `store`.
+    """Read all files that count, where they have changed: what is kept of the others is in `before`, or on disk.
 
     If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it.
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
-    before = before or Workspace(())
-    earlier = {file.path: file for file in before.files}
+    kept = KeptWorkspace(store.workspaces, f"{_NAMESPACE} {sources.identity}")
+    before = _before(kept, before)
     with before.memory.reading():
-        found = [(*one, _same(earlier, *one)) for one in sources.scan(cancellation, before.memory)]
-    stored = store.get(_NAMESPACE, [source.key for _, source, file in found if file is None])
-    files = []
-    with store.writer(_NAMESPACE) as writer:
-        for folder, source, file in found:
-            cancellation.check()
-            files.append(file or _read(folder, source, stored, writer))
+        found = [
+            _Found(folder.workspace_path(path), path, content)
+            for folder, path, content in sources.look(cancellation, before.memory)
+        ]
+    files = _files(found, before, store, cancellation)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
-    unchanged = len(files) == len(before.files) and all(map(operator.is_, files, before.files))
-    return before if unchanged else Workspace(tuple(files), before.memory)
+    if before.memory.worth_saving():
+        kept.save_memory(before.memory)
+    if len(files) == len(before.files) and all(map(operator.is_, files, before.files)):
+        return before
+    return _written(Workspace(files, before.memory, before.base, kept.identity), kept)
 
 
-def _same(earlier: Mapping[str, IndexedFile], folder: Folder, source: SourceFile) -> IndexedFile | None:
-    """The file as it was read before, if nothing of it changed."""
-    file = earlier.get(folder.workspace_path(source.path))
-    return file if file and file.local_path == source.path and file.data == source.data else None
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file that counts, as it is now."""
+
+    path: str
+    local_path: str
+    content: Content
 
 
-def _read(folder: Folder, source: SourceFile, stored: Mapping[str, Record], writer: Writer) -> IndexedFile:
-    """A file with its analysis, which is stored if it is new."""
-    key = source.key
-    if key in stored:
-        analysis = analysis_of(stored[key])
-    else:
-        analysis = analyse(source.path, source.data)
-        writer.put(key, record_of(analysis))
-    return IndexedFile(folder.workspace_path(source.path), source.path, source.data, key, analysis)
+def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:
+    """What to start from: the earlier reading if it was of the same sources, else what is on disk."""
+    if before is not None and before.identity == kept.identity:
+        return before
+    memory = before.memory if before is not None and not before.identity else FileMemory()
+    if memory.empty:
+        kept.load_memory(memory)
+    return Workspace((), memory, kept.tables(), kept.identity)
+
+
+def _files(
+    found: Sequence[_Found], before: Workspace, store: Store, cancellation: Cancellation
+) -> tuple[IndexedFile, ...]:
+    """The files with what is kept of their text: as before, as in the tables, as in the store, or made now."""
+    earlier = {file.path: file for file in before.files}
+    same = [_same(one, earlier.get(one.path), before.base) for one in found]
+    new = [one for one, file in zip(found, same, strict=True) if file is None]
+    records = iter(_records(new, store, cancellation))
+    return tuple(
+        file or IndexedFile(one.path, one.local_path, one.content, next(records))
+        for one, file in zip(found, same, strict=True)
+    )
+
+
+def _same(now: _Found, earlier: IndexedFile | None, base: Tables | None) -> IndexedFile | None:
+    """The file if its text is one that is known under its path."""
+    if earlier is not None and earlier.key == now.content.key and earlier.local_path == now.local_path:
+        return earlier if earlier.content is now.content else replace(earlier, content=now.content)
+    row = base.row_of.get(now.path) if base is not None else None
+    if base is None or row is None or base.keys[row] != now.content.key:
+        return None
+    return IndexedFile(now.path, now.local_path, now.content, Row(base, row))
+
+
+def _records(files: Sequence[_Found], store: Store, cancellation: Cancellation) -> Iterator[Record]:
+    """What the index keeps of each file's text: from the store, or made now and stored."""
+    stored = store.get(_NAMESPACE, [one.content.key for one in files])
+    with store.writer(_NAMESPACE) as writer:
+        for one in files:
+            cancellation.check()
+            key = one.content.key
+            if key not in stored:
+                stored[key] = analysed(one.local_path, one.content.read())
+                writer.put(key, stored[key])
+            yield stored[key]
+
+
+def _written(workspace: Workspace, kept: KeptWorkspace) -> Workspace:
+    """The workspace, written as tables anew if much of it is not in those it has."""
+    sizes = np.diff(workspace.unit_starts)
+    new = sum(int(size) for file, size in zip(workspace.files, sizes, strict=True) if not isinstance(file.kept, Row))
+    gone = (len(workspace.base.arrays["units"]) if workspace.base else 0) - (len(workspace.units) - new)
+    if new + gone <= max(_FEW_UNITS, _FEW_SHARE * len(workspace.units)):
+        return workspace
+    tables = kept.save_tables(Tables.joined(workspace.parts))
+    files = (replace(file, kept=Row(tables, number)) for number, file in enumerate(workspace.files))
+    return Workspace(tuple(files), workspace.memory, tables, workspace.identity)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from winnow_engine.core import Citation, Span
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.workspace import Workspace
 
 # The lookbehind allows a path to start only at its first character: trying every position took 7 s on a word of 16,000.
 _PLACE = re.compile(
@@ -42,7 +43,7 @@ def _places(answer: str, workspace: Workspace) -> Iterator[Citation]:
     for match in _PLACE.finditer(answer):
         file = _file_named(match["path"], workspace)
         start, end = int(match["start"]), int(match["end"] or match["start"])
-        if file is not None and 1 <= start <= end <= file.lines.count:
+        if file is not None and 1 <= start <= end <= file.line_count:
             yield Citation(file.path, start, end)
 
 

@@ -95,6 +95,6 @@ def _texts(spans: Sequence[Span], workspace: Workspace) -> tuple[str, ...]:
     files = {file.path: file for file in workspace.files}
     found = [(files.get(span.path), span) for span in spans]
     return tuple(
-        file.text_of_lines(span.start_line, span.end_line) if file and span.end_line <= file.lines.count else ""
+        file.text_of_lines(span.start_line, span.end_line) if file and span.end_line <= file.line_count else ""
         for file, span in found
     )

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.core import Cursor, Question, Span, Turn
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
 
 SYSTEM = (

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, Progress, ProgressSink, Scores, Unit
 from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.store import Record, Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
@@ -137,7 +138,7 @@ class KeyCache:
         if self._last is not None and self._last[0] == names:
             return 0
         there = self._store.keys(self._namespace, names)
-        sizes = (len(file.data) for name, file in zip(names, workspace.files, strict=True) if name not in there)
+        sizes = (file.content.size for name, file in zip(names, workspace.files, strict=True) if name not in there)
         return round(sum(sizes) * TOKENS_PER_BYTE)
 
     def stored(self, workspace: Workspace) -> Parts:
@@ -161,7 +162,7 @@ class KeyCache:
         wanted = _by_file(workspace, units)
         report = _Report([sum(map(_bytes, some)) for _, some in wanted.values()], progress)
         texts = (
-            FileText(workspace.files[number].local_path, tuple(map(workspace.files[number].text_of, some)))
+            FileText(workspace.files[number].local_path, workspace.files[number].texts(some))
             for number, (_, some) in wanted.items()
         )
         found = dict(parts)
@@ -179,8 +180,8 @@ class KeyCache:
         self, files: Mapping[str, IndexedFile], progress: ProgressSink, cancellation: Cancellation
     ) -> dict[str, FileKeys]:
         """The keys of files, each stored under its name in `files`."""
-        report = _Report([len(file.data) for file in files.values()], progress)
-        texts = (FileText(file.local_path, tuple(map(file.text_of, file.units))) for file in files.values())
+        report = _Report([file.content.size for file in files.values()], progress)
+        texts = (FileText(file.local_path, file.texts(file.units)) for file in files.values())
         encoded = {}
         with self._store.writer(self._namespace) as writer:
             for name, keys in zip(files, self._timed(self.drafter.encode(texts, cancellation)), strict=True):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from winnow_engine.core import Unit
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.parsed import parse
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import enclosing
-from winnow_engine.index.workspace import IndexedFile
 from winnow_research.evaluation.haystack import Haystack, Place
 
 _LEAST_BODY_LINES = 4

@@ -11,11 +11,9 @@ from pathlib import PurePosixPath
 
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.files import SourceFile
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import words
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile
-from winnow_engine.store import content_key
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.repositories import Repository
 
@@ -158,7 +156,7 @@ def indexed(files: Iterable[SourceFile]) -> tuple[IndexedFile, ...]:
 
 @lru_cache(maxsize=20_000)
 def _indexed(path: str, data: bytes) -> IndexedFile:
-    return IndexedFile(path, path, data, content_key(path, data), analyse(path, data))
+    return IndexedFile.of(path, path, data)
 
 
 def is_test(file: IndexedFile) -> bool:

@@ -165,7 +165,7 @@ class Tooling:
     def _read(self, path: str, first_line: int = 1) -> str:
         file = self._workspace.files[self._workspace.file_number(path)]
         file.check_line(first_line)
-        last = min(first_line + 3 * _MOST_LINES - 1, file.lines.count)
+        last = min(first_line + 3 * _MOST_LINES - 1, file.line_count)
         lines = file.text_of_lines(first_line, last).split("\n")
         return "\n".join(f"{number} {line}" for number, line in enumerate(lines, first_line))
 

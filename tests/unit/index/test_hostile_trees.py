@@ -102,8 +102,8 @@ def test_unreadable_directories_are_reported(root: Path, monkeypatch: pytest.Mon
     (root / "locked").mkdir()
     scan_as_is = os.scandir
 
-    def scan_refusing(path: Path) -> os._ScandirIterator[str]:
-        if path.name == "locked":
+    def scan_refusing(path: str | Path) -> os._ScandirIterator[str]:
+        if Path(path).name == "locked":
             raise PermissionError(13, "Permission denied")
         return scan_as_is(path)
 

@@ -1,10 +1,11 @@
 import numpy as np
 
-from winnow_engine.index.lexical import LexicalIndex, WordCounts, words
+from winnow_engine.index.lexical import LexicalIndex, counted, words
+from winnow_engine.index.postings import NO_PLACE, Places, Postings
 
 
 def index_of(texts: list[str]) -> LexicalIndex:
-    return LexicalIndex([WordCounts(texts)])
+    return LexicalIndex.of_texts(texts)
 
 
 def test_words_are_cut_as_code_cuts_them() -> None:
@@ -42,9 +43,14 @@ def test_share_of_the_query_that_is_known_weighs_rare_words_more() -> None:
     assert index.known_share("") == 0
 
 
-def test_texts_in_groups_count_as_the_same_texts_in_one() -> None:
-    texts = ["get value", "get token", "get value value", "", "parse header"]
-    one, several = index_of(texts), LexicalIndex([WordCounts(texts[:2]), WordCounts([]), WordCounts(texts[2:])])
-    for query in ("value", "get header", "nothing known"):
-        assert several.score(query).tolist() == one.score(query).tolist()
+def test_texts_of_several_tables_count_as_those_that_are_left_in_one() -> None:
+    texts = ["get value", "get token", "gone value", "get value value", "", "parse header"]
+    one = LexicalIndex.of_texts(text for text in texts if text != "gone value")
+    parts = []
+    for some, numbers in ((texts[:3], [0, 2, NO_PLACE]), (texts[3:], [1, 3, 4])):
+        found, _ = counted(some)
+        parts.append((Postings.built([found], len(some), by_place=False), np.array(numbers)))
+    several = LexicalIndex(Places(parts), np.array([2, 3, 2, 0, 2]))
+    for query in ("value", "get header", "nothing known", "gone"):
+        assert several.score(query)[[0, 2, 1, 3, 4]].tolist() == one.score(query).tolist()
         assert several.known_share(query) == one.known_share(query)

@@ -4,7 +4,7 @@ from winnow_engine.index.names import SymbolTable
 
 DEFINITIONS = [("parse_args", 0), ("Parser", 1), ("run", 2), ("run", 3), ("invoke", 4), ("readHeaderLine", 5)]
 REFERENCES = [("parse_args", 2), ("parse_args", 6), ("invoke", 2), ("missing", 3)]
-TABLE = SymbolTable(DEFINITIONS, REFERENCES, 7)
+TABLE = SymbolTable.of_pairs(DEFINITIONS, REFERENCES, 7)
 
 
 @pytest.mark.parametrize("question", ["what does parse_args do", "see `parse_args`", "parse_args() fails"])

@@ -11,7 +11,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.index import files
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
-from winnow_engine.store import Store
+from winnow_engine.store import Store, content_key
 
 LATER_S = 10.0
 Again = Callable[[], dict[str, bytes]]
@@ -117,19 +117,19 @@ def test_a_file_that_went_and_came_back_is_read(again: Again, root: Path, reads:
 def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root: Path, clock: Time) -> None:
     memory, status, written = FileMemory(clock), (root / "a.py").stat(), [b"a = 1\n"]
 
-    def look(at_s: float) -> bytes | None:
+    def look(at_s: float) -> str:
         clock.now = at_s
         with memory.reading():
-            return memory.content("a.py", False, status, lambda: Content(written[-1])).data
+            return memory.content(str(root), "a.py", False, status, lambda: Content.of("a.py", written[-1])).key
 
-    assert look(0.0) == b"a = 1\n"
+    assert look(0.0) == content_key("a.py", b"a = 1\n")
     written.append(b"a = 2\n")  # the clock of the file system has not moved: `status` is the same
-    assert look(0.5) == b"a = 2\n"
+    assert look(0.5) == content_key("a.py", b"a = 2\n")
     written.append(b"a = 3\n")
-    assert look(1.9) == b"a = 3\n"
-    assert look(4.0) == b"a = 3\n"
+    assert look(1.9) == content_key("a.py", b"a = 3\n")
+    assert look(4.0) == content_key("a.py", b"a = 3\n")
     written.append(b"no clock stands still for four seconds")
-    assert look(5.0) == b"a = 3\n"
+    assert look(5.0) == content_key("a.py", b"a = 3\n")
 
 
 def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> None:
@@ -137,16 +137,16 @@ def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> N
 
     def content() -> Content:
         read[0] += 1
-        return Content(b"a = 1\n")
+        return Content.of("a.py", b"a = 1\n")
 
     for at_s in (0.0, 5.0):
         clock.now = at_s
         with memory.reading():
-            memory.content("a.py", False, status, content)
+            memory.content(str(root), "a.py", False, status, content)
     with pytest.raises(KeyboardInterrupt), memory.reading():
         raise KeyboardInterrupt
     with memory.reading():
-        memory.content("a.py", False, status, content)
+        memory.content(str(root), "a.py", False, status, content)
     assert read == [2]
 
 
@@ -155,10 +155,10 @@ def test_a_file_of_which_the_system_tells_nothing_is_read_each_time(clock: Time)
 
     def content() -> Content:
         read[0] += 1
-        return Content(b"not what the size says")
+        return Content.of("status", b"not what the size says")
 
     for at_s in (0.0, 5.0, 10.0, 15.0):
         clock.now = at_s
         with memory.reading():
-            memory.content("status", False, status, content)
+            memory.content("/proc/self", "status", False, status, content)
     assert read == [4]

@@ -61,7 +61,7 @@ def test_second_read_takes_the_analysis_from_the_store(
     def fail(path: str, data: bytes) -> None:
         raise AssertionError(f"{path} was parsed again")
 
-    monkeypatch.setattr("winnow_engine.index.workspace.analyse", fail)
+    monkeypatch.setattr("winnow_engine.index.workspace.analysed", fail)
     assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_moved_to_another_folder_is_read_anew(root: Path, tmp_path: 
 
 def test_analysis_survives_the_record() -> None:
     analysis = analyse("pets/dog.py", SOURCE)
-    assert analysis_of(record_of(analysis)) == analysis
+    assert analysis_of(record_of(analysis, SOURCE)) == analysis
 
 
 def test_symbols_point_at_definitions(workspace: Workspace) -> None:

@@ -1,15 +1,15 @@
 import pytest
 
 from winnow_engine.core import Citation, Span, UnitKind
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.citations import cite
 
 CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
 
 
 def file(path: str) -> IndexedFile:
-    return IndexedFile(path, path, CODE.encode(), path, analyse(path, CODE.encode()))
+    return IndexedFile.of(path, path, CODE.encode())
 
 
 WORKSPACE = Workspace((file("src/core.py"), file("src/utils.py"), file("tests/utils.py"), file("Makefile")))
@@ -41,7 +41,7 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
 
 def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:
     code = "def format(self):\n    return first(self)\n\ndef format(self):\n    return second(self)\n"
-    other = IndexedFile("f.py", "f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
+    other = IndexedFile.of("f.py", "f.py", code.encode())
     spans = [Span("f.py", 1, 5, 9, 0.0, UnitKind.TOP_LEVEL)]
     second = "```\ndef format(self):\n    return second(self)\n```"
     assert cite(second, Workspace((other,)), spans) == (Citation("f.py", 4, 5),)
@@ -50,7 +50,7 @@ def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are
 
 def test_quotes_count_lines_as_editors_do() -> None:
     code = "a = 1\n\f\nresult = compute(everything)\n"
-    other = IndexedFile("f.py", "f.py", code.encode(), "f.py", analyse("f.py", code.encode()))
+    other = IndexedFile.of("f.py", "f.py", code.encode())
     span = Span("f.py", 1, 3, 9, 0.0, UnitKind.TOP_LEVEL)
     cited = cite("```\nresult = compute(everything)\n```", Workspace((other,)), [span])
     assert cited == (Citation("f.py", 3, 3),)

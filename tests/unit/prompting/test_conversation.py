@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.conversation import Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import build_messages, continued_messages
@@ -16,7 +16,7 @@ from winnow_engine.store import Store
 
 def workspace(**texts: str) -> Workspace:
     files = ((f"{name}.txt", text.encode()) for name, text in texts.items())
-    return Workspace(tuple(IndexedFile(path, path, data, "k", analyse(path, data)) for path, data in files))
+    return Workspace(tuple(IndexedFile.of(path, path, data) for path, data in files))
 
 
 def lines(first: int, last: int) -> str:

@@ -4,12 +4,12 @@ import pytest
 
 from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
 from winnow_engine.errors import PositionError
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages, opening_messages, with_latest_turns
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
-WORKSPACE = Workspace((IndexedFile("a.txt", "a.txt", DATA, "k", analyse("a.txt", DATA)),))
+WORKSPACE = Workspace((IndexedFile.of("a.txt", "a.txt", DATA),))
 
 
 def span(start: int, end: int) -> Span:
@@ -32,7 +32,7 @@ def test_a_span_well_below_the_last_number_has_one_of_its_own() -> None:
 
 def test_lines_keep_their_indentation_and_files_stand_apart() -> None:
     texts = {"a.py": b"def f():\n    return 1\n", "b.py": b"\n  x = 2\n"}
-    files = (IndexedFile(path, path, data, "k", analyse(path, data)) for path, data in texts.items())
+    files = (IndexedFile.of(path, path, data) for path, data in texts.items())
     spans = [replace(span(2, 2), path="a.py"), replace(span(1, 2), path="b.py")]
     shown = build_messages(Workspace(tuple(files)), spans, Question("why?"))[-1].content
     assert shown.startswith("a.py\n2     return 1\n\nb.py\n1 \n  x = 2\n\n\nQuestion")
@@ -44,7 +44,7 @@ def test_cursor_and_selection_are_named() -> None:
 
 
 SOURCE = b"import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return os.sep\n"
-TWO = Workspace(tuple(IndexedFile(path, path, SOURCE, "k", analyse(path, SOURCE)) for path in ("a.py", "b.py")))
+TWO = Workspace(tuple(IndexedFile.of(path, path, SOURCE) for path in ("a.py", "b.py")))
 SPANS = [
     Span(path, *lines, 1, 0.0, UnitKind.FUNCTION) for path in ("a.py", "b.py") for lines in ((1, 3), (4, 7), (8, 9))
 ]

@@ -1,11 +1,11 @@
 from winnow_engine.core import Question, Span, UnitKind
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import SYSTEM, build_messages
 from winnow_research.studies.prompt_overhead import parts
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
-WORKSPACE = Workspace((IndexedFile("a.txt", "a.txt", DATA, "k", analyse("a.txt", DATA)),))
+WORKSPACE = Workspace((IndexedFile.of("a.txt", "a.txt", DATA),))
 QUESTION = Question("why?")
 
 

@@ -9,8 +9,8 @@ from lsprotocol import types
 
 from winnow_engine.core import Cancellation, Progress, ignore_progress
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.symbols import analyse
-from winnow_engine.index.workspace import IndexedFile, Workspace
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.render.status import IndexState
@@ -20,7 +20,7 @@ from winnow_lsp.server.session.indexing import Indexer
 PATIENCE_S = 30
 
 
-FILE = IndexedFile("a.py", "a.py", b"", "key", analyse("a.py", b""))
+FILE = IndexedFile.of("a.py", "a.py", b"")
 
 
 class Slow:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.files import SourceFile
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
-from winnow_engine.index.workspace import IndexedFile
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.needles.needle import CODE_LANGUAGES, Needle

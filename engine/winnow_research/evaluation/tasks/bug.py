@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from winnow_engine.core import Question, UnitKind
-from winnow_engine.index.workspace import IndexedFile
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus

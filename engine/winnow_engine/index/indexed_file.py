@@ -1,0 +1,115 @@
+"""A file of a workspace: its place, its content, and what the index keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from winnow_engine.core import Unit
+from winnow_engine.errors import PositionError
+from winnow_engine.index.lines import Lines
+from winnow_engine.index.records import analysed, analysis_of, units_key
+from winnow_engine.index.remembered import Content
+from winnow_engine.index.symbols import FileAnalysis
+from winnow_engine.index.tables import Tables
+from winnow_engine.store import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A file's row in tables."""
+
+    tables: Tables
+    number: int
+
+
+@dataclass(frozen=True)
+class IndexedFile:
+    """A file with its analysis. `local_path` is relative to the root of its folder: what the drafter reads.
+
+    What is kept of its text is a row of tables, or a record until it has one. Its bytes are read when they are needed,
+    which may raise FileChangedError.
+    """
+
+    path: str
+    local_path: str
+    content: Content
+    kept: Row | Record
+
+    @classmethod
+    def of(
+        cls, path: str, local_path: str, data: bytes, analyse: Callable[[str, bytes], Record] = analysed
+    ) -> IndexedFile:
+        """The file with these bytes."""
+        return cls(path, local_path, Content.of(local_path, data), analyse(local_path, data))
+
+    @property
+    def key(self) -> str:
+        """Names the file's records in a store."""
+        return self.content.key
+
+    @cached_property
+    def data(self) -> bytes:
+        """The file's bytes."""
+        return self.content.read()
+
+    @cached_property
+    def analysis(self) -> FileAnalysis:
+        """Units and symbols."""
+        if isinstance(self.kept, Row):
+            return FileAnalysis(
+                self.kept.tables.units_of(self.kept.number), self.kept.tables.symbols_of(self.kept.number)
+            )
+        return analysis_of(self.kept)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The units that tile the file."""
+        return self.kept.tables.units_of(self.kept.number) if isinstance(self.kept, Row) else self.analysis.units
+
+    @property
+    def unit_count(self) -> int:
+        """How many units there are."""
+        if isinstance(self.kept, Row):
+            return self.kept.tables.counts[self.kept.number]
+        return len(self.kept["units"])
+
+    @cached_property
+    def units_key(self) -> str:
+        """The name of what is made of the units: of content and of where units end, which depends on the parser too."""
+        if isinstance(self.kept, Row):
+            return self.kept.tables.units_keys[self.kept.number]
+        return units_key(self.key, self.kept["units"])
+
+    @cached_property
+    def lines(self) -> Lines:
+        """The file's line table."""
+        return Lines(self.data)
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; the file is not read for it."""
+        return self.units[-1].end_line if self.unit_count else 0
+
+    def text(self, start_byte: int, end_byte: int) -> str:
+        """Part of the file as text; bytes that are not UTF-8 become U+FFFD."""
+        return self.data[start_byte:end_byte].decode("utf-8", "replace")
+
+    def text_of(self, unit: Unit) -> str:
+        """A unit's text."""
+        return self.text(unit.start_byte, unit.end_byte)
+
+    def texts(self, units: Sequence[Unit]) -> tuple[str, ...]:
+        """The texts of some units. Unlike after `text_of`, the file's bytes are not kept."""
+        data = self.content.read()
+        return tuple(data[unit.start_byte : unit.end_byte].decode("utf-8", "replace") for unit in units)
+
+    def text_of_lines(self, start_line: int, end_line: int) -> str:
+        """The text of some lines, 1-based and inclusive."""
+        return self.text(*self.lines.span(start_line, end_line))
+
+    def check_line(self, line: int) -> None:
+        """Raise PositionError if there is no such line."""
+        if not 1 <= line <= self.line_count:
+            raise PositionError(f"{self.path} has {self.line_count} lines; there is no line {line}")

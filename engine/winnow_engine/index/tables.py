@@ -1,0 +1,225 @@
+"""What is known of many files' text, as arrays that can be mapped: units, words, names, and who uses them.
+
+Files and units are numbered within the table. A workspace that changes has the table it was last written as, and
+another of the few files that are new since; `numbered` says how it numbers the units of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Unit
+from winnow_engine.index.lexical import counted
+from winnow_engine.index.names import spellings
+from winnow_engine.index.postings import NO_PLACE, Array, Int64, Occurrences, Postings, Strings
+from winnow_engine.index.records import names_of, occurrences, units_key, units_of
+from winnow_engine.index.symbols import FileSymbols
+from winnow_engine.store import Record
+
+_OF_UNITS = ("words", "titles", "definitions", "references")
+_BY_PLACE = ("definitions", "references")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """`arrays` by name:
+
+    - of files: `paths`, which are workspace paths, as `Strings`; `keys` and `units_keys`, uint8 [F, 20]; `starts`,
+      int64 [F + 1], so that file f has the units starts[f]:starts[f+1];
+    - of units: `units`, int32 [U, 6], as in records.py; `names` as `Strings`; `lengths` and `title_lengths`, int32 [U];
+    - `Postings` of units: `words`, `titles`, `definitions`, `references`; of files: `path_words`, with `path_lengths`;
+    - `spellings` of the names in `definitions`.
+    """
+
+    arrays: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, files: Sequence[tuple[str, str, Record]]) -> Tables:
+        """The tables of new files: the path, content key and record of each."""
+        rows = [record["units"] for _, _, record in files]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        names = list(chain.from_iterable(names_of(record) for *_, record in files))
+        keys = [units_key(key, record["units"]) for _, key, record in files]
+        arrays: dict[str, Array] = {
+            "keys": _hashes([key for _, key, _ in files]),
+            "units_keys": _hashes(keys),
+            "starts": starts,
+            "units": np.concatenate([np.empty((0, 6), np.int32), *rows]),
+            "lengths": np.concatenate([np.empty(0, np.int32), *(record["lengths"] for *_, record in files)]),
+            **_strings("names", Strings.of(names)),
+        }
+        titles, arrays["title_lengths"] = counted(names)
+        found: dict[str, list[Occurrences]] = {"titles": [titles]}
+        for name in ("words", "definitions", "references"):
+            found[name] = [_moved(occurrences(record, name), start) for (*_, record), start in zip(files, starts)]  # noqa: B905
+        return cls(arrays | _of_paths([path for path, *_ in files]) | _postings(found, len(names)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Tables:
+        """The tables of a workspace, from those it consists of."""
+        tables = [part.tables for part in parts]
+        files, units = sum(int((part.files != NO_PLACE).sum()) for part in parts), _count(parts)
+        arrays = {
+            name: _placed([(one.arrays[name], part.files) for one, part in zip(tables, parts, strict=True)], files)
+            for name in ("keys", "units_keys")
+        }
+        for name in ("units", "lengths", "title_lengths"):
+            arrays[name] = _placed([(part.tables.arrays[name], part.units) for part in parts], units)
+        sizes = _placed([(np.diff(one.starts), part.files) for one, part in zip(tables, parts, strict=True)], files)
+        arrays["starts"] = np.cumsum([0, *sizes], dtype=np.int64)
+        names = _in_order([(one.strings("names").all, part.units) for one, part in zip(tables, parts, strict=True)])
+        paths = _in_order([(one.paths, part.files) for one, part in zip(tables, parts, strict=True)])
+        arrays |= _strings("names", Strings.of(names)) | _of_paths(paths)
+        found = {name: [part.tables.postings(name).occurrences(part.units) for part in parts] for name in _OF_UNITS}
+        return cls(arrays | _postings(found, units))
+
+    @property
+    def starts(self) -> Int64:
+        """The first unit of each file, and the number of units."""
+        return self.arrays["starts"]
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many units each file has."""
+        counts: list[int] = np.diff(self.starts).tolist()
+        return counts
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The files' workspace paths."""
+        return self.strings("paths").all
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The number of each file by its path."""
+        return {path: number for number, path in enumerate(self.paths)}
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The content key of each file."""
+        return _hex(self.arrays["keys"])
+
+    @cached_property
+    def units_keys(self) -> list[str]:
+        """The key of each file's units."""
+        return _hex(self.arrays["units_keys"])
+
+    def strings(self, name: str) -> Strings:
+        """`paths` or `names`."""
+        return Strings(self.arrays[f"{name}.text"], self.arrays[f"{name}.text_ends"])
+
+    def postings(self, name: str) -> Postings:
+        """Postings by name."""
+        return Postings.of_arrays(name, self.arrays)
+
+    def units_of(self, file: int) -> tuple[Unit, ...]:
+        """The units of a file."""
+        start, end = self.starts[file : file + 2].tolist()
+        names = self.strings("names")
+        return units_of(self.arrays["units"][start:end], [names[number] for number in range(start, end)])
+
+    def symbols_of(self, file: int) -> FileSymbols:
+        """The symbols of a file."""
+        definitions, references = (tuple(self._pairs(name, file)) for name in _BY_PLACE)
+        return FileSymbols(definitions, references)
+
+    def _pairs(self, name: str, file: int) -> Iterator[tuple[str, int]]:
+        start, end = self.starts[file : file + 2].tolist()
+        postings = self.postings(name)
+        return ((term, unit - start) for unit in range(start, end) for term in postings.at_place(unit))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tables as part of a workspace: its number of each of their files and units, int64, or NO_PLACE."""
+
+    tables: Tables
+    files: Int64
+    units: Int64
+
+    @property
+    def whole(self) -> bool:
+        """Whether the workspace has everything that the tables have."""
+        return not (self.files == NO_PLACE).any()
+
+
+def part(tables: Tables, files: Int64, unit_starts: Int64) -> Part:
+    """Tables whose files have these numbers in a workspace, where file f has the units from unit_starts[f] on."""
+    counts = np.diff(tables.starts)
+    first = np.where(files == NO_PLACE, 0, unit_starts[np.maximum(files, 0)])
+    units = np.repeat(first - tables.starts[:-1], counts) + np.arange(tables.starts[-1])
+    return Part(tables, files, np.where(np.repeat(files == NO_PLACE, counts), NO_PLACE, units))
+
+
+def placed(parts: Sequence[Part], name: str) -> Array:
+    """An array of units as the workspace numbers these."""
+    if len(parts) == 1 and parts[0].whole:
+        return parts[0].tables.arrays[name]
+    return _placed([(part.tables.arrays[name], part.units) for part in parts], _count(parts))
+
+
+def placed_files(parts: Sequence[Part], name: str) -> Array:
+    """An array of files as the workspace numbers these."""
+    count = sum(int((part.files != NO_PLACE).sum()) for part in parts)
+    return _placed([(part.tables.arrays[name], part.files) for part in parts], count)
+
+
+def _count(parts: Sequence[Part]) -> int:
+    return sum(int((part.units != NO_PLACE).sum()) for part in parts)
+
+
+def _placed(found: Sequence[tuple[Array, Int64]], count: int) -> Array:
+    """Rows by their numbers in the workspace; of `count` numbers each has one."""
+    first = found[0][0] if found else np.empty(0, np.int64)
+    rows = np.zeros((count, *first.shape[1:]), first.dtype)
+    for array, numbers in found:
+        there = numbers != NO_PLACE
+        rows[numbers[there]] = array[there]
+    return rows
+
+
+def _in_order(found: Sequence[tuple[Sequence[str], Int64]]) -> list[str]:
+    """Strings in the order of their numbers."""
+    pairs = ((number, text) for texts, numbers in found for text, number in zip(texts, numbers.tolist(), strict=True))
+    return [text for number, text in sorted(pairs) if number != NO_PLACE]
+
+
+def _postings(found: Mapping[str, Sequence[Occurrences]], units: int) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for name in _OF_UNITS:
+        built = Postings.built(found[name], units, by_place=name in _BY_PLACE)
+        arrays |= built.arrays(name)
+        if name == "definitions":
+            arrays |= spellings(built.terms).arrays("spellings")
+    return arrays
+
+
+def _of_paths(paths: Sequence[str]) -> dict[str, Array]:
+    found, lengths = counted(paths)
+    words = Postings.built([found], len(paths), by_place=False)
+    return {**_strings("paths", Strings.of(paths)), "path_lengths": lengths, **words.arrays("path_words")}
+
+
+def _strings(name: str, strings: Strings) -> dict[str, Array]:
+    return {f"{name}.text": strings.text, f"{name}.text_ends": strings.ends}
+
+
+def _moved(found: Occurrences, start: Any) -> Occurrences:
+    """The same, with `start` added to each place."""
+    return Occurrences(found.terms, found.rows + np.array([0, int(start), 0]))
+
+
+def _hashes(keys: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(-1, 20)
+
+
+def _hex(rows: Array) -> list[str]:
+    text = rows.tobytes().hex()
+    return [text[start : start + 40] for start in range(0, len(text), 40)]
