@@ -8,7 +8,8 @@ import pytest
 
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
-from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.drafter.profiles import fingerprint, open_profile, shipped_profile, write_profile

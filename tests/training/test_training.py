@@ -13,7 +13,8 @@ from safetensors.numpy import load_file
 
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.drafter import Drafter, FileText
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.encoding import FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train as command

@@ -121,8 +121,12 @@ class AdapterProfile:
 
     def keep(self, read: Read, units: Int32, count: int) -> Arrays:
         """The keys and a float16 vector per unit: 66 bytes per token and 512 per unit."""
-        sums = np.zeros((count, read.runs["sums"].shape[1]), np.float32)
-        np.add.at(sums, units, read.runs["sums"])
+        of_runs = read.runs["sums"]
+        sums = np.zeros((count, of_runs.shape[1]), np.float32)
+        if len(np.unique(units)) == len(units):
+            sums[units] = of_runs + np.float32(0)  # which makes 0 of -0, as adding them up does
+        else:
+            np.add.at(sums, units, of_runs)
         return {**read.tokens, "pooled": _unit(sums).astype(np.float16)}
 
     def score(

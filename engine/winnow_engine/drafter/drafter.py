@@ -4,61 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from winnow_cuda.backends import open_encoder, open_scorer, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64
+from winnow_cuda.shapes import Batch, Encoded, Float32, Int64
 from winnow_engine.core import Cancellation, CodeAtCursor
+from winnow_engine.drafter.encoding import FileEncoder, FileKeys, FileText
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.merged import MergedWeights, name_of
 from winnow_engine.drafter.merged import default_folder as weights_folder
-from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, Read, TwoLevelProfile, joined
+from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
-from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, batch_of, cut, pack, runs_of
+from winnow_engine.drafter.segments import SEGMENT_TOKENS
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
-from winnow_engine.runtime import physical_cores
-
-
-@dataclass(frozen=True, slots=True)
-class FileText:
-    """A file to encode: its path and the text of each unit, in order."""
-
-    path: str
-    units: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FileKeys:
-    """What is cached of a file: tokens by unit (int32 [U]) and the profile's arrays."""
-
-    unit_tokens: Int32
-    arrays: Arrays
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A file whose segments are being encoded."""
-
-    unit_tokens: Int32
-    parts: list[Read] = field(default_factory=list)
-    units: list[Int32] = field(default_factory=list)
-    missing: int = 0
-
-    def add(self, segment: Segment, read: Read) -> None:
-        self.parts.append(read)
-        self.units.append(segment.units)
-        self.missing -= len(segment.ids)
+from winnow_engine.runtime import Stages, physical_cores
 
 
 class Drafter:
@@ -96,8 +65,7 @@ class Drafter:
                 on_compile,
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
-        # A device takes one batch at a time; meanwhile a second thread prepares the next.
-        self._threads = threads or (physical_cores() if self._encoder.parallel else 2)
+        self._files = self._file_encoder(threads)
 
     @property
     def place(self) -> str:
@@ -108,25 +76,15 @@ class Drafter:
         """Tokens of `text`."""
         return len(self.vocabulary.tokenize(text))
 
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
+    def encode(
+        self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages | None = None
+    ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
-        Segments of many files share a batch. On the CPU each core runs a batch of its own, with a BLAS of one thread,
-        so that nothing waits within a batch. Raises CancelledError, within the time of a layer.
+        `stages` is told how busy tokenising, encoding and the rest are. Raises CancelledError, within the time of a
+        layer.
         """
-        pending: dict[int, _Pending] = {}
-        groups = pack(self._segments(files, pending), self._encoder.batch_tokens)
-        done = 0
-        with one_blas_thread(), ThreadPoolExecutor(self._threads) as pool:
-            for group, read in _in_order(pool, groups, self._threads, self._read_group, cancellation):
-                for segment, part in _dealt(group, read):
-                    pending[segment.file].add(segment, part)
-                while done in pending and pending[done].missing == 0:
-                    yield self._finish(pending.pop(done))
-                    done += 1
-        while done in pending:
-            yield self._finish(pending.pop(done))
-            done += 1
+        return self._files.encode(files, cancellation, stages or Stages())
 
     def score(
         self,
@@ -190,25 +148,17 @@ class Drafter:
         self._gave_up = True
         self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
 
-    def _segments(self, files: Iterable[FileText], pending: dict[int, _Pending]) -> Iterator[Segment]:
-        for index, file in enumerate(files):
-            units = [self.vocabulary.tokenize(text) for text in file.units]
-            counts = np.array([len(unit) for unit in units], np.int32)
-            pending[index] = _Pending(counts, missing=int(counts.sum()))
-            yield from cut(index, self._template.header(file.path), units)
-
-    def _read_group(self, group: list[Segment], cancellation: Cancellation) -> Read:
-        batch = batch_of(group, first_position=len(self._template.prefix))
-        return self._profile.read(self._encoder, batch, runs_of(group), cancellation.check)
-
-    def _finish(self, file: _Pending) -> FileKeys:
-        units = np.concatenate([np.empty(0, np.int32), *file.units])
-        read = joined(file.parts or [self._read_nothing()])
-        return FileKeys(file.unit_tokens, self._profile.keep(read, units, len(file.unit_tokens)))
-
-    def _read_nothing(self) -> Read:
-        none = np.empty(0, np.int32)
-        return self._profile.read(self._encoder, Batch(none, none, np.array([0])), none.reshape(0, 2), lambda: None)
+    def _file_encoder(self, threads: int | None) -> FileEncoder:
+        """A device takes one batch at a time; meanwhile a second thread prepares the next, all others tokenise."""
+        on_cpu, cores = self._encoder.parallel, physical_cores()
+        return FileEncoder(
+            self.vocabulary,
+            self._template,
+            self._encoder,
+            self._profile,
+            threads or (cores if on_cpu else 2),
+            1 if on_cpu else max(cores - 1, 1),
+        )
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
         """The states of questions, in one batch. Each is placed where the last token of a full segment would be."""
@@ -231,38 +181,6 @@ def _part(encoded: Encoded, rows: slice) -> Encoded:
     """Some rows of the results of a pass."""
     queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
     return Encoded(encoded.hidden[rows], queries, keys)
-
-
-def _in_order(
-    pool: ThreadPoolExecutor,
-    groups: Iterator[list[Segment]],
-    ahead: int,
-    work: Any,
-    cancellation: Cancellation,
-) -> Iterator[tuple[list[Segment], Read]]:
-    """Map `work` over groups on the pool, at most `ahead` + 1 at a time. Leaving early starts no new group."""
-    queue: list[tuple[list[Segment], Future[Read]]] = []
-    try:
-        for group in groups:
-            cancellation.check()
-            queue.append((group, pool.submit(work, group, cancellation)))
-            if len(queue) > ahead:
-                first, future = queue.pop(0)
-                yield first, future.result()
-        for first, future in queue:
-            yield first, future.result()
-    finally:
-        for _, future in queue:
-            future.cancel()
-
-
-def _dealt(group: list[Segment], read: Read) -> Iterator[tuple[Segment, Read]]:
-    """Split what was read of a batch by segment."""
-    token = run = 0
-    for segment in group:
-        tokens, runs = slice(token, token + len(segment.ids)), slice(run, run + len(segment.units))
-        yield segment, read.part(tokens, runs)
-        token, run = tokens.stop, runs.stop
 
 
 def _identity(tensors: GgufTensors, profile: Profile) -> str:

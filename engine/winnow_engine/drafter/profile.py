@@ -32,10 +32,10 @@ class Read:
     runs: Arrays
 
     def part(self, tokens: slice, runs: slice) -> Read:
-        """Copies of some rows, so that the batch they came from can be freed."""
+        """Some rows. They are views: the batch they came from is freed once `joined` has copied all of them."""
         return Read(
-            {name: rows[tokens].copy() for name, rows in self.tokens.items()},
-            {name: rows[runs].copy() for name, rows in self.runs.items()},
+            {name: rows[tokens] for name, rows in self.tokens.items()},
+            {name: rows[runs] for name, rows in self.runs.items()},
         )
 
 

@@ -6,6 +6,7 @@ and cut at unit borders; only a unit longer than a segment is cut inside.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 from winnow_cuda.shapes import Batch, Int32, Int64
 
 SEGMENT_TOKENS = 2048
+_LEAST_TOKENS = 512  # of a group at the end; smaller ones cost BLAS more than they spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,14 @@ class Segment:
 
 def cut(file: int, header: Int32, units: list[Int32]) -> list[Segment]:
     """The segments of one file, whose units' tokens are `units`; none for a file without tokens."""
-    header = header[: SEGMENT_TOKENS // 2]  # a path of a thousand tokens must not crowd out the code
     ids = np.concatenate(units) if units else np.empty(0, np.int32)
-    borders = np.cumsum([0, *(len(unit) for unit in units)])
+    return cut_ids(file, header, ids, np.array([len(unit) for unit in units], np.int32))
+
+
+def cut_ids(file: int, header: Int32, ids: Int32, counts: Int32) -> list[Segment]:
+    """As `cut`; `ids` are the tokens of all units in turn, `counts` (int32 [U]) how many each unit has."""
+    header = header[: SEGMENT_TOKENS // 2]  # a path of a thousand tokens must not crowd out the code
+    borders = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     room = SEGMENT_TOKENS - len(header)
     segments, start = [], 0
     while start < len(ids):
@@ -65,6 +72,36 @@ def pack(segments: Iterable[Segment], batch_tokens: int) -> Iterator[list[Segmen
             yield group
             group = []
         group.append(segment)
+    if group:
+        yield group
+
+
+def evened(groups: Iterable[list[Segment]], cores: int) -> Iterator[list[Segment]]:
+    """The same segments for `cores` that take one group after the other: the last groups are small.
+
+    The segments of the last two groups a core come in ever smaller groups, the longest first, so that no core is left
+    with a long one when the others are done.
+    """
+    held: deque[list[Segment]] = deque()
+    for group in groups:
+        held.append(group)
+        if len(held) > 2 * cores:
+            yield held.popleft()
+    last = sorted((segment for group in held for segment in group), key=len, reverse=True)
+    yield from _ever_smaller(last, cores)
+
+
+def _ever_smaller(segments: list[Segment], cores: int) -> Iterator[list[Segment]]:
+    """Groups of about half a core's share of what is left, but not below _LEAST_TOKENS."""
+    left = sum(map(len, segments))
+    group: list[Segment] = []
+    size = 0
+    for segment in segments:
+        if group and size + len(segment) > max(_LEAST_TOKENS, left // (2 * cores)):
+            yield group
+            left, group, size = left - size, [], 0
+        group.append(segment)
+        size += len(segment)
     if group:
         yield group
 

@@ -41,7 +41,8 @@ class Template:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         chatml = vocabulary.has_control_token("<|im_start|>")
-        self._file_marker = "<|file_sep|>" if vocabulary.has_control_token("<|file_sep|>") else "\n# file: "
+        marker = "<|file_sep|>" if vocabulary.has_control_token("<|file_sep|>") else "\n# file: "
+        self._file_marker = vocabulary.tokenize(marker, special=True)
         start = f"<|im_start|>system\n{_SYSTEM}<|im_end|>\n<|im_start|>user\n" if chatml else "Repository:\n"
         self.prefix = vocabulary.tokenize(start, special=True)
         turn = "<|im_end|>\n<|im_start|>assistant\n" if chatml else "\n"
@@ -49,8 +50,7 @@ class Template:
 
     def header(self, path: str) -> Int32:
         """The tokens before a file's code: int32 [H]."""
-        marker = self._vocabulary.tokenize(self._file_marker, special=True)
-        return np.concatenate([marker, self._vocabulary.tokenize(path + "\n")])
+        return np.concatenate([self._file_marker, self._vocabulary.tokenize(path + "\n")])
 
     def question(self, text: str, code: CodeAtCursor | None = None) -> EncodedQuestion:
         """A question about the whole workspace, or about the code at the cursor.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import llama_cpp
 import numpy as np
@@ -34,6 +34,24 @@ class Vocabulary:
         if count < 0:
             raise TargetError(f"llama.cpp cannot tokenise a text of {len(data)} bytes (status {count})")
         return tokens[:count].copy()
+
+    def tokenize_each(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The ids of all texts in turn, int32 (tokens,), and how many each has, int32 (texts,); as `tokenize` does it.
+
+        One buffer takes all of them, so that a text costs little more than llama.cpp's work, which needs no GIL.
+        """
+        counts = np.zeros(len(texts), np.int32)
+        encoded = [text.encode("utf-8", "replace") for text in texts]
+        tokens = np.empty(sum(map(len, encoded)) + 8 * len(texts), np.int32)
+        address, free, tokenize = tokens.ctypes.data, len(tokens), llama_cpp.llama_tokenize
+        for number, data in enumerate(encoded):
+            place = ctypes.cast(address + 4 * (len(tokens) - free), llama_cpp.llama_token_p)
+            count = tokenize(self._handle, data, len(data), place, free, False, False)
+            if count < 0:
+                raise TargetError(f"llama.cpp cannot tokenise a text of {len(data)} bytes (status {count})")
+            counts[number] = count
+            free -= count
+        return tokens[: len(tokens) - free].copy(), counts
 
     def has_control_token(self, text: str) -> bool:
         """Whether `text` is one control token of this vocabulary."""

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Progress, ProgressSink, Scores, Unit
-from winnow_engine.drafter.drafter import Drafter, FileKeys, FileText
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace

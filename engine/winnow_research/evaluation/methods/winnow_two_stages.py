@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Question
-from winnow_engine.drafter.drafter import FileText
+from winnow_engine.drafter.encoding import FileText
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Scores, Subject, by_units
