@@ -2,11 +2,10 @@
 import { spawn, type ChildProcessWithoutNullStreams, type SpawnOptionsWithoutStdio } from 'node:child_process';
 
 const GRACE_MS = 3000;
-const windows = process.platform === 'win32';
 
 /** A child with a process group of its own. */
 export function start(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio = {}): ChildProcessWithoutNullStreams {
-  return spawn(command, args, { ...options, detached: !windows, windowsHide: true });
+  return spawn(command, args, { ...options, detached: !isWindows(), windowsHide: true });
 }
 
 /** Whether the child ends by itself in this time. */
@@ -43,10 +42,20 @@ export function exitCode(child: ChildProcessWithoutNullStreams): Promise<number 
   });
 }
 
+function isWindows(): boolean {
+  return process.platform === 'win32';
+}
+
+/** Windows has no groups and no signals: there the whole tree is ended at once. */
 function signal(child: ChildProcessWithoutNullStreams, name: NodeJS.Signals): void {
   if (child.pid === undefined) return;
+  if (isWindows()) {
+    const kill = spawn('taskkill', ['/PID', String(child.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
+    kill.once('error', () => child.kill(name));
+    return;
+  }
   try {
-    process.kill(windows ? child.pid : -child.pid, name);
+    process.kill(-child.pid, name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ended meanwhile
   }

@@ -27,6 +27,12 @@ describe('findServer', () => {
     expect(await findServer(machine(programs))).toEqual({ command: programs[0], source });
   });
 
+  test('on Windows the program and the folder of an environment have other names', async () => {
+    const programs = ['/opt/bin/winnow', '/storage/environment/Scripts/winnow.exe'];
+    const found = await findServer(machine(programs, { windows: true }));
+    expect(found).toEqual({ command: programs[1], source: 'the environment of this extension' });
+  });
+
   test('finds nothing where nothing is', async () => {
     expect(await findServer(machine([]))).toBeUndefined();
   });

@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { end, endsWithin, exitCode, hasEnded, start } from '../../src/server/process';
+
+afterEach(() => { vi.unstubAllEnvs(); vi.unstubAllGlobals(); });
 
 test('a process that heeds no signal is killed, with what it started', async () => {
   const child = start('/bin/sh', ['-c', 'trap "" TERM; sleep 60 & echo started; wait; wait']);
@@ -30,4 +35,26 @@ test('a program that is not there is an error', async () => {
   const child = start('/nowhere/program', []);
   await expect(exitCode(child)).rejects.toThrow('ENOENT');
   await end(child);
+});
+
+// Windows by name only: these ran on Linux, with a `taskkill` that does what it is documented to do.
+test('on Windows the whole tree is ended by its own command', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'winnow-'));
+  const [program, said] = ['taskkill', 'said'].map((name) => path.join(folder, name)) as [string, string];
+  await writeFile(program, `#!/bin/sh\necho "$@" >${said}\nkill -KILL "$2"\n`);
+  await chmod(program, 0o755);
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH ?? ''}`);
+  vi.stubGlobal('process', Object.create(process, { platform: { value: 'win32' } }));
+  const child = start('/bin/sh', ['-c', 'trap "" TERM; read -r line']);
+  await end(child);
+  expect(hasEnded(child)).toBe(true);
+  expect((await readFile(said, 'utf8')).trim()).toBe(`/PID ${child.pid ?? 0} /T /F`);
+});
+
+test('on Windows without that command the process itself is ended', async () => {
+  vi.stubEnv('PATH', '/nowhere');
+  vi.stubGlobal('process', Object.create(process, { platform: { value: 'win32' } }));
+  const child = start('/bin/sh', ['-c', 'read -r line']);
+  await end(child);
+  expect(hasEnded(child)).toBe(true);
 });
