@@ -3,10 +3,11 @@
     python build.py
 
 The compiler is `$CC` and `$CXX` where they are set, else clang 17 or newer, else zig's clang, which pip fetches for the
-build alone, else what CMake finds. So no compiler need be installed. Only the libraries that are loaded are built, for
-the instruction sets of this processor, by name: gcc 12 with GGML_NATIVE makes a library that crashes on processors
-with AMX. Wheels are kept in Winnow's cache folder, by all that they depend on, so that the next virtual environment
-takes seconds. `$CMAKE_ARGS` is added to the options, and may overrule them.
+build alone, else what CMake finds. So no compiler need be installed. `gpus.py` says for which GPU; if that build fails,
+there is one without. Only the libraries that are loaded are built, for the instruction sets of this processor, by name:
+gcc 12 with GGML_NATIVE makes a library that crashes on processors with AMX. Wheels are kept in Winnow's cache folder,
+by all that they depend on, so that the next virtual environment takes seconds. `$CMAKE_ARGS` is added to the options,
+and may overrule them.
 
 Runs before anything is installed: Python's standard library only.
 """
@@ -26,6 +27,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+
+import gpus
 
 LLAMA = "llama-cpp-python==0.3.36"
 ZIG = "ziglang==0.17.1"
@@ -68,22 +71,35 @@ def main() -> None:
     """Build or take from the cache, and install, unless this version is installed already, however built."""
     if f"llama-cpp-python=={installed_version()}" == LLAMA:
         return
-    compiler = choose(os.environ)
-    options = [*instruction_sets(), *compiler.options, *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
-    note = describe(compiler, options)
-    wheel = cached_wheel(note)
-    if wheel is None:
-        print(f"building {LLAMA} with {compiler.identity} (2 to 4 minutes on 2 cores)", flush=True)
-        wheel = build(compiler, options, note)
+    gpu = gpus.options(os.environ)
+    try:
+        wheel = wheel_for(gpu)
+    except BuildError as error:
+        if not gpu:
+            raise
+        print(f"{error}\nllama.cpp was not built with {' '.join(gpu)}: it is built for the processor alone", flush=True)
+        wheel = wheel_for([])
     run([*_PIP, "install", str(wheel)])
 
 
-def choose(environment: Mapping[str, str]) -> Compiler:
-    """The compiler to use."""
+def wheel_for(gpu: Sequence[str]) -> Path:
+    """The wheel with these options for a GPU, from the cache or built. Raises BuildError."""
+    compiler = choose(os.environ, gpu)
+    options = [*instruction_sets(), *compiler.options, *gpu, *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
+    note = describe(compiler, options)
+    found = cached_wheel(note)
+    if found is None:
+        takes = "10 to 30 minutes with Vulkan or ROCm" if gpu and sys.platform != "darwin" else "2 to 4 minutes"
+        print(f"building {LLAMA} with {compiler.identity} ({takes} on 2 cores)", flush=True)
+    return found or build(compiler, options, note)
+
+
+def choose(environment: Mapping[str, str], gpu: Sequence[str] = ()) -> Compiler:
+    """The compiler to use, with these options for a GPU."""
     if "CC" in environment or "CXX" in environment:
         cc, cxx = environment.get("CC", "cc"), environment.get("CXX", "c++")
         return Compiler(f"{version(shlex.split(cc))} / {version(shlex.split(cxx))}")
-    if re.search(r"GGML_(CUDA|HIP|SYCL|VULKAN|METAL)=", environment.get("CMAKE_ARGS", "")):
+    if gpu or gpus.names_a_gpu(environment):
         return Compiler(version(["cc"]))  # a GPU's compiler goes with the system's own
     if found := system_clang():
         return found
@@ -160,6 +176,8 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
         return Path(environment["WINNOW_CACHE_DIR"]).expanduser() / "wheels"
     if sys.platform == "darwin":
         return Path("~/Library/Caches/winnow/wheels").expanduser()
+    if sys.platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "winnow/winnow/Cache/wheels"
     return Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "winnow" / "wheels"
 
 
@@ -181,8 +199,8 @@ def build(compiler: Compiler, options: Sequence[str], note: str) -> Path:
             compiler = fetch_zig(scratch, compiler)
         (scratch / NOTE).write_text(note)
         injected = [
-            f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={_HERE / 'libraries.cmake'}",
-            f"-DWINNOW_BUILD_NOTE={scratch / NOTE}",
+            f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={(_HERE / 'libraries.cmake').as_posix()}",
+            f"-DWINNOW_BUILD_NOTE={(scratch / NOTE).as_posix()}",
         ]
         environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
         environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")

@@ -103,11 +103,9 @@ def wheel(released: Path) -> Path:
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of llama-cpp-python's wheel, which .ci/install has built for this processor, or else is built."""
+    load(ROOT / ".ci" / "llama" / "gpus.py")
     build = load(ROOT / ".ci" / "llama" / "build.py")
-    compiler = build.choose(os.environ)
-    options = [*build.instruction_sets(), *compiler.options]
-    note = build.describe(compiler, options)
-    found: Path = build.cached_wheel(note) or build.build(compiler, options, note)
+    found: Path = build.wheel_for(build.gpus.options(os.environ))
     return found.parent
 
 
@@ -206,7 +204,7 @@ def test_the_extension_has_everything_in_it(released: Path, wheel: Path) -> None
     package = zipfile.ZipFile(released / f"winnow-{VERSION}.vsix")
     names = {name.removeprefix("extension/") for name in package.namelist()}
     assert {"changelog.md", "readme.md", "LICENSE.txt", "TROUBLESHOOTING.md", "package.json"} <= names
-    llama = {f"dist/llama/{name}" for name in ("build.py", "libraries.cmake", "wait.h")}
+    llama = {f"dist/llama/{name}" for name in ("build.py", "gpus.py", "libraries.cmake", "wait.h")}
     bundles = {"dist/extension.js", "dist/ask.js", "dist/ask.css", "dist/third-party.txt"}
     assert {name for name in names if name.startswith("dist/")} == {*bundles, *llama, f"dist/server/{wheel.name}"}
     assert package.read(f"extension/dist/server/{wheel.name}") == wheel.read_bytes()

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.windows import Windows
 
 ROOT = Path(__file__).parents[2]
 DEBIAN_CLANG_14 = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\nThread model: posix\n"
@@ -34,6 +36,7 @@ def build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, in an environment that sets nothing of what it reads."""
     for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS", "WINNOW_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(ROOT / ".ci" / "llama")
     spec = importlib.util.spec_from_file_location("build_llama", ROOT / ".ci" / "llama" / "build.py")
     assert spec
     assert spec.loader
@@ -97,6 +100,7 @@ def test_what_the_user_names_comes_first(build: ModuleType, tmp_path: Path, monk
     assert named.identity == " / ".join([GCC.splitlines()[0]] * 2)
     assert build.commands(named) == {}  # CMake reads CC and CXX itself
     assert build.choose({"CMAKE_ARGS": "-DGGML_CUDA=on"}).identity == GCC.splitlines()[0]
+    assert build.choose({}, ["-DGGML_VULKAN=ON"]).identity == GCC.splitlines()[0]
 
 
 def test_where_zig_was_not_tried_cmake_finds_a_compiler(
@@ -142,14 +146,111 @@ def test_the_wheel_of_another_build_is_not_taken(
     assert [build.cached_wheel(note) for note in notes[1:]] == [None] * 4
 
 
-def test_the_cache_is_winnows(build: ModuleType) -> None:
+def test_the_cache_is_winnows(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     from winnow_engine.folders import cache_folder
 
+    monkeypatch.setattr(build.sys, "platform", "linux")
     for environment in ({}, {"XDG_CACHE_HOME": "/x"}, {"WINNOW_CACHE_DIR": "~/y"}):
         with pytest.MonkeyPatch.context() as patch:
             for name, value in environment.items():
                 patch.setenv(name, value)
             assert build.cache_folder(os.environ) == cache_folder() / "wheels"
+
+
+def test_the_cache_is_winnows_on_other_systems_too(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(build.sys, "platform", "darwin")
+    assert build.cache_folder({}) == Path(MacOS("winnow").user_cache_dir) / "wheels"
+    monkeypatch.setattr(build.sys, "platform", "win32")
+    local = str(tmp_path / "AppData" / "Local")
+    monkeypatch.setattr("platformdirs.windows.get_win_folder", lambda _name: local)
+    assert build.cache_folder({"LOCALAPPDATA": local}) == Path(Windows("winnow").user_cache_dir) / "wheels"
+    assert build.cache_folder({}) == Path(Windows("winnow").user_cache_dir) / "wheels"
+
+
+@pytest.fixture
+def machine(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a test puts the GPUs, programs and headers of a Linux machine that has none yet."""
+    for name, place in {"_ROCM": "kfd", "_RENDERERS": "dri"}.items():
+        monkeypatch.setattr(build.gpus, name, tmp_path / place)
+    monkeypatch.setattr(build.gpus, "_VULKAN_HEADERS", (tmp_path / "vulkan.hpp",))
+    monkeypatch.setattr(build.sys, "platform", "linux")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def put(machine: Path, *names: str) -> None:
+    for name in names:
+        (machine / name).parent.mkdir(exist_ok=True)
+        (machine / name).write_text("#!/bin/sh\n")
+        (machine / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("there", "options"),
+    [
+        ((), []),
+        (("dri/renderD128", "glslc", "vulkan.hpp"), ["-DGGML_VULKAN=ON"]),
+        (("dri/renderD128", "vulkan.hpp"), []),
+        (("dri/renderD128", "glslc"), []),
+        (("glslc", "vulkan.hpp"), []),
+        (("kfd", "hipcc", "dri/renderD128", "glslc", "vulkan.hpp"), ["-DGGML_HIP=ON"]),
+        (("kfd", "dri/renderD128", "glslc", "vulkan.hpp"), ["-DGGML_VULKAN=ON"]),
+        (("hipcc",), []),
+    ],
+)
+def test_a_gpu_counts_where_it_can_be_compiled_for(
+    build: ModuleType, machine: Path, there: tuple[str, ...], options: list[str]
+) -> None:
+    put(machine, *there)
+    assert build.gpus.options({}) == options
+    assert build.gpus.options({"CMAKE_ARGS": "-DGGML_CUDA=ON"}) == []
+
+
+@pytest.mark.parametrize(("kind", "metal"), [("arm64", "ON"), ("x86_64", "OFF")])
+def test_macs_have_metal_on_apples_processors(
+    build: ModuleType, machine: Path, monkeypatch: pytest.MonkeyPatch, kind: str, metal: str
+) -> None:
+    monkeypatch.setattr(build.sys, "platform", "darwin")
+    monkeypatch.setattr(build.platform, "machine", lambda: kind)
+    assert build.gpus.options({}) == [f"-DGGML_METAL={metal}"]
+
+
+def test_windows_has_vulkan_where_its_kit_is(build: ModuleType, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.sys, "platform", "win32")
+    monkeypatch.setattr(build.gpus.shutil, "which", lambda name: f"C:/VulkanSDK/Bin/{name}.exe")
+    assert build.gpus.options({}) == []
+    kit = machine / "VulkanSDK"
+    (kit / "Include" / "vulkan").mkdir(parents=True)
+    (kit / "Include" / "vulkan" / "vulkan.hpp").touch()
+    assert build.gpus.options({"VULKAN_SDK": str(kit)}) == ["-DGGML_VULKAN=ON"]
+
+
+def test_a_build_for_a_gpu_that_fails_is_followed_by_one_without(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = []
+
+    def fake(_compiler: object, options: list[str], _note: str) -> Path:
+        built.append([one for one in options if "VULKAN" in one])
+        if built[-1]:
+            raise build.BuildError("glslc is too old")
+        return tmp_path / "llama.whl"
+
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "installed_version", lambda: None)
+    monkeypatch.setattr(build, "build", fake)
+    monkeypatch.setattr(build, "run", lambda command: built.append(command[-1]))
+    monkeypatch.setattr(build.gpus, "options", lambda _: ["-DGGML_VULKAN=ON"])
+    build.main()
+    assert built == [["-DGGML_VULKAN=ON"], [], str(tmp_path / "llama.whl")]
+    assert "glslc is too old\nllama.cpp was not built with -DGGML_VULKAN=ON" in capsys.readouterr().out
+    monkeypatch.setattr(build.gpus, "options", lambda _: [])
+    monkeypatch.setattr(build, "build", lambda *_: (_ for _ in ()).throw(build.BuildError("no compiler")))
+    with pytest.raises(build.BuildError, match="no compiler"):
+        build.main()
 
 
 def test_a_command_that_fails_says_why_and_what_to_do(

@@ -13,6 +13,7 @@ import llama_cpp
 from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_engine.config import KvType, Place, TargetOptions
 from winnow_engine.llama.context import PAST_STATES
+from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.llama.model import KEEPS_PAST_STATES
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.models.registry import RegisteredModel
@@ -34,7 +35,7 @@ class MemoryNeeds:
 
     `free` is None without a GPU, for the reason in `why`. `drafter` is the size of the drafter's weights,
     `drafter_work` what it takes in addition while it works. `offload` says whether this build of llama.cpp can use a
-    GPU.
+    GPU, and `other` is one that it uses where the drafter can use none.
     """
 
     free: int | None
@@ -43,6 +44,7 @@ class MemoryNeeds:
     drafter_work: int
     target: int
     offload: bool
+    other: LlamaGpu | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def decide(memory: MemoryNeeds) -> Residency:
     weights do not fit moves to the CPU by itself.
     """
     if memory.free is None:
-        return Residency("cpu", "cpu", memory.why)
+        return _beside_the_drafter(memory)
     free, has = memory.free - _RESERVE_BYTES, f"{memory.free / 1e9:.1f} GB free"
     if memory.drafter > free:
         target: Place = "resident" if memory.offload and memory.target <= free else "cpu"
@@ -76,6 +78,16 @@ def decide(memory: MemoryNeeds) -> Residency:
     if memory.drafter + memory.target <= free:
         return Residency("resident", "on-demand", f"{has}, enough for both but not while the drafter works")
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
+
+
+def _beside_the_drafter(memory: MemoryNeeds) -> Residency:
+    """The drafter, which knows CUDA only, is on the CPU. The target may have a GPU by Metal, Vulkan or ROCm."""
+    if memory.other is None:
+        return Residency("cpu", "cpu", memory.why)
+    has = f"{memory.other.name} has {memory.other.free / 1e9:.1f} GB free"
+    if memory.target <= memory.other.free - _RESERVE_BYTES:
+        return Residency("cpu", "resident", f"{has}, enough for the target")
+    return Residency("cpu", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
 def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
@@ -91,6 +103,7 @@ def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
         drafter_work=_DRAFTER_WORK_BYTES,
         target=target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES,
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
+        other=best_gpu() if free is None else None,
     )
 
 
@@ -104,6 +117,7 @@ def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:
         drafter_work=_DRAFTER_WORK_BYTES,
         target=target.bytes + target.token_bytes * _CONTEXT_TOKENS + _TARGET_WORK_BYTES,
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
+        other=best_gpu() if free is None else None,
     )
 
 
@@ -146,8 +160,15 @@ def _metadata(header: GgufHeader, name: str, default: int = 0) -> int:
     return value if isinstance(value, int) else default
 
 
+def any_gpu_bytes() -> tuple[int | None, str]:
+    """As `gpu_bytes`, or else what a GPU that only the target can use has free, with its name."""
+    free, why = gpu_bytes()
+    other = best_gpu() if free is None else None
+    return (other.free, f"{other.name}, for the target alone") if other else (free, why)
+
+
 def gpu_bytes() -> tuple[int | None, str]:
-    """What the GPU has free, in bytes, and the reason; None without one."""
+    """What the drafter's GPU has free, in bytes, and the reason; None without one."""
     found = availability()
     if not found.usable:
         return None, found.reason

@@ -43,7 +43,7 @@ def suggest_models(as_json: bool) -> None:
 
 
 def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]) -> None:
-    memory, (_, gpu) = psutil.virtual_memory(), gpu_bytes()
+    memory, (_, gpu) = psutil.virtual_memory(), any_gpu_bytes()
     free = f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB of memory free"
     click.echo(f"{physical_cores()} cores, {free}; GPU: {gpu}\n")
     Console().print(_table(suggestions))
@@ -81,7 +81,7 @@ def _advice(chosen: Suggestion | None) -> str:
 def _document(
     suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]
 ) -> dict[str, Any]:
-    memory, (gpu_free, gpu) = psutil.virtual_memory(), gpu_bytes()
+    memory, (gpu_free, gpu) = psutil.virtual_memory(), any_gpu_bytes()
     machine = {"cores": physical_cores(), "memoryBytes": memory.total, "memoryAvailableBytes": memory.available}
     return {
         "machine": machine | {"gpu": gpu, "gpuFreeBytes": gpu_free},

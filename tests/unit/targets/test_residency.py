@@ -1,15 +1,18 @@
 """Where models live, decided from numbers alone, and the size of a model's keys and values."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import gguf
+import llama_cpp
 import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.targets import residency
 from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, measure
@@ -42,6 +45,21 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
     found = decide(memory(free, offload))
     assert (found.drafter, found.target) == (drafter, target)
     assert found.reason == "no GPU" if free is None else f"{free:.1f} GB free" in found.reason
+
+
+@pytest.mark.parametrize(("free", "place"), [(7, "resident"), (6.5, "cpu")])
+def test_a_gpu_that_only_llama_cpp_knows_is_the_targets(free: float, place: str) -> None:
+    found = decide(replace(memory(None), other=LlamaGpu("Apple M2", int(free * GB))))
+    assert (found.drafter, found.target) == ("cpu", place)
+    assert found.reason.startswith(f"Apple M2 has {free:.1f} GB free, ")
+
+
+def test_the_gpu_that_is_shown_is_one_that_somebody_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no CUDA"))
+    monkeypatch.setattr(residency, "best_gpu", lambda: None)
+    assert residency.any_gpu_bytes() == (None, "no CUDA")
+    monkeypatch.setattr(residency, "best_gpu", lambda: LlamaGpu("Apple M2", 7))
+    assert residency.any_gpu_bytes() == (7, "Apple M2, for the target alone")
 
 
 def test_a_target_that_fits_where_the_drafter_does_not_is_resident() -> None:
@@ -101,3 +119,9 @@ def test_the_memory_is_that_of_the_device_made_current(monkeypatch: pytest.Monke
     found = measure(smallest, smallest, TargetOptions())
     assert (found.free, found.why) == (5 * GB, "a GPU")
     assert found.target > found.drafter == smallest.stat().st_size
+
+
+def test_a_build_for_the_processor_alone_has_no_gpu() -> None:
+    if llama_cpp.llama_supports_gpu_offload():
+        pytest.skip("this build of llama.cpp has a GPU")
+    assert best_gpu() is None
