@@ -1,16 +1,13 @@
-"""Support for running: clocks by stage, work ahead of its consumer, the number of cores, loading in the background."""
+"""Support for running: clocks by stage, work ahead of its consumer, loading in the background."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
@@ -137,15 +134,6 @@ def mapped_ahead(
     finally:
         for _, future in waiting:
             future.cancel()
-
-
-def physical_cores() -> int:
-    """Physical cores that this process may use on Linux; all logical cores elsewhere."""
-    if sys.platform != "linux":
-        return os.cpu_count() or 1
-    cpus = os.sched_getaffinity(0)
-    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
-    return len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)
 
 
 class Loading(Generic[T]):

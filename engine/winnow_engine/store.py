@@ -7,7 +7,6 @@ carries a checksum; a damaged one counts as missing.
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import threading
 import time
@@ -23,6 +22,7 @@ from safetensors.numpy import load, save
 
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.folders import cache_folder
+from winnow_engine.system import user
 
 Record = Mapping[str, NDArray[Any]]
 
@@ -212,7 +212,7 @@ def _packed(record: Record) -> bytes:
 def _make_private(path: Path) -> None:
     """Create the file if need be, and let only the user read it: it reveals much of the code."""
     path.touch(mode=0o600)
-    if path.stat().st_uid == os.getuid():
+    if path.stat().st_uid == user():
         path.chmod(0o600)
 
 

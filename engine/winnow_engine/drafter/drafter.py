@@ -27,7 +27,8 @@ from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
-from winnow_engine.runtime import Stages, physical_cores
+from winnow_engine.runtime import Stages
+from winnow_engine.system import physical_cores
 
 
 class Drafter:

@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from winnow_engine.system import READ_FLAGS
+
 
 def read_regular(path: Path | str, limit: int) -> bytes:
     """The first `limit` bytes of a regular file.
@@ -15,7 +17,7 @@ def read_regular(path: Path | str, limit: int) -> bytes:
     device, even if the path became one only after it was listed.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, READ_FLAGS)
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, "not a path", str(path)) from error
     try:

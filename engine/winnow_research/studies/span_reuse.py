@@ -30,7 +30,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.prompting.layout import SYSTEM
-from winnow_engine.runtime import physical_cores
+from winnow_engine.system import physical_cores
 from winnow_research.click_sources import fetch
 from winnow_research.machine import report
 from winnow_research.studies import study_parser

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.store import Store, default_path
+from winnow_engine.system import has_private_sockets
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
 from winnow_lsp.cli.session import check_models
@@ -69,6 +70,10 @@ def serve(
     if http is not None:
         return _serve_http(http, options)
     _refuse_models(context)
+    if shared and not has_private_sockets():
+        raise click.UsageError(
+            "this system has no sockets that only you can reach: commands load the models themselves"
+        )
     with closing(Store(default_path())) as store:
         if shared:
             asyncio.run(serve_shared(store, rendezvous(), 60 * options["idle"], _agents))

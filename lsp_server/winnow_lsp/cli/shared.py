@@ -15,11 +15,12 @@ import click
 
 from winnow_engine.core import Cancellation, Question
 from winnow_engine.models.cache import locate
+from winnow_engine.system import has_private_sockets
 from winnow_lsp.cli.options import given_settings
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.client.reaching import NoServerError, running, started
-from winnow_lsp.host.rendezvous import AVAILABLE, Peer, Rendezvous, UnsafeFolderError, rendezvous
+from winnow_lsp.host.rendezvous import Peer, Rendezvous, UnsafeFolderError, rendezvous
 from winnow_lsp.host.reply import Reply
 
 _END_S = 30.0  # for a question in progress to stop
@@ -30,7 +31,7 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
 
     None, after a word, if there can be none.
     """
-    if not AVAILABLE:
+    if not has_private_sockets():
         return None
     try:
         place = rendezvous()
@@ -101,7 +102,7 @@ def stop() -> int:
 def _running() -> Iterator[tuple[Rendezvous, socket.socket] | None]:
     """The shared server that runs, if any."""
     try:
-        place = rendezvous() if AVAILABLE else None
+        place = rendezvous() if has_private_sockets() else None
         server = running(place.socket) if place else None
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error

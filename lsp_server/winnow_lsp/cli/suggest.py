@@ -12,9 +12,9 @@ from rich.table import Column, Table
 
 from winnow_engine.config import Config
 from winnow_engine.models import registry
-from winnow_engine.runtime import physical_cores
+from winnow_engine.system import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
-from winnow_engine.targets.residency import gpu_bytes
+from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_lsp.cli.found import command, described
 

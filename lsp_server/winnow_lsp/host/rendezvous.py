@@ -10,17 +10,14 @@ import importlib.util
 import os
 import socket
 import stat
-import struct
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from winnow_engine import system
 from winnow_engine.folders import cache_folder
-
-AVAILABLE = hasattr(socket, "SO_PEERCRED")
-"""Whether this system has sockets that say who is at their other end."""
 
 SWITCH = "WINNOW_SERVER"
 """The environment variable that says whether commands ask the shared server."""
@@ -30,7 +27,6 @@ LONGEST_LINE = 16 << 20
 
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_")
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 
 
 class UnsafeFolderError(Exception):
@@ -47,14 +43,12 @@ class Peer:
     @classmethod
     def of(cls, connection: socket.socket) -> Peer:
         """The peer of a connected Unix socket, as the kernel knows it."""
-        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        process, user, _ = _CREDENTIALS.unpack(raw)
-        return cls(process, user)
+        return cls(*system.peer(connection))
 
     @property
     def is_us(self) -> bool:
         """Whether it is a process of the same user."""
-        return self.user == os.getuid()
+        return self.user == system.user()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +74,10 @@ def _folder(environment: Mapping[str, str]) -> Path:
     """A folder that only this user can enter. Socket paths have at most 107 bytes, so it lies near the root."""
     runtime = Path(environment.get("XDG_RUNTIME_DIR") or "none")
     own = runtime.is_absolute() and runtime.is_dir()
-    folder = runtime / "winnow" if own else Path(tempfile.gettempdir()) / f"winnow-{os.getuid()}"
+    folder = runtime / "winnow" if own else Path(tempfile.gettempdir()) / f"winnow-{system.user()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != system.user() or found.st_mode & 0o077:
         raise UnsafeFolderError(f"{folder} is not a folder that only you can enter: remove it")
     return folder
 

@@ -1,10 +1,15 @@
-"""Standard output as a protocol's: only its messages go there, and each goes there whole."""
+"""Standard input and output as a protocol's: only its messages go out, and each goes out whole."""
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
-from io import FileIO, RawIOBase
+from contextlib import suppress
+from io import BufferedReader, FileIO, RawIOBase
+from threading import Thread
+
+_CHUNK = 1 << 16
 
 
 def take_standard_output() -> FileIO:
@@ -19,3 +24,25 @@ def write_whole(sink: RawIOBase, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[sink.write(left) :]
+
+
+def pass_on(source: BufferedReader, connection: socket.socket) -> None:
+    """Send what `source` gives until it ends, and then that it has ended."""
+    with suppress(OSError):
+        while data := source.read1(_CHUNK):
+            connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+
+
+def bridged(source: BufferedReader, sink: RawIOBase) -> socket.socket:
+    """A socket for two streams that asyncio cannot wait for. Threads pass their bytes on until it is closed."""
+    near, far = socket.socketpair()
+    Thread(target=pass_on, args=(source, far), daemon=True).start()
+    Thread(target=_pass_back, args=(far, sink)).start()  # no daemon: what was sent last is written, too
+    return near
+
+
+def _pass_back(connection: socket.socket, sink: RawIOBase) -> None:
+    with connection, suppress(OSError):
+        while data := connection.recv(_CHUNK):
+            write_whole(sink, data)

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from winnow_engine.errors import PositionError
+from winnow_engine.system import path_of_uri
 
 
 def file_path(uri: str) -> Path:
@@ -18,7 +19,7 @@ def file_path(uri: str) -> Path:
         raise PositionError(f"{uri!r} is not a URI: save the document inside the workspace first") from error
     if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
         raise PositionError(f"{uri} is not a file: save it inside the workspace first")
-    return Path(os.path.normpath(path))
+    return Path(os.path.normpath(path_of_uri(path)))
 
 
 def below(file: Path, root: Path) -> Path | None:

@@ -17,7 +17,7 @@ from socket import SocketIO
 from threading import Thread
 from typing import Any
 
-from winnow_lsp.host.standard_output import take_standard_output, write_whole
+from winnow_lsp.host.standard_output import pass_on, take_standard_output, write_whole
 from winnow_lsp.mcp.greeting import greeting
 
 _CHUNK = 1 << 16
@@ -48,7 +48,7 @@ class Agent:
         with connect() as server:
             opening = json.dumps({"workspace": str(workspace), "settings": settings})
             server.sendall(opening.encode() + b"\n" + self._first)
-            Thread(target=_pass_on, args=(self._in, server), daemon=True).start()
+            Thread(target=pass_on, args=(self._in, server), daemon=True).start()
             with BufferedReader(SocketIO(server, "r"), _CHUNK) as answers, suppress(ConnectionError):
                 if self._greeted is not None:
                     _skip(answers, self._out, self._greeted)
@@ -61,14 +61,6 @@ class Agent:
         if found is not None:
             self._greeted = found[0]
             write_whole(self._out, found[1])
-
-
-def _pass_on(agent: BufferedReader, server: socket.socket) -> None:
-    """Send what the agent says until it leaves."""
-    with suppress(OSError):
-        while data := agent.read1(_CHUNK):
-            server.sendall(data)
-        server.shutdown(socket.SHUT_WR)
 
 
 def _skip(answers: BufferedReader[SocketIO], agent: FileIO, identity: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
 import socket
@@ -12,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from winnow_engine.store import Store
+from winnow_engine.system import try_lock
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.rendezvous import Rendezvous
 from winnow_lsp.server.features import register_all
@@ -62,9 +62,7 @@ async def serve_shared(
 def _claimed(place: Rendezvous) -> Iterator[tuple[socket.socket, socket.socket] | None]:
     """The sockets that listen for commands and for agents, None if another process has claimed them."""
     with place.lock.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(lock.fileno()):
             yield None
             return
         # Who finds the second one finds the first one, too.

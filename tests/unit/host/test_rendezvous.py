@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from winnow_lsp.host.rendezvous import AVAILABLE, Peer, UnsafeFolderError, rendezvous
+from winnow_engine.system import has_private_sockets
+from winnow_lsp.host.rendezvous import Peer, UnsafeFolderError, rendezvous
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="needs SO_PEERCRED")
+pytestmark = pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
 
 
 @pytest.fixture

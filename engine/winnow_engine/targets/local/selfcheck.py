@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from winnow_engine.core import Sampling
 from winnow_engine.errors import WinnowError
 from winnow_engine.prompting.messages import Message
+from winnow_engine.system import crash
 from winnow_engine.targets.base import Request
 
 _TIMEOUT_S = 120
@@ -41,14 +41,15 @@ def check_build(model: Path) -> BuildCheck:
 
 
 def describe_exit(code: int, output: str) -> BuildCheck:
-    """What the child's exit code and output say about the build. A negative code is the signal that killed it."""
+    """What the child's exit code, as `subprocess` gives it, and its output say about the build."""
     if code == 0:
         return BuildCheck(True, output.strip())
-    if code > 0:
+    killer = crash(code)
+    if killer is None:
         return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
     return BuildCheck(
         False,
-        f"llama.cpp crashed with {signal.Signals(-code).name}: this build does not suit this CPU. "
+        f"llama.cpp crashed with {killer}: this build does not suit this CPU. "
         "Rebuild llama-cpp-python: pip uninstall it, then run .ci/install",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -11,8 +12,9 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
+from winnow_engine.system import has_pollable_pipes
 from winnow_lsp.host.rendezvous import LONGEST_LINE, Peer
-from winnow_lsp.host.standard_output import take_standard_output
+from winnow_lsp.host.standard_output import bridged, take_standard_output
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
@@ -42,14 +44,20 @@ async def serve_stdio(make_server: MakeServer) -> int:
 
     Whatever else writes to standard output reaches standard error instead, llama.cpp included.
     """
-    loop = asyncio.get_running_loop()
-    output = take_standard_output()
+    streams = await _standard_streams()
+    server = make_server()
+    await converse(server, *streams)
+    return 0 if server.protocol.orderly else 1
+
+
+async def _standard_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    loop, output = asyncio.get_running_loop(), take_standard_output()
+    if not has_pollable_pipes():
+        return await asyncio.open_connection(sock=bridged(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), output))
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
-    server = make_server()
-    await converse(server, reader, asyncio.StreamWriter(transport, protocol, None, loop))
-    return 0 if server.protocol.orderly else 1
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callable[[str, int], None]) -> None:

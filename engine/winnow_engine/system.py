@@ -1,0 +1,91 @@
+"""What operating systems do differently. Nothing else in the engine or the server asks which one this is.
+
+Branches go by `PLATFORM`, which tests set. Those of macOS and Windows follow documentation: they were tested with that
+name set, never on such machines.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+PLATFORM = sys.platform
+"""As in `sys.platform`: linux, darwin or win32."""
+
+READ_FLAGS = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_NOINHERIT")
+)
+"""Opens a file to read its bytes, if this system can without following a link or waiting for a writer."""
+
+_UCRED = struct.Struct("3i")  # Linux, struct ucred: process, user, group
+_XUCRED = struct.Struct("=IIh2x16I")  # macOS, struct xucred: version, user, number of groups, groups
+_SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # macOS, sys/un.h
+_LEAST_CRASH = 0xC0000000  # Windows, NTSTATUS: severity "error"
+
+
+def user() -> int:
+    """The user's number, as `st_uid` of a file has it: on Windows always 0."""
+    return 0 if PLATFORM == "win32" else os.getuid()
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock a file that is open for writing; False if somebody has. The system unlocks it when it is closed."""
+    try:
+        if PLATFORM == "win32":
+            windows: Any = importlib.import_module("msvcrt")
+            windows.locking(descriptor, windows.LK_NBLCK, 1)
+        else:
+            unix: Any = importlib.import_module("fcntl")
+            unix.flock(descriptor, unix.LOCK_EX | unix.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def has_private_sockets() -> bool:
+    """Whether there are sockets that say who is at their other end. Python has none on Windows."""
+    return PLATFORM in ("linux", "darwin")
+
+
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """The process and the user at the other end of a connected Unix socket, as the kernel knows them."""
+    if PLATFORM == "darwin":
+        credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+        return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), _XUCRED.unpack(credentials)[1]
+    process, number, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+    return process, number
+
+
+def has_pollable_pipes() -> bool:
+    """Whether asyncio can wait for standard input and output. On Windows it cannot."""
+    return PLATFORM != "win32"
+
+
+def path_of_uri(path: str) -> str:
+    """The path in a `file:` URI as this system writes it: on Windows /C:/x is C:/x."""
+    return path[1:] if PLATFORM == "win32" and re.match("/[A-Za-z]:", path) else path
+
+
+def crash(code: int) -> str | None:
+    """What ended a process, from the exit code that `subprocess` gives; None if it ended by itself."""
+    if PLATFORM == "win32":
+        return f"{code:#x}" if code >= _LEAST_CRASH else None
+    return signal.Signals(-code).name if code < 0 else None
+
+
+def physical_cores() -> int:
+    """Physical cores; on Linux those that this process may use."""
+    if PLATFORM != "linux":
+        import psutil  # every command imports this module
+
+        return psutil.cpu_count(logical=False) or os.cpu_count() or 1
+    cpus = os.sched_getaffinity(0)
+    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
+    return len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)
