@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -51,6 +52,23 @@ class Unit:
     def __post_init__(self) -> None:
         assert self.start_byte < self.end_byte, self
         assert 1 <= self.start_line <= self.end_line, self
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A root directory. Its files' workspace paths begin with `name/`; a workspace's only folder has no name."""
+
+    root: Path
+    name: str = ""
+
+    def workspace_path(self, relative: str) -> str:
+        """The workspace path of a file of this folder, given relative to its root."""
+        return f"{self.name}/{relative}" if self.name else relative
+
+    def relative(self, path: str) -> str | None:
+        """The path within this folder's root of a workspace path; None if it is another folder's."""
+        prefix = f"{self.name}/" if self.name else ""
+        return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """An index that one user wrote is used by another, who has nothing of it and encodes only what he edits."""
 
 import http.server
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -94,6 +95,25 @@ def test_a_fresh_clone_of_what_was_indexed_encodes_nothing(
         edited = assistant.select(sources, QUESTION, Budget(400))
     assert encoded == ["lines.py"]
     assert "left_out" in {span.name for span in edited.spans}
+
+
+def test_one_index_has_several_repositories_and_a_question_may_be_about_them_all(
+    user: User, drafter: Drafter, tmp_path: Path
+) -> None:
+    out, other = tmp_path / "index", tmp_path / "other"
+    other.mkdir()
+    (other / "waiting.py").write_text('def wait_for_bus():\n    """Wait until the bus comes."""\n    return 1\n')
+    both = ("-w", str(_project(tmp_path / "project")), "-w", str(other))
+    done = user.run("index", *both, "--drafter", "smollm2-135m", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("project: 3 files")
+    assert "other: 1 files, 1 units" in done.stdout
+    asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "4", "--json")
+    answered = user.run("ask", "What does wait_for_bus wait for?", *both, *asked, "--shared-index", str(out))
+    assert answered.returncode == 0, answered.stderr
+    places = {span["path"] for span in json.loads(answered.stdout)["spans"]}
+    assert "other/waiting.py" in places
+    assert all(place.startswith(("other/", "project/")) for place in places)
 
 
 def test_a_command_uses_an_index_and_says_so_if_it_cannot(published: Path, user: User, tmp_path: Path) -> None:

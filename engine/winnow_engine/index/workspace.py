@@ -9,7 +9,6 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import overload
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
+from winnow_engine.core import Folder as Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
@@ -33,23 +33,6 @@ from winnow_engine.store import Record, Store
 
 _NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A root directory. Its files' workspace paths begin with `name/`; a workspace's only folder has no name."""
-
-    root: Path
-    name: str = ""
-
-    def workspace_path(self, relative: str) -> str:
-        """The workspace path of a file of this folder, given relative to its root."""
-        return f"{self.name}/{relative}" if self.name else relative
-
-    def relative(self, path: str) -> str | None:
-        """The path within this folder's root of a workspace path; None if it is another folder's."""
-        prefix = f"{self.name}/" if self.name else ""
-        return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
 @dataclass(frozen=True, slots=True)

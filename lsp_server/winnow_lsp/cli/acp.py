@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation, Folder, Question
 from winnow_lsp.acp.agent import Agent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import (
@@ -56,6 +56,6 @@ def _from_server(
     from winnow_lsp.client.connection import ConnectionLostError
 
     try:
-        return answer_shared(folder, question, options, listener, cancellation)
+        return answer_shared((Folder(folder),), question, options, listener, cancellation)
     except ConnectionLostError as error:
         raise RequestError(FAILED, f"{error}; ask again", "ConnectionLostError") from error

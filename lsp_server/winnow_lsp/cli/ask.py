@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,13 +12,14 @@ from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
     drafter_option,
+    folders_of,
     question_of,
     sampling_options,
     selection_options,
     server_option,
     target_options,
     uses_server,
-    workspace_options,
+    workspaces_options,
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
@@ -32,7 +32,7 @@ from winnow_lsp.host.waiting import thought_line
 
 @click.command()
 @click.argument("question")
-@workspace_options
+@workspaces_options
 @selection_options
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
 @drafter_option
@@ -40,7 +40,7 @@ from winnow_lsp.host.waiting import thought_line
 @sampling_options
 @server_option
 def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
-    """Answer QUESTION about the repository in the workspace."""
+    """Answer QUESTION about the repositories in the workspace."""
     asked, as_json = question_of(question, options), options["as_json"]
     options = with_target(options)
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
@@ -68,8 +68,7 @@ def _from_server(
 ) -> Reply | None:
     """The shared server's answer; None if there is no server."""
     try:
-        root = Path(options["workspace"]).resolve()
-        return answer_shared(root, question, options, listener, cancellation)
+        return answer_shared(folders_of(options), question, options, listener, cancellation)
     except ConnectionLostError as error:
         raise click.ClickException(f"{error}; ask again, or with --no-server") from error
 

@@ -8,15 +8,19 @@ from typing import Any
 
 import click
 
+from winnow_engine.assistant import Assistant
+from winnow_engine.config import FileRules
+from winnow_engine.core import Cancellation
 from winnow_engine.index.files import explain as explain_file
+from winnow_engine.index.workspace import Folder, Sources, Workspace
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import config_of, drafter_option, workspace_options
+from winnow_lsp.cli.options import config_of, drafter_option, folders_of, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.session import assistant, sources_of
+from winnow_lsp.cli.session import assistant
 
 
 @click.command()
-@workspace_options
+@workspaces_options
 @drafter_option
 @click.option("--explain", metavar="PATH", help="Say whether one file counts, and by which rule; index nothing.")
 @click.option(
@@ -28,29 +32,32 @@ from winnow_lsp.cli.session import assistant, sources_of
 @click.option("--name", metavar="NAME", help="What the repository is called in that index [the folder's name].")
 def index(explain: str | None, out: Path | None, name: str | None, **options: Any) -> None:
     """Read, parse and encode the workspace, so that the first question need not."""
+    folders, config = folders_of(options), config_of(options)
+    if len(folders) > 1 and (name is not None or explain is not None):
+        raise click.UsageError("--name and --explain go with a single --workspace")
     if name is not None and out is None:
         raise click.UsageError("--name goes with --out")
     if explain is not None:
-        _explain(Path(options["workspace"]), explain, options)
+        _explain(folders[0].root, explain, config.files)
         return
+    with cancel_on_interrupt() as cancellation, assistant(config, answers=False) as helper:
+        for folder in folders:
+            workspace = _index(helper, folder, config.files, cancellation)
+            if out is not None:
+                shard = helper.publish(workspace, out, name or folder.name or folder.root.name)
+                click.echo(f"{shard.record_bytes / 1e6:,.1f} MB in {out}, as {shard.content}")
+
+
+def _index(helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation) -> Workspace:
+    """Index one repository on its own: what its records are called depends on no other."""
     started = time.perf_counter()
-    with (
-        cancel_on_interrupt() as cancellation,
-        assistant(config_of(options), answers=False) as helper,
-        ProgressView() as view,
-    ):
-        workspace = helper.index(sources_of(options), view, cancellation)
-        shard = helper.publish(workspace, out, name or _name(options["workspace"])) if out else None
-    units = len(workspace.units)
-    click.echo(f"{len(workspace.files):,} files, {units:,} units, {time.perf_counter() - started:.1f} s")
-    if shard is not None:
-        click.echo(f"{shard.record_bytes / 1e6:,.1f} MB in {out}, as {shard.content}")
+    with ProgressView() as view:
+        workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation)
+    counts = f"{len(workspace.files):,} files, {len(workspace.units):,} units"
+    click.echo(f"{folder.name}{': ' if folder.name else ''}{counts}, {time.perf_counter() - started:.1f} s")
+    return workspace
 
 
-def _name(workspace: Path) -> str:
-    return workspace.resolve().name or "root"
-
-
-def _explain(root: Path, path: str, options: dict[str, Any]) -> None:
-    verdict = explain_file(root, Path(path), config_of(options).files)
+def _explain(root: Path, path: str, rules: FileRules) -> None:
+    verdict = explain_file(root, Path(path), rules)
     click.echo(f"{path}: {'counts' if verdict.included else 'left out'}: {verdict.reason}")

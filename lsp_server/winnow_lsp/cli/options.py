@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 import click
 
 from winnow_engine.config import Config
-from winnow_engine.core import Cursor, Question
-from winnow_engine.errors import PositionError
+from winnow_engine.core import Cursor, Folder, Question
+from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
+from winnow_lsp.host.roots import named_folders, workspace_path
 from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
+from winnow_lsp.host.workspace_sets import workspace_set
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODEL_FILES = ("drafter", "target", "speculate")
@@ -100,6 +102,18 @@ workspace_options = shared(
     file_options,
     setting("index.shared"),
 )
+workspaces_options = shared(
+    click.option(
+        "-w",
+        "--workspace",
+        multiple=True,
+        default=(".",),
+        metavar="DIR|@NAME",
+        help="The repository [.]; several times: several at once. @NAME: a set from workspaces.toml.",
+    ),
+    file_options,
+    setting("index.shared"),
+)
 drafter_option = setting("drafter")
 target_option = setting("target")
 target_options = shared(
@@ -175,11 +189,30 @@ def _taken(options: dict[str, Any]) -> dict[str, Any]:
 def question_of(text: str, options: dict[str, Any]) -> Question:
     """The question, with the cursor among a command's options."""
     with usage_errors():
-        return Question(text, cursor_of(options["at"], options["workspace"]))
+        return Question(text, cursor_of(options["at"], folders_of(options)))
 
 
-def cursor_of(at: str | None, root: Path) -> Cursor | None:
-    """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to the workspace.
+def folders_of(options: dict[str, Any]) -> tuple[Folder, ...]:
+    """The folders among a command's options, with absolute paths and with names that differ.
+
+    Raises click.BadParameter for a set that is not there.
+    """
+    roots = dict.fromkeys(root.resolve() for one in options["workspace"] for root in _roots(one))
+    return tuple(named_folders({root: root.name for root in roots}))
+
+
+def _roots(given: str) -> Sequence[Path]:
+    """The folder, or the folders of a set."""
+    if not given.startswith("@"):
+        return [Path(given)]
+    try:
+        return workspace_set(given.removeprefix("@"))
+    except WorkspaceError as error:
+        raise click.BadParameter(str(error), param_hint="--workspace") from error
+
+
+def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
+    """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to one of the folders.
 
     Raises click.BadParameter for another form, ValueError for lines that are no range, PositionError for a file
     outside the workspace.
@@ -191,13 +224,13 @@ def cursor_of(at: str | None, root: Path) -> Cursor | None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE", param_hint="--at")
     start = int(match["start"])
     end = int(match["end"] or start)
-    return Cursor(_within(Path(match["file"]), root), start, end)
+    return Cursor(_within(Path(match["file"]), folders), start, end)
 
 
-def _within(file: Path, root: Path) -> str:
-    inside = root.resolve()
-    places = [place.resolve() for place in (Path.cwd() / file, root / file)]
-    within = [place for place in places if place.is_relative_to(inside)]
+def _within(file: Path, folders: Sequence[Folder]) -> str:
+    """The workspace path of a file, preferably one that exists."""
+    places = [place.resolve() for place in (Path.cwd() / file, *(folder.root / file for folder in folders))]
+    within = [(place, path) for place in places if (path := workspace_path(folders, place)) is not None]
     if not within:
-        raise PositionError(f"{file} is outside the workspace {root}")
-    return next((place for place in within if place.is_file()), within[0]).relative_to(inside).as_posix()
+        raise PositionError(f"{file} is outside the workspace {', '.join(str(folder.root) for folder in folders)}")
+    return next((path for place, path in within if place.is_file()), within[0][1])

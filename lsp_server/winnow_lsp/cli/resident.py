@@ -46,7 +46,7 @@ class Resident:
         from winnow_lsp.cli.here import answer_with
 
         cancellation.check()
-        options = {**self._options, "workspace": folder}
+        options = {**self._options, "workspace": (str(folder),)}
         telling, progress = _with_progress(listener)
         return answer_with(self._opened(), question, options, telling, progress, cancellation)
 

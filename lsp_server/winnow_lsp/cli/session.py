@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.sharing.index import attach
 from winnow_engine.store import CACHE_BYTES, Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
-from winnow_lsp.cli.options import config_of
+from winnow_lsp.cli.options import config_of, folders_of
 
 
 @contextmanager
@@ -34,7 +33,7 @@ def assistant(config: Config, *, answers: bool) -> Iterator[Assistant]:
 
 def sources_of(options: dict[str, Any]) -> Sources:
     """The workspace among a command's options."""
-    return Sources((Folder(Path(options["workspace"])),), config_of(options).files)
+    return Sources(folders_of(options), config_of(options).files)
 
 
 def check_models(models: ModelConfig, *, answers: bool) -> None:

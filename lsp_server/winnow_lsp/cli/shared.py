@@ -6,14 +6,14 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation, Folder, Question
 from winnow_engine.models.cache import locate
 from winnow_engine.system import has_private_sockets
 from winnow_lsp.cli.options import given_settings
@@ -46,9 +46,13 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
 
 
 def answer_shared(
-    root: Path, question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
+    folders: Sequence[Folder],
+    question: Question,
+    options: dict[str, Any],
+    listener: Listener,
+    cancellation: Cancellation,
 ) -> Reply | None:
-    """The shared server's answer about the folder `root`, an absolute path; None if there is no server.
+    """The shared server's answer about folders with absolute paths; None if there is no server.
 
     Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
     """
@@ -59,7 +63,7 @@ def answer_shared(
         return None
     with closing(server):
         try:
-            return ask(Connection(server), root, question, given_settings(options), listener, cancellation)
+            return ask(Connection(server), folders, question, given_settings(options), listener, cancellation)
         except ConnectionLostError as error:
             raise ConnectionLostError(f"the shared server failed: {error}") from error
 

@@ -13,7 +13,7 @@ from winnow_lsp.cli.options import (
     drafter_option,
     question_of,
     selection_options,
-    workspace_options,
+    workspaces_options,
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
@@ -23,7 +23,7 @@ from winnow_lsp.host.stats import flat_stats
 
 @click.command()
 @click.argument("question")
-@workspace_options
+@workspaces_options
 @selection_options
 @drafter_option
 def spans(question: str, **options: Any) -> None:

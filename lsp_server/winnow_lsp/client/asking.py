@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from winnow_engine import errors
@@ -12,6 +11,7 @@ from winnow_engine.core import (
     Cancellation,
     Citation,
     Cursor,
+    Folder,
     Kept,
     KeptSink,
     Question,
@@ -23,6 +23,7 @@ from winnow_engine.core import (
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.roots import file_at, workspace_path
 from winnow_lsp.host.stat_names import from_wire
 from winnow_lsp.host.uris import file_path
 
@@ -46,18 +47,18 @@ class Listener:
 
 def ask(
     connection: Connection,
-    root: Path,
+    folders: Sequence[Folder],
     question: Question,
     settings: Mapping[str, Any],
     listener: Listener,
     cancellation: Cancellation,
 ) -> Reply:
-    """The server's answer about the folder `root`, an absolute path. `settings` are by name, without `winnow.`.
+    """The server's answer about folders with absolute paths. `settings` are by name, without `winnow.`.
 
     Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
     """
-    _introduce(connection, root, settings, cancellation)
-    asked = connection.request("winnow/ask", _params(root, question))
+    _introduce(connection, folders, settings, cancellation)
+    asked = connection.request("winnow/ask", _params(folders, question))
     cancelled = False
     for message in connection.messages():
         if cancellation.cancelled and not cancelled:
@@ -69,17 +70,19 @@ def ask(
             if "error" in message:
                 raise _error(message["error"])
             _leave(connection)
-            return _reply(message["result"], root)
-        _tell(listener, message, root)
+            return _reply(message["result"], folders)
+        _tell(listener, message, folders)
     raise AssertionError("messages never end")
 
 
-def _introduce(connection: Connection, root: Path, settings: Mapping[str, Any], cancellation: Cancellation) -> None:
+def _introduce(
+    connection: Connection, folders: Sequence[Folder], settings: Mapping[str, Any], cancellation: Cancellation
+) -> None:
     params = {
         "processId": None,
         "rootUri": None,
         "capabilities": _CAPABILITIES,
-        "workspaceFolders": [{"uri": root.as_uri(), "name": root.name}],
+        "workspaceFolders": [{"uri": one.root.as_uri(), "name": one.name or one.root.name} for one in folders],
         "initializationOptions": {**settings, "index.automatic": True},
     }
     connection.result("initialize", params, cancellation)
@@ -92,25 +95,27 @@ def _leave(connection: Connection) -> None:
     connection.notify("exit", None)
 
 
-def _params(root: Path, question: Question) -> dict[str, Any]:
+def _params(folders: Sequence[Folder], question: Question) -> dict[str, Any]:
     params: dict[str, Any] = {"question": question.text, "partialResultToken": "text", "workDoneToken": "stages"}
     if question.earlier:
         params["earlier"] = [asdict(turn) for turn in question.earlier]
-    return params if question.cursor is None else params | _where(root, question.cursor)
+    return params if question.cursor is None else params | _where(folders, question.cursor)
 
 
-def _where(root: Path, cursor: Cursor) -> dict[str, Any]:
+def _where(folders: Sequence[Folder], cursor: Cursor) -> dict[str, Any]:
     """Line ends: whole lines, of which the last ends where the next begins; a single one is a position."""
     start = {"line": cursor.start_line - 1, "character": 0}
     end = {"line": cursor.end_line, "character": 0}
     at = {"position": start} if cursor.start_line == cursor.end_line else {"range": {"start": start, "end": end}}
-    return {"textDocument": {"uri": (root / cursor.path).as_uri()}, **at}
+    file = file_at(folders, cursor.path)
+    assert file is not None, "a cursor is in one of the folders"
+    return {"textDocument": {"uri": file.as_uri()}, **at}
 
 
-def _tell(listener: Listener, message: Mapping[str, Any], root: Path) -> None:
+def _tell(listener: Listener, message: Mapping[str, Any], folders: Sequence[Folder]) -> None:
     match message:
         case {"method": "winnow/kept", "params": params}:
-            spans = tuple(_span(span, root) for span in params["spans"])
+            spans = tuple(_span(span, folders) for span in params["spans"])
             listener.on_kept(Kept(spans, params.get("seconds")))
         case {"method": "$/progress", "params": {"token": "text", "value": {"text": str(text), **more}}}:
             if thinking := more.get("thinking"):
@@ -133,11 +138,11 @@ def _error(error: Mapping[str, Any]) -> Exception:
     return TargetError(message) if data is None else ConnectionLostError(message)
 
 
-def _reply(result: Mapping[str, Any], root: Path) -> Reply:
+def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
     return Reply(
         answer=result["answer"],
-        citations=tuple(Citation(*_place(citation, root)) for citation in result["citations"]),
-        spans=tuple(_span(span, root) for span in result["spans"]),
+        citations=tuple(Citation(*_place(citation, folders)) for citation in result["citations"]),
+        spans=tuple(_span(span, folders) for span in result["spans"]),
         stats=from_wire(result["stats"]),
         finish=result["finish"],
         notices=tuple(result["notices"]),
@@ -145,13 +150,14 @@ def _reply(result: Mapping[str, Any], root: Path) -> Reply:
     )
 
 
-def _span(span: Mapping[str, Any], root: Path) -> Span:
-    path, start, end = _place(span["location"], root)
+def _span(span: Mapping[str, Any], folders: Sequence[Folder]) -> Span:
+    path, start, end = _place(span["location"], folders)
     kind = UnitKind(span["kind"])
     return Span(path, start, end, span["tokens"], span["score"], kind, span["name"], span["features"])
 
 
-def _place(location: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
-    """The path below `root` and the lines of a location, which ends where the line after its last one begins."""
-    lines = location["range"]
-    return file_path(location["uri"]).relative_to(root).as_posix(), lines["start"]["line"] + 1, lines["end"]["line"]
+def _place(location: Mapping[str, Any], folders: Sequence[Folder]) -> tuple[str, int, int]:
+    """The workspace path and the lines of a location, which ends where the line after its last one begins."""
+    path, lines = workspace_path(folders, file_path(location["uri"])), location["range"]
+    assert path is not None, "the server speaks of files in the folders"
+    return path, lines["start"]["line"] + 1, lines["end"]["line"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Citation, Cursor, Kept, Question, Span, Thought, Turn, UnitKind
+from winnow_engine.core import Cancellation, Citation, Cursor, Folder, Kept, Question, Span, Thought, Turn, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
@@ -30,7 +30,9 @@ RESULT = {
 }  # fmt: skip
 
 
-def asked(*messages: dict[str, Any], question: Question | None = None) -> tuple[Any, list[Any], list[dict[str, Any]]]:
+def asked(
+    *messages: dict[str, Any], question: Question | None = None, folders: tuple[Folder, ...] = (Folder(ROOT),)
+) -> tuple[Any, list[Any], list[dict[str, Any]]]:
     """What `ask` returns, what its listener hears, and what the server gets, when it sends these messages."""
     near, far = socket.socketpair()
     heard: list[Any] = []
@@ -40,7 +42,7 @@ def asked(*messages: dict[str, Any], question: Question | None = None) -> tuple[
             far.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         stages, thoughts = (lambda said, kind=kind: heard.append((kind, said)) for kind in ("stage", "thought"))
         listener = Listener(heard.append, heard.append, stages, thoughts)
-        reply = ask(Connection(near), ROOT, question or Question("Why?"), {}, listener, Cancellation())
+        reply = ask(Connection(near), folders, question or Question("Why?"), {}, listener, Cancellation())
         parts = far.recv(1 << 16).decode().split("Content-Length: ")[1:]
     sent = [json.loads(part.partition("\r\n\r\n")[2]) for part in parts]
     return reply, heard, sent
@@ -129,5 +131,17 @@ def test_cancelling_asks_the_server_to_stop_and_waits_until_it_has() -> None:
         send({"method": "$/progress", "params": {"token": "stages", "value": {"message": "searching"}}})
         listener = Listener(lambda _: None, lambda _: None, on_stage)
         with pytest.raises(CancelledError):
-            ask(Connection(near), ROOT, Question("Why?"), {}, listener, cancellation)
+            ask(Connection(near), (Folder(ROOT),), Question("Why?"), {}, listener, cancellation)
         assert b'"$/cancelRequest", "params": {"id": 2}' in far.recv(1 << 16)
+
+
+def test_several_folders_are_opened_and_places_begin_with_their_names() -> None:
+    folders = Folder(ROOT, "one"), Folder(Path("/other"), "two")
+    found = {**RESULT, "citations": [where("a.py", 4, 4), {**where("a.py", 5, 6), "uri": "file:///other/b.py"}]}
+    question = Question("Why?", Cursor("two/b.py", 3, 3))
+    reply, _, sent = asked({"id": 2, "result": found}, question=question, folders=folders)
+    assert reply.citations == (Citation("one/a.py", 4, 4), Citation("two/b.py", 5, 6))
+    (opened,) = [message["params"] for message in sent if message["method"] == "initialize"]
+    assert [folder["name"] for folder in opened["workspaceFolders"]] == ["one", "two"]
+    (asking,) = [message["params"] for message in sent if message["method"] == "winnow/ask"]
+    assert asking["textDocument"] == {"uri": "file:///other/b.py"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +27,9 @@ class Engines:
         self.go, self.started = threading.Event(), threading.Event()
         self.happened: list[str] = []
         self.cancelled = False
+
+    def attach(self, locations: Sequence[str]) -> None:
+        assert not locations
 
     def acquire(self, models: object) -> Any:
         return SimpleNamespace(

@@ -15,8 +15,8 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Cursor, Span
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.workspace import Sources
-from winnow_lsp.host.roots import named_folders
-from winnow_lsp.host.uris import below, file_path
+from winnow_lsp.host.roots import file_at, named_folders, workspace_path
+from winnow_lsp.host.uris import file_path
 
 
 class Folders:
@@ -57,18 +57,12 @@ class Folders:
             file = file_path(uri)
         except PositionError:
             return None
-        inside = [(f, place) for f in self._folders if (place := below(file, f.root)) is not None]
-        if not inside:
-            return None
-        folder, relative = min(inside, key=lambda found: len(found[1].parts))
-        return folder.workspace_path(relative.as_posix())
+        return workspace_path(self._folders, file)
 
     def uri(self, path: str) -> str:
         """The URI of a workspace path. Raises PositionError if its folder has been removed."""
-        for folder in self._folders:
-            relative = folder.relative(path)
-            if relative is not None:
-                return (folder.root / relative).as_uri()
+        if file := file_at(self._folders, path):
+            return file.as_uri()
         raise PositionError(f"{path} is no longer in any of the workspace's folders: ask again")
 
     def cursor(self, uri: str, at: types.Range) -> Cursor:

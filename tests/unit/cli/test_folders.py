@@ -1,0 +1,46 @@
+"""The folders that a command is about, and the files in them."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from winnow_engine.core import Cursor, Folder
+from winnow_engine.errors import PositionError
+from winnow_lsp.cli.options import cursor_of, folders_of
+
+
+def folders(*given: Path | str) -> tuple[Folder, ...]:
+    return folders_of({"workspace": tuple(map(str, given))})
+
+
+def test_a_single_folder_has_no_name(tmp_path: Path) -> None:
+    assert folders(tmp_path) == (Folder(tmp_path),)
+    assert folders(tmp_path, tmp_path / "." / "") == (Folder(tmp_path),)
+
+
+def test_several_are_told_apart_by_name(tmp_path: Path) -> None:
+    found = folders(tmp_path / "a" / "src", tmp_path / "b" / "src", tmp_path / "c")
+    assert [folder.name for folder in found] == ["src", "src'", "c"]
+
+
+def test_a_set_stands_for_its_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "winnow").mkdir()
+    (tmp_path / "winnow" / "workspaces.toml").write_text('[both]\nfolders = ["/srv/a", "/srv/b"]')
+    assert [folder.root for folder in folders("@both", "/srv/c")] == [Path("/srv/a"), Path("/srv/b"), Path("/srv/c")]
+    with pytest.raises(click.BadParameter, match="has no set neither"):
+        folders("@neither")
+
+
+def test_a_cursor_is_in_the_folder_that_has_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "b" / "f.py").write_text("x")
+    both = folders("a", "b")
+    assert cursor_of("f.py:3", both) == Cursor("b/f.py", 3, 3)
+    assert cursor_of("b/f.py:3-4", both) == Cursor("b/f.py", 3, 4)
+    assert cursor_of("f.py:3", folders("b")) == Cursor("f.py", 3, 3)
+    with pytest.raises(PositionError, match="is outside the workspace"):
+        cursor_of("/etc/passwd:1", both)

@@ -1,0 +1,43 @@
+"""Sets of repositories by name."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.errors import WorkspaceError
+from winnow_lsp.host.workspace_sets import sets_file, workspace_set
+
+
+@pytest.fixture
+def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", "/home/someone")
+    path = sets_file()
+    assert path.is_relative_to(tmp_path)
+    path.parent.mkdir()
+    return path
+
+
+def test_a_set_is_its_folders(sets: Path) -> None:
+    sets.write_text('[backend]\nfolders = ["~/api", "/srv/worker"]\n')
+    assert workspace_set("backend") == [Path("/home/someone/api"), Path("/srv/worker")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "there is no set backend: .*workspaces.toml does not exist"),
+        ("[other]\nfolders = ['/a']\n[more]\nfolders = ['/b']", "has no set backend; it has other, more"),
+        ("", "has no set backend; it has none"),
+        ("[backend", "cannot be read"),
+        ("backend = 5", "needs a list of folders"),
+        ("[backend]\nfolders = '/a'", "needs a list of folders"),
+        ("[backend]\nfolders = []", "needs a list of folders"),
+        ("[backend]\nfolders = [1]", "needs a list of folders"),
+    ],
+)
+def test_what_is_no_set_is_said(sets: Path, text: str | None, said: str) -> None:
+    if text is not None:
+        sets.write_text(text)
+    with pytest.raises(WorkspaceError, match=said):
+        workspace_set("backend")
