@@ -35,13 +35,13 @@ from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.runtime import Clock, Loading
-from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
+from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
@@ -282,7 +282,8 @@ class Assistant:
         with clock.stage("index"):
             keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
-            asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
+            wanted = budget.tokens(keys.tokens)
+            asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()

@@ -17,6 +17,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.ops.standardise import standardise
 from winnow_cuda.shapes import (
     Batch,
@@ -145,13 +146,16 @@ class AdapterProfile:
     ) -> dict[str, Float32]:
         """See `TwoLevelProfile`."""
         runs = np.stack([unit_offsets[units], unit_offsets[units + 1]], axis=1)
-        return self._scores(arrays, runs, arrays["pooled"][units], question, scorer)
+        with one_blas_thread():  # for so few rows a second one costs more than it does: 26 ms beside other work
+            return self._scores(arrays, runs, arrays["pooled"][units], question, scorer)
 
     def score_coarsely(
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates], scorer: Scorer
     ) -> dict[str, Float32]:
         """See `TwoLevelProfile`: `pooled`, in one pass over the units' vectors."""
-        cosines = scorer.unit_products(arrays["pooled"], np.stack([self._pool_query(one) for one in questions]))
+        with one_blas_thread():
+            queries = np.stack([self._pool_query(one) for one in questions])
+        cosines = scorer.unit_products(arrays["pooled"], queries)
         return {"pooled": self._pool.scores(cosines, np.diff(unit_offsets).astype(np.float32))}
 
     def _scores(

@@ -18,6 +18,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
 from winnow_engine.core import Folder as Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.kept import KeptWorkspace
@@ -145,6 +146,12 @@ class Workspace:
     def unit_kinds(self) -> NDArray[np.int8]:
         """What every unit is, as its place in UnitKind, int8 [U]."""
         return placed(self.parts, "units")[:, 0].astype(np.int8)
+
+    @cached_property
+    def file_table(self) -> FileTable:
+        """What is known of every file, whatever is asked."""
+        paths, keys = [file.path for file in self.files], [file.key for file in self.files]
+        return FileTable(paths, keys, self.unit_starts, self.unit_kinds)
 
     @cached_property
     def lexical(self) -> LexicalIndex:

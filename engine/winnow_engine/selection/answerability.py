@@ -9,6 +9,8 @@ import numpy as np
 from winnow_engine.core import Scores
 from winnow_engine.selection.asked_question import AskedQuestion
 
+_EACH = np.ones(1, np.float32)
+
 
 def match_features(
     asked: AskedQuestion, question_features: Mapping[str, float], unit_features: Mapping[str, Scores]
@@ -27,13 +29,21 @@ def match_features(
     }
 
 
-def total_features(total: Scores) -> dict[str, float]:
+def total_features(total: Scores, weights: Scores = _EACH) -> dict[str, float]:
     """What the weighted sums of the units' features show. Each is of the order of 1.
 
     `lead`: the highest total above the mean. `spread`: ln Σ e^(total − highest), near 0 where one unit stands alone.
+    Each total counts as often as `weights` says, float32 [C] or [1].
     """
     highest = total.max(initial=0.0)
     return {
-        "lead": float(highest - total.mean()) / 10 if len(total) else 0.0,
-        "spread": float(np.log(np.exp(total - highest).sum() + 1e-9)) / 5,
+        "lead": float(highest - weighted_mean(total, weights)) / 10 if len(total) else 0.0,
+        "spread": float(np.log((np.exp(total - highest) * weights).sum() + 1e-9)) / 5,
     }
+
+
+def weighted_mean(values: Scores, weights: Scores) -> np.float32:
+    """The mean of values, each of which counts as often as `weights` says, float32 [C] or [1]."""
+    if (weights == 1).all():
+        return np.float32(values.mean())
+    return np.float32(np.average(values, weights=np.broadcast_to(weights, values.shape)))

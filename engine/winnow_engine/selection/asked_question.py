@@ -1,32 +1,42 @@
-"""A question about a workspace, with the drafter's scores of every unit for it."""
+"""A question about a workspace, with the drafter's scores of its units for it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Question, Scores
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.subquestions import subquestions_of
 
+T = TypeVar("T", bound=np.generic)
+_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and deviation of a score over a workspace."""
+
+    mean: np.floating
+    deviation: np.floating
+
 
 @dataclass(frozen=True)
-class AskedQuestion:
-    """What the features of a question and of the units are computed from.
-
-    The question has a cursor, and the code there, only if it is about that code. `drafter_scores` are the scores the
-    drafter's profile gives, by name; NaN for units without keys. A question that asks for several things has
-    `subquestions`, each asked on its own.
-    """
+class Matches:
+    """What of a workspace the text of a question matches, each computed once, when it is first asked for."""
 
     workspace: Workspace
     question: Question
-    drafter_scores: Mapping[str, Scores]
-    subquestions: tuple[AskedQuestion, ...] = ()
 
     @property
     def text(self) -> str:
@@ -35,12 +45,31 @@ class AskedQuestion:
 
     @cached_property
     def words(self) -> Scores:
-        """BM25 of every unit."""
+        """BM25 of every unit of the workspace, float32 [U]."""
         return self.workspace.lexical.score(self.text)
 
     @cached_property
+    def titles(self) -> Scores:
+        """BM25 of every unit's name, float32 [U]."""
+        return self.workspace.titles.score(self.text)
+
+    @cached_property
+    def paths(self) -> Scores:
+        """BM25 of every file's path, float32 [F]."""
+        return self.workspace.paths.score(self.text)
+
+    @cached_property
+    def files(self) -> list[int]:
+        """The numbers of the files that it names, by their path or the end of it."""
+        named = [f"/{name.strip('./')}" for name in _FILE.findall(self.text)]
+        files, by_name = self.workspace.files, self.workspace.file_table.by_name if named else {}
+        return [
+            n for name in named for n in by_name.get(name.rpartition("/")[2], ()) if f"/{files[n].path}".endswith(name)
+        ]
+
+    @cached_property
     def names(self) -> AskedNames:
-        """The names of code that the question may mean."""
+        """The names of code that it may mean."""
         return self.workspace.symbols.asked(self.text)
 
     @cached_property
@@ -48,6 +77,67 @@ class AskedQuestion:
         """The names that the code at the cursor uses and does not itself define."""
         cursor, code = self.question.cursor, self.question.code
         return identifiers(code.text) - self.workspace.names_defined_at(cursor) if cursor and code else set()
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """What the features of a question and of the units are computed from.
+
+    The question has a cursor, and the code there, only if it is about that code. Scored are the `candidates`, C of the
+    workspace's U units; None for all of them. `drafter_scores` are the scores the drafter's profile gives these, by
+    name; NaN for units without keys. `moments` has the moments of those that are known of all units. A question that
+    asks for several things has `subquestions`, each asked on its own and with candidates of its own.
+    """
+
+    workspace: Workspace
+    question: Question
+    drafter_scores: Mapping[str, Scores]
+    subquestions: tuple[AskedQuestion, ...] = ()
+    candidates: Candidates | None = None
+    moments: Mapping[str, Moments] = field(default_factory=dict)
+    known: Matches | None = None
+
+    @cached_property
+    def matches(self) -> Matches:
+        """What the question's text matches: `known`, if that was looked for before."""
+        return self.known or Matches(self.workspace, self.question)
+
+    @property
+    def text(self) -> str:
+        """The text to search for."""
+        return self.matches.text
+
+    @property
+    def words(self) -> Scores:
+        """BM25 of every unit of the workspace, float32 [U]."""
+        return self.matches.words
+
+    @property
+    def names(self) -> AskedNames:
+        """The names of code that the question may mean."""
+        return self.matches.names
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """The units that are scored, int64 [C]."""
+        return self.candidates.units if self.candidates else np.arange(self.workspace.unit_starts[-1])
+
+    @cached_property
+    def weights(self) -> NDArray[np.float32]:
+        """How many units of the workspace each of them stands for, float32 [C], or [1] if all are scored."""
+        return self.candidates.weights if self.candidates else np.ones(1, np.float32)
+
+    @cached_property
+    def file_numbers(self) -> NDArray[np.int64]:
+        """The number of the file of each of them, int64 [C]."""
+        starts = self.workspace.unit_starts
+        if self.candidates is None:
+            return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return np.searchsorted(starts, self.units, side="right") - 1
+
+    def pick(self, of_units: NDArray[T]) -> NDArray[T]:
+        """Of what is known of all units, [U], the part about those that are scored, [C]."""
+        return of_units if self.candidates is None else of_units[self.units]
 
 
 def about(question: Question) -> Question:
@@ -58,7 +148,7 @@ def about(question: Question) -> Question:
 def ask_drafter(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> AskedQuestion:
-    """Score the workspace's units with the drafter, for the question and for each of its sub-questions.
+    """Score all of a workspace's units with the drafter, for the question and for each of its sub-questions.
 
     The workspace has located the question (`Workspace.located`). A question about the code at the cursor is scored with
     that code and has no sub-questions. For any other question the cursor is ignored, because where it stands says

@@ -21,6 +21,7 @@ LEAST_TOKENS = 400
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything answers, from which one place surely does
+_EACH = np.ones(1, np.float32)
 _MISSED = 0.2  # of the chance, that may be left out
 _CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
 _NOTHING = -3.0  # log-odds of an answer below which nothing is kept; no development question with one is below
@@ -38,21 +39,27 @@ def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:
 
 
 def tokens_needed(
-    scores: Scores, tokens: NDArray[np.int32], subquestions: int, most: int = MOST_TOKENS, *, at_cursor: bool = False
+    scores: Scores,
+    tokens: NDArray[np.int32],
+    subquestions: int,
+    most: int = MOST_TOKENS,
+    weights: Scores = _EACH,
+    *,
+    at_cursor: bool = False,
 ) -> int:
     """The tokens of the units that are likely to hold the answer to a question with so many sub-questions.
 
-    `scores` are float32 [U], `tokens` int32 [U]. 0 if probably nothing answers. Otherwise at least 1,500, or 1,000 for
-    each sub-question if that is more, as far as `most` allows. Where one unit surely answers, 400 are enough, and that
-    unit is kept whole even if it has more than `most`; but not if the question is `at_cursor`: then the surest unit may
-    be the one that is kept in any case.
+    `scores` are float32 [U], `tokens` int32 [U]; each unit stands for `weights`, float32 [U] or [1]. 0 if probably
+    nothing answers. Otherwise at least 1,500, or 1,000 for each sub-question if that is more, as far as `most` allows.
+    Where one unit surely answers, 400 are enough, and that unit is kept whole even if it has more than `most`; but not
+    if the question is `at_cursor`: then the surest unit may be the one that is kept in any case.
     """
     highest = scores.max(initial=-np.inf)
     if highest < _NOTHING:
         return 0
     order = np.argsort(-scores, kind="stable")
     below = scores[order] - scores[order[0]]
-    chance = np.exp(below) / np.exp(below).sum()
+    chance = np.exp(below) / (np.exp(below) * np.broadcast_to(weights, scores.shape)[order]).sum()
     likely = 1 + int(np.searchsorted(np.cumsum(chance), 1 - _MISSED))
     wanted = tokens[order[: max(likely, int((below >= -_CLOSE).sum()))]].sum()
     least = max(_LEAST_TOKENS_UNSURE, subquestions * _LEAST_TOKENS_EACH)

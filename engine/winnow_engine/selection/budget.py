@@ -61,14 +61,16 @@ class Focus:
 def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
     """The pieces to keep, ordered by unit number. `scores` are float32 [U]. Keeps everything if everything fits.
 
-    Raises BudgetError if what the user selected does not fit by itself.
+    A unit of score -inf is kept only then, or as the focus. Raises BudgetError if what the user selected does not fit
+    by itself.
     """
     if int(source.tokens.sum()) <= budget:
         return [source.whole(unit) for unit in range(len(scores)) if source.tokens[unit]]
     basket = _Basket(source, budget)
     if focus is not None:
         basket.add_focus(focus)
-    basket.add_ranked(np.argsort(-scores, kind="stable").tolist())
+    scored = np.flatnonzero(scores > -np.inf)
+    basket.add_ranked(scored[np.argsort(-scores[scored], kind="stable")].tolist())
     return sorted(basket.pieces.values(), key=lambda piece: piece.unit)
 
 

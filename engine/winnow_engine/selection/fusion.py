@@ -12,8 +12,9 @@ without being understood. Their share is the larger, the less likely it is that 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import match_features, total_features
 from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import question_features
 from winnow_engine.selection.unit_features import unit_features
@@ -34,14 +36,18 @@ _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point o
 class FusedScores:
     """The scores of all units for one question.
 
-    `total` are log-odds up to a constant, float32 [U]. The constant makes the highest equal `log_odds`, the log-odds
-    that anything in the workspace answers: below 0 probably nothing does. `contributions` has what each feature adds
-    to the totals, float32 [U] each; of a question with sub-questions, in the one with the largest share of the unit.
+    `total` are log-odds up to a constant, float32 [U]; -inf for units that were not scored. The constant makes the
+    highest equal `log_odds`, the log-odds that anything in the workspace answers: below 0 probably nothing does.
+    `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C] or [1].
+    `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
+    the one with the largest share of the unit.
     """
 
     total: Scores
     contributions: Mapping[str, Scores]
     log_odds: float
+    units: NDArray[np.int64]
+    weights: NDArray[np.float32]
 
     def among(self, units: NDArray[np.int64]) -> FusedScores:
         """The scores with all but some units ruled out."""
@@ -53,14 +59,36 @@ class FusedScores:
 
     def contributions_to(self, unit: int) -> dict[str, float]:
         """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""
-        added = {name: round(float(scores[unit]), 2) for name, scores in self.contributions.items()}
+        place = int(np.searchsorted(self.units, unit))
+        added = {name: round(float(scores[place]), 2) for name, scores in self.contributions.items()}
         return {name: value for name, value in added.items() if abs(value) >= _SHOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """The scores of C units, as in `FusedScores`, with the candidates they are; None for all units."""
+
+    total: Scores
+    contributions: Mapping[str, Scores]
+    log_odds: float
+    candidates: Candidates | None
+
+    @property
+    def log_weights(self) -> Scores:
+        """Logarithm of how many units each stands for, float32 [C] or [1]."""
+        return np.log(self.candidates.weights) if self.candidates else np.zeros(1, np.float32)
 
 
 def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     """The scores of the units, with each feature weighted for a question like this one."""
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
-    return _add_words(_combine(whole, subquestions) if subquestions else whole, asked)
+    fused = _add_words(_combine(whole, subquestions) if subquestions else whole, asked)
+    if fused.candidates is None:
+        units, of_units = asked.units, asked.weights
+        return FusedScores(fused.total, fused.contributions, fused.log_odds, units, of_units)
+    total = np.full(fused.candidates.total, -np.inf, np.float32)
+    total[fused.candidates.units] = fused.total
+    return FusedScores(total, fused.contributions, fused.log_odds, fused.candidates.units, fused.candidates.weights)
 
 
 def weigh(
@@ -70,52 +98,77 @@ def weigh(
     return {name: np.float32(weights.weight(name, of_question)) * scores for name, scores in of_units.items()}
 
 
-def _fuse_one(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
+def _fuse_one(asked: AskedQuestion, weights: FusionWeights) -> _Fused:
     """The scores of a question without regard to its sub-questions: the sum of its weighted features."""
     of_question, of_units = question_features(asked), unit_features(asked)
     contributions = weigh(of_units, of_question, weights)
     total = np.asarray(np.sum(list(contributions.values()), axis=0), np.float32)
-    log_odds = weights.log_odds(match_features(asked, of_question, of_units) | total_features(total))
-    return FusedScores(_raised(total, log_odds), contributions, log_odds)
+    match = match_features(asked, of_question, of_units) | total_features(total, asked.weights)
+    log_odds = weights.log_odds(match)
+    return _Fused(_raised(total, log_odds), contributions, log_odds, asked.candidates)
 
 
-def _combine(whole: FusedScores, subquestions: list[FusedScores]) -> FusedScores:
+def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
     """The scores of a question with sub-questions. If anything answers one of them, something answers."""
     all_scores = [whole, *subquestions]
-    shares = np.stack([_log_shares(scores.total) for scores in all_scores])
+    candidates = _all_candidates([scores.candidates for scores in all_scores])
+    shares = np.stack(
+        [_among(_log_shares(scores.total, scores.log_weights), scores.candidates, candidates) for scores in all_scores]
+    )
     shares[0] -= math.log(len(subquestions))
     log_odds = max(scores.log_odds for scores in all_scores)
     largest = shares.argmax(axis=0)
     contributions = {
-        name: np.choose(largest, [scores.contributions[name] for scores in all_scores]) for name in whole.contributions
+        name: np.choose(
+            largest, [_among(scores.contributions[name], scores.candidates, candidates) for scores in all_scores]
+        )
+        for name in whole.contributions
     }
-    return FusedScores(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds)
+    return _Fused(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds, candidates)
 
 
-def _add_words(fused: FusedScores, asked: AskedQuestion) -> FusedScores:
+def _all_candidates(of_each: Sequence[Candidates | None]) -> Candidates | None:
+    """The candidates of several questions together."""
+    known = [candidates for candidates in of_each if candidates is not None]
+    return reduce(lambda some, other: some.with_more(other.chosen), known) if known else None
+
+
+def _among(scores: Scores, own: Candidates | None, candidates: Candidates | None) -> Scores:
+    """Scores of a question's own candidates as those of all, -inf for the others."""
+    if own is None or candidates is None:
+        return scores
+    found = np.full(len(candidates.units), -np.inf, np.float32)
+    found[np.searchsorted(candidates.units, own.units)] = scores
+    return found
+
+
+def _add_words(fused: _Fused, asked: AskedQuestion) -> _Fused:
     """Add ln(p + λ q / (1 − λ Σ q)) − ln p to each score: p is the unit's share by its features, q by BM25.
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.
     """
-    (units,) = np.nonzero(asked.words)
+    words = asked.words[fused.candidates.units] if fused.candidates else asked.words
+    log_weights = np.broadcast_to(fused.log_weights, words.shape)
+    (units,) = np.nonzero(words)
     log_lambda = math.log(_WORDS_SHARE / max(len(asked.subquestions), 1)) - np.logaddexp(0, fused.log_odds)
-    by_words = log_lambda + _log_word_shares(asked.words, units)
-    by_features = _log_shares(fused.total)[units]
+    by_words = log_lambda + _log_word_shares(words, log_weights, units)
+    by_features = _log_shares(fused.total, fused.log_weights)[units]
     added = np.zeros_like(fused.total)
-    added[units] = np.logaddexp(by_features, by_words - np.log1p(-np.exp(by_words).sum())) - by_features
+    in_all = np.exp(by_words + log_weights[units]).sum()
+    added[units] = np.logaddexp(by_features, by_words - np.log1p(-in_all)) - by_features
     contributions = {**fused.contributions, "words": fused.contributions["words"] + added}
-    return FusedScores(_raised(fused.total + added, fused.log_odds), contributions, fused.log_odds)
+    return replace(fused, total=_raised(fused.total + added, fused.log_odds), contributions=contributions)
 
 
-def _log_word_shares(scores: Scores, units: NDArray[np.intp]) -> Scores:
+def _log_word_shares(scores: Scores, log_weights: Scores, units: NDArray[np.intp]) -> Scores:
     """Logarithm of: the softmax of twice BM25, less what a unit without any word of the question gets of it."""
-    log_shares = _log_shares(_SHARPNESS * scores)[units]
+    log_shares = _log_shares(_SHARPNESS * scores, log_weights)[units]
     return np.asarray(log_shares + np.log(-np.expm1(-_SHARPNESS * scores[units])), np.float32)
 
 
-def _log_shares(scores: Scores) -> Scores:
-    """Logarithm of the softmax."""
-    return np.asarray(scores - np.logaddexp.reduce(scores, dtype=np.float64), np.float32)
+def _log_shares(scores: Scores, log_weights: Scores) -> Scores:
+    """Logarithm of the softmax, in whose sum each score counts as often as its weight says."""
+    return np.asarray(scores - np.logaddexp.reduce(scores + log_weights, dtype=np.float64), np.float32)
 
 
 def _raised(scores: Scores, highest: float) -> Scores:

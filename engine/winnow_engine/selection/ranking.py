@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Question, Span
+from winnow_engine.core import Budget, Question, Scores, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
@@ -72,6 +72,14 @@ class Ranked:
         """The drafter's tokens of all units, of those without keys about."""
         return self.keys.tokens + self.keys.missing_tokens
 
+    @property
+    def worth(self) -> Scores:
+        """The logarithm of each unit's chance per token, float32 [U]; -inf for units that were not scored."""
+        total, units = self.scores.total, self.scores.units
+        worth = np.full_like(total, -np.inf)
+        worth[units] = density(total[units], self.unit_tokens[units])
+        return worth
+
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
         """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
 
@@ -87,12 +95,15 @@ class Ranked:
         if most < MOST_TOKENS:
             most = max(most - tokens_at_cursor, LEAST_TOKENS)
         subquestions = len(subquestions_of(self.question.text))
-        needed = tokens_needed(self.scores.total, tokens, subquestions, most, at_cursor=focus is not None)
+        scores, units = self.scores, self.scores.units
+        needed = tokens_needed(
+            scores.total[units], tokens[units], subquestions, most, scores.weights, at_cursor=focus is not None
+        )
         return tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
         """The spans that fit a budget: the code at the cursor, then units by their chance per token."""
-        pieces = choose(self._units, density(self.scores.total, self.unit_tokens), budget_tokens, self._focus)
+        pieces = choose(self._units, self.worth, budget_tokens, self._focus)
         spans = self._units.spans(pieces, self.scores)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)

@@ -2,39 +2,82 @@
 
 Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones, which
 are 0 for most units (names, titles, paths), stay as they are, at most 2. What a unit is (imports, prose, tests) is 0
-or 1.
+or 1. Features are computed of the units that are scored: all, or the candidates of a large workspace.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Scores, UnitKind
-from winnow_engine.index.name_rules import is_test
-from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.asked_question import AskedQuestion, Moments
+from winnow_engine.selection.candidates import best, united
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
 _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
-_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
-_DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 def unit_features(asked: AskedQuestion) -> dict[str, Scores]:
-    """All features by name, float32 [U] each; of the question as a whole, not of its sub-questions."""
-    features = {name: zscore(scores) for name, scores in asked.drafter_scores.items()}
-    features.update({name: compute(asked) for name, compute in _FEATURES.items()})
+    """All features of the scored units by name, float32 [C] each; of the question, not of its sub-questions."""
+    features = _direct_features(asked)
     features.update(_neighbour_features(asked, _leaders(features, len(asked.drafter_scores))))
     return features
+
+
+def neighbours(asked: AskedQuestion, most: int) -> NDArray[np.int64]:
+    """The units that the leaders lead to: of each feature that says so at most so many, the likeliest, int64."""
+    leaders, workspace = leaders_of(asked), asked.workspace
+    files = _file_shares(asked, leaders)
+    first = np.argsort(-files, kind="stable")[: len(leaders)]
+    starts = workspace.unit_starts
+    beside = np.concatenate([np.arange(starts[file], starts[file + 1]) for file in first if files[file]])
+    linked = workspace.symbols.used_by(leaders), workspace.symbols.using(leaders)
+    return united([beside[:most], *(best(scores, most) for scores in linked)])
+
+
+def leaders_of(asked: AskedQuestion) -> dict[int, float]:
+    """The units ahead, by number; see `_leaders`."""
+    return _numbered(asked, _leaders(_direct_features(asked), len(asked.drafter_scores)))
+
+
+def _direct_features(asked: AskedQuestion) -> dict[str, Scores]:
+    """The features that need no leaders, those of the drafter first."""
+    features = {name: _standardised(asked, name) for name in asked.drafter_scores}
+    features.update({name: compute(asked) for name, compute in _FEATURES.items()})
+    return features
+
+
+def _standardised(asked: AskedQuestion, name: str) -> Scores:
+    """One of the drafter's scores as deviations from the mean of all units, which candidates let estimate."""
+    scores = asked.drafter_scores[name]
+    if asked.candidates is None:
+        return zscore(scores)
+    return _deviations(scores, asked.moments.get(name) or _moments(scores, asked.weights))
+
+
+def _moments(scores: Scores, weights: Scores) -> Moments:
+    """Mean and deviation of scores, each of which counts as often as `weights` says; NaN does not count."""
+    known = ~np.isnan(scores)
+    if (weights == 1).all() and known.all():
+        return Moments(scores.mean(), scores.std())
+    values, counts = scores[known].astype(np.float64), np.broadcast_to(weights, scores.shape)[known]
+    mean = np.average(values, weights=counts)
+    return Moments(np.float32(mean), np.float32(np.sqrt(np.average((values - mean) ** 2, weights=counts))))
+
+
+def _deviations(scores: Scores, moments: Moments) -> Scores:
+    """(x − mean) / deviation, at most ±6, float32; zeros where nothing differs, and for NaN."""
+    if not moments.deviation > 1e-9:
+        return np.zeros_like(scores)
+    deviations = (scores - moments.mean) / moments.deviation
+    return np.asarray(np.clip(np.nan_to_num(deviations), -_MOST_DENSE, _MOST_DENSE), np.float32)
 
 
 def zscore(scores: Scores) -> Scores:
@@ -59,52 +102,57 @@ def _capped(scores: Scores) -> Scores:
     return np.asarray(np.minimum(scores, _MOST_SPARSE), np.float32)
 
 
+def _words(asked: AskedQuestion) -> Scores:
+    if asked.candidates is None:
+        return zscore(asked.words)
+    return _deviations(asked.pick(asked.words), Moments(asked.words.mean(), asked.words.std()))
+
+
 def _titles(asked: AskedQuestion) -> Scores:
-    return _capped(asked.workspace.titles.score(asked.text) * _WORDS_SCALE)
+    return _capped(asked.pick(asked.matches.titles) * _WORDS_SCALE)
 
 
 def _paths(asked: AskedQuestion) -> Scores:
-    return asked.workspace.by_unit(_capped(asked.workspace.paths.score(asked.text) * _WORDS_SCALE))
+    return _capped(asked.matches.paths * _WORDS_SCALE)[asked.file_numbers]
 
 
 def _files(asked: AskedQuestion) -> Scores:
     """1 / √(files that match) for the units of files that the question names, by their path or the end of it."""
-    named = [f"/{name.strip('./')}" for name in _FILE.findall(asked.text)]
-    found = np.array([any(f"/{file.path}".endswith(name) for name in named) for file in asked.workspace.files])
-    return asked.workspace.by_unit(np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32))
+    found = np.zeros(len(asked.workspace.files))
+    found[asked.matches.files] = 1
+    return np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32)[asked.file_numbers]
 
 
 def _tests(asked: AskedQuestion) -> Scores:
-    return asked.workspace.by_unit(np.array([is_test(file.path) for file in asked.workspace.files], np.float32))
+    return asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
 
 
 def _size(asked: AskedQuestion) -> Scores:
-    return np.asarray(np.clip(np.log(asked.workspace.unit_bytes / _USUAL_BYTES), -3, 3), np.float32)
+    return np.asarray(np.clip(np.log(asked.pick(asked.workspace.unit_bytes) / _USUAL_BYTES), -3, 3), np.float32)
 
 
 def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
     numbers = [list(UnitKind).index(kind) for kind in kinds]
-    return lambda asked: np.isin(asked.workspace.unit_kinds, numbers).astype(np.float32)
+    return lambda asked: np.isin(asked.pick(asked.workspace.unit_kinds), numbers).astype(np.float32)
 
 
-_is_header, _is_definition = _is(*_HEADERS), _is(*_DEFINITIONS)
+_is_header = _is(*_HEADERS)
 
 
 def _headers(asked: AskedQuestion) -> Scores:
     """1 for what stands around definitions. 0 in a file without any, such as settings: there it is the content."""
-    defining = _by_file(asked.workspace, _is_definition(asked)) > 0
-    return _is_header(asked) * asked.workspace.by_unit(defining.astype(np.float32))
+    return _is_header(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
 _FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
-    "words": lambda asked: zscore(asked.words),
+    "words": _words,
     "titles": _titles,
     "paths": _paths,
     "files": _files,
-    "names": lambda asked: _capped(asked.workspace.symbols.definitions(asked.names.certain)),
-    "mentions": lambda asked: _capped(asked.workspace.symbols.definitions(asked.names.possible)),
-    "users": lambda asked: _capped(asked.workspace.symbols.users(asked.names.certain)),
-    "cursor": lambda asked: _capped(asked.workspace.symbols.definitions(asked.names_at_cursor)),
+    "names": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.names.certain))),
+    "mentions": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.names.possible))),
+    "users": lambda asked: _capped(asked.pick(asked.workspace.symbols.users(asked.names.certain))),
+    "cursor": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.matches.names_at_cursor))),
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(*_PROSE),
     "headers": _headers,
@@ -116,7 +164,7 @@ _FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
 def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int, float]:
     """The units ahead by what directly speaks for them, each with its likelihood as a share of the first one's.
 
-    The first `drafter_features` of the features are the drafter's.
+    Units are places in the features' arrays. The first `drafter_features` of the features are the drafter's.
     """
     by_drafter = list(features.values())[:drafter_features]
     of_drafter = 2 * np.mean(by_drafter, axis=0) if by_drafter else np.float32(0.0)
@@ -125,20 +173,28 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
     return {int(unit): float(np.exp(ahead[unit] - ahead[first[0]])) for unit in first}
 
 
+def _numbered(asked: AskedQuestion, leaders: Mapping[int, float]) -> dict[int, float]:
+    """Leaders by their number in the workspace."""
+    return {int(asked.units[place]): share for place, share in leaders.items()}
+
+
+def _file_shares(asked: AskedQuestion, leaders: Mapping[int, float]) -> NDArray[np.float64]:
+    """The sum of the likelihoods of each file's leaders, given by number, float64 [F]."""
+    units = sorted(leaders)
+    files = np.searchsorted(asked.workspace.unit_starts, units, side="right") - 1
+    shares = np.zeros(len(asked.workspace.files))
+    np.add.at(shares, files, np.array([leaders[unit] for unit in units], np.float32))
+    return shares
+
+
 def _neighbour_features(asked: AskedQuestion, leaders: Mapping[int, float]) -> dict[str, Scores]:
     """What the leaders lead to: the rest of their files, the definitions they use, the units that use them."""
-    workspace = asked.workspace
-    own = np.zeros(len(workspace.units), np.float32)
+    own = np.zeros(len(asked.units), np.float32)
     own[list(leaders)] = list(leaders.values())
-    of_file = workspace.by_unit(_by_file(workspace, own))
+    by_number, symbols = _numbered(asked, leaders), asked.workspace.symbols
+    of_file = _file_shares(asked, by_number)[asked.file_numbers]
     return {
         "file": np.asarray(np.log1p(np.maximum(of_file - own, 0)), np.float32),
-        "used": _capped(workspace.symbols.used_by(leaders)),
-        "using": _capped(workspace.symbols.using(leaders)),
+        "used": _capped(asked.pick(symbols.used_by(by_number))),
+        "using": _capped(asked.pick(symbols.using(by_number))),
     }
-
-
-def _by_file(workspace: Workspace, of_units: Scores) -> NDArray[Any]:
-    """The sum of the values of each file's units, float64 [F]."""
-    starts = workspace.unit_starts
-    return np.asarray(np.add.reduceat(np.append(of_units, 0.0), starts[:-1]) * (np.diff(starts) > 0))

@@ -1,5 +1,6 @@
 """A workspace of three files small enough to know by heart."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ def written(files: dict[str, str], folder: Path) -> Workspace:
     read = read_workspace(Sources((Folder(root),)), store, Cancellation())
     store.close()
     return read
+
+
+@pytest.fixture(scope="session")
+def workspace_of() -> Callable[[dict[str, str], Path], Workspace]:
+    return written
 
 
 @pytest.fixture

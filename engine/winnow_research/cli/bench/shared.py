@@ -55,12 +55,20 @@ class RenamedOptions(click.Command):
         return super().parse_args(ctx, [self._renamed.get(name, name) + sign + value for name, sign, value in parts])
 
 
+def parse_size(value: str) -> int:
+    """A number of tokens from text such as `32k` or `10m`. ValueError if it is none."""
+    part = re.fullmatch(r"([1-9]\d*)([km]?)", value, re.IGNORECASE)
+    if part is None:
+        raise ValueError(f"{value!r} is not a number of tokens such as 32k")
+    return int(part[1]) * {"": 1, "k": 1000, "m": 1_000_000}[part[2].lower()]
+
+
 def parse_sizes(_context: click.Context, _option: click.Parameter, value: str) -> list[int]:
     """Numbers of tokens from text such as `32k,128k`."""
-    parts = [re.fullmatch(r"([1-9]\d*)(k?)", part, re.IGNORECASE) for part in value.split(",")]
-    if not all(parts):
-        raise click.BadParameter(f"{value!r} is not a list of sizes such as 32k,128k")
-    return [int(part[1]) * (1000 if part[2] else 1) for part in parts if part]
+    try:
+        return [parse_size(part) for part in value.split(",")]
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a list of sizes such as 32k,128k") from error
 
 
 def say(text: str) -> None:

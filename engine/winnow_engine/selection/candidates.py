@@ -1,0 +1,75 @@
+"""Candidates: the units of a large workspace that are scored in full, and a sample that stands for all others.
+
+What a score means depends on all units: on their mean and deviation, and on the sum of their shares. These are
+estimated as for a stratified sample (Cochran 1977, ch. 5): the candidates that were chosen are one stratum, counted in
+full; the rest of the workspace is the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Scores
+
+_LOOKED_AT = 1 << 16  # scores by which a threshold for the best is guessed
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Some of a workspace's `total` units: `chosen` and `sample`, each int64 in ascending order.
+
+    `units`, int64 [C], are both together, in ascending order. Each stands for `weights` units, float32 [C]: one that
+    was chosen for itself, the others of the sample together for all that were not chosen.
+    """
+
+    chosen: NDArray[np.int64]
+    sample: NDArray[np.int64]
+    total: int
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """Chosen and sample."""
+        return np.union1d(self.chosen, self.sample)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float32]:
+        """How many units of the workspace each of `units` stands for."""
+        weights = np.ones(len(self.units), np.float32)
+        others = ~np.isin(self.units, self.chosen, assume_unique=True)
+        weights[others] = (self.total - len(self.chosen)) / max(int(others.sum()), 1)
+        return weights
+
+    def with_more(self, units: NDArray[np.int64]) -> Candidates:
+        """These, and more that are chosen."""
+        return Candidates(np.union1d(self.chosen, units), self.sample, self.total)
+
+
+def best(scores: Scores, most: int) -> NDArray[np.int64]:
+    """The places of the highest scores above zero, at most so many, int64. Of equal scores the first come first."""
+    above = np.flatnonzero(scores > 0)
+    return above[highest(scores[above], most)]
+
+
+def highest(scores: Scores, most: int) -> NDArray[np.int64]:
+    """The places of the highest scores, at most so many, int64. Of equal scores the first come first."""
+    above = np.flatnonzero(scores >= _guessed_threshold(scores, most))
+    if len(above) < min(most, len(scores)):
+        above = np.arange(len(scores))
+    return above[np.argsort(-scores[above], kind="stable")[:most]]
+
+
+def _guessed_threshold(scores: Scores, most: int) -> float:
+    """A score that probably more than `most` reach, but not many more: from every n-th score of many."""
+    few = scores[:: max(len(scores) // _LOOKED_AT, 1)]
+    wanted = 2 * most * len(few) // max(len(scores), 1) + 64
+    return float(np.partition(few, len(few) - wanted)[len(few) - wanted]) if wanted < len(few) else -np.inf
+
+
+def united(units: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """All of these units once, in ascending order."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *units]))

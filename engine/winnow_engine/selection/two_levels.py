@@ -1,0 +1,146 @@
+"""Two levels of search: what is cheap to compute of every unit chooses those that are scored in full.
+
+The first level is one vector a unit, words, names and paths. The second is every feature, MaxSim among them, of the
+candidates and of a sample that stands for all others, so that a score means what it means when all units are scored.
+Small workspaces are scored whole, and so is one of which much is kept (docs/decisions/0012-two-levels.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Question, Scores
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.profile import QuestionStates
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
+from winnow_engine.selection.candidates import Candidates, best, highest, united
+from winnow_engine.selection.key_cache import WorkspaceKeys
+from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.unit_features import neighbours
+
+LEAST_TOKENS = 1_000_000
+"""The tokens of a workspace from which it is searched in two levels."""
+MOST_BUDGET = 32_000
+"""The tokens up to which candidates fill a budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breadth:
+    """How many units each source of candidates gives at most."""
+
+    coarse: int = 1024
+    words: int = 512
+    linked: int = 256
+    """By names, titles and paths, and of what the leaders lead to; of each."""
+
+
+def search(
+    workspace: Workspace,
+    keys: WorkspaceKeys,
+    drafter: Drafter,
+    question: Question,
+    cancellation: Cancellation,
+    budget_tokens: int | None = None,
+) -> AskedQuestion:
+    """Have the drafter score the units that matter for a question: all of a small workspace, else candidates.
+
+    The workspace has located the question. `budget_tokens` is how much is to be kept, None for a usual amount.
+    Raises CancelledError.
+    """
+    large = keys.tokens >= LEAST_TOKENS and (budget_tokens or 0) <= MOST_BUDGET
+    if not (large and drafter.has_two_levels) or keys.missing_tokens:
+        return ask_drafter(workspace, keys, drafter, question, cancellation)
+    return TwoLevelSearch(workspace, keys, drafter).ask(question, cancellation)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLevelSearch:
+    """Questions about a workspace all of whose units have keys, to a drafter that `has_two_levels`."""
+
+    workspace: Workspace
+    keys: WorkspaceKeys
+    drafter: Drafter
+    breadth: Breadth = Breadth()
+
+    def ask(self, located: Question, cancellation: Cancellation) -> AskedQuestion:
+        """The question with the drafter's scores of its candidates, and so its sub-questions. CancelledError."""
+        question = about(located)
+        texts = () if question.code else subquestions_of(question.text)
+        states = self.drafter.states_of([question.search_text, *texts], question.code, cancellation)
+        coarse = self.drafter.score_coarsely(self.keys.arrays, self.keys.offsets, states)
+        always = self._always(located)
+        whole, *parts = (
+            self._ask(one, state, {name: scores[n] for name, scores in coarse.items()}, always)
+            for n, (one, state) in enumerate(zip([question, *map(Question, texts)], states, strict=True))
+        )
+        return replace(whole, subquestions=tuple(parts))
+
+    def _ask(
+        self, question: Question, states: QuestionStates, coarse: Mapping[str, Scores], always: NDArray[np.int64]
+    ) -> AskedQuestion:
+        """One question: candidates of the first level, then those that the leaders among them lead to."""
+        matches, table = Matches(self.workspace, question), self.workspace.file_table
+        chosen = united([always, *self._sources(matches, coarse)])
+        candidates = Candidates(chosen, table.unit_sample, len(self.keys.units))
+        scores = self._scored(candidates.units, states)
+        asked = AskedQuestion(
+            self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known=matches
+        )
+        found = neighbours(asked, self.breadth.linked)
+        wider, more = candidates.with_more(found), np.setdiff1d(found, candidates.units)
+        if len(more):
+            scores = _merged(candidates.units, scores, more, self._scored(more, states))
+        return replace(asked, candidates=wider, drafter_scores=scores, moments=_moments(coarse, wider))
+
+    def _scored(self, units: NDArray[np.int64], states: QuestionStates) -> dict[str, Scores]:
+        return self.drafter.score_units(self.keys.arrays, self.keys.offsets, units, states)
+
+    def _always(self, located: Question) -> NDArray[np.int64]:
+        """Units that may be kept whatever their score: those at the cursor, and those in the paths asked about."""
+        workspace = self.workspace
+        starts, found = workspace.unit_starts, workspace.units_in(located.paths)
+        if located.cursor:
+            number = workspace.file_number(located.cursor.path)
+            found = np.union1d(found, np.arange(starts[number], starts[number + 1]))
+        return found
+
+    def _sources(self, matches: Matches, coarse: Mapping[str, Scores]) -> Iterator[NDArray[np.int64]]:
+        """The units that each source of candidates gives."""
+        symbols, breadth = self.workspace.symbols, self.breadth
+        yield from (highest(scores, breadth.coarse) for scores in coarse.values())
+        yield best(matches.words, breadth.words)
+        yield best(matches.titles, breadth.linked)
+        yield self._units_of([*matches.files, *best(matches.paths, breadth.linked).tolist()])[: breadth.linked]
+        for names in (matches.names.certain, matches.names.possible, matches.names_at_cursor):
+            yield best(symbols.definitions(names), breadth.linked)
+        yield best(symbols.users(matches.names.certain), breadth.linked)
+
+    def _units_of(self, files: Sequence[int]) -> NDArray[np.int64]:
+        """The units of files, file by file, as many as `linked` allows."""
+        starts, found, count = self.workspace.unit_starts, [np.empty(0, np.int64)], 0
+        for file in dict.fromkeys(files):
+            found.append(np.arange(starts[file], starts[file + 1]))
+            count += len(found[-1])
+            if count >= self.breadth.linked:
+                break
+        return np.concatenate(found)
+
+
+def _moments(coarse: Mapping[str, Scores], candidates: Candidates) -> dict[str, Moments]:
+    """The moments of scores that are known of all units. Where all are candidates, their own scores give these."""
+    if len(candidates.units) == candidates.total:
+        return {}
+    return {name: Moments(scores.mean(), scores.std()) for name, scores in coarse.items()}
+
+
+def _merged(
+    units: NDArray[np.int64], scores: Mapping[str, Scores], more: NDArray[np.int64], added: Mapping[str, Scores]
+) -> dict[str, Scores]:
+    """The scores of both, in the order of units."""
+    order = np.argsort(np.concatenate([units, more]), kind="stable")
+    return {name: np.concatenate([values, added[name]])[order] for name, values in scores.items()}
