@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from winnow_engine.config import ModelConfig
@@ -27,24 +28,27 @@ from winnow_engine.core import (
 )
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import FileChangedError
+from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.lately import first_to_index
-from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Means, Sources, Taker, Workspace, read_workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import opening_messages
-from winnow_engine.runtime import Clock, Loading
+from winnow_engine.runtime import Clock, Loading, Stages
+from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
-from winnow_engine.selection.first_look import keys_for
+from winnow_engine.selection.first_look import keys_for, takes_all
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.key_cache import TOKENS_PER_BYTE, KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
+from winnow_engine.system import physical_cores
 from winnow_engine.targets.base import Generation, Request, Target, ignore
 from winnow_engine.targets.opening import open_target
 
@@ -101,6 +105,9 @@ class Answer:
         return self.stats.generation.thought
 
 
+# Their processes take 0.3 s of a core to start, which is spared where few cores have to load the models meanwhile.
+_CORES_TO_START_AT_ONCE = 4
+
 # Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
 _drafter_loads = threading.Lock()
 
@@ -120,8 +127,9 @@ class Assistant:
         open_target: Callable[[], Target] | None = None,
         *,
         remember: bool = False,
+        analysts: Analysts | None = None,
     ) -> None:
-        self._store = store
+        self._store, self._analysts = store, analysts or Analysts(0)
         self._open_drafter, self._open_target = open_drafter, open_target
         self._closing = Cancellation()
         self._history = History(store if remember else None)
@@ -209,16 +217,24 @@ class Assistant:
         return ranked.select(min(tokens, budget.most_tokens or tokens))
 
     def index(
-        self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
+        self,
+        sources: Sources,
+        progress: ProgressSink = ignore_progress,
+        cancellation: Cancellation | None = None,
+        stages: Stages | None = None,
     ) -> Workspace:
-        """Bring the cached keys of the workspace up to date, first those of open files and of files changed lately."""
-        cancellation = cancellation or Cancellation()
-        workspace = self.read(sources, cancellation)
-        first = first_to_index(sources, workspace.files)
+        """Bring the cached keys of the workspace up to date, first those of open files and of files changed lately.
+
+        `stages` is told how busy reading, parsing, encoding and the rest are.
+        """
+        cancellation, stages = cancellation or Cancellation(), stages or Stages()
         try:
-            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
+            with EncodedAsRead(self.keys, progress, cancellation, stages) as early:
+                workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
+            first = first_to_index(sources, workspace.files)
+            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first, stages)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
-            return self.index(sources, progress, cancellation)
+            return self.index(sources, progress, cancellation, stages)
         return workspace
 
     def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:
@@ -247,16 +263,23 @@ class Assistant:
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
+        self._analysts.close()
 
     def _open_keys(self) -> KeyCache:
         with _drafter_loads:
             self._closing.check()
             return KeyCache(self._store, self._open_drafter())
 
-    def read(self, sources: Sources, cancellation: Cancellation) -> Workspace:
+    def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory."""
-        self._workspace = read_workspace(sources, self._store, cancellation, self._workspace)
+        means = means or Means(self._analysts)
+        self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, means)
         return self._workspace
+
+    def _begin_early(self, early: EncodedAsRead, budget: Budget, count: int, size: int) -> Taker | None:
+        """Have new files encoded while they are read, if the drafter is there and a question would encode all."""
+        cache = self.keys.loaded
+        return early.begin(count, size) if cache and takes_all(cache, budget, round(size * TOKENS_PER_BYTE)) else None
 
     def _rank(
         self,
@@ -272,8 +295,10 @@ class Assistant:
 
         Gives up before the long part if it is known that what is needed afterwards does not load.
         """
-        with clock.stage("read"):
-            workspace = self.read(sources, cancellation)
+        early = EncodedAsRead(self.keys, progress, cancellation, Stages())
+        with clock.stage("read"), early:
+            begin = partial(self._begin_early, early, budget)
+            workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
             question = workspace.located(question)  # PositionError now, not after the long part
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
@@ -305,9 +330,13 @@ def open_assistant(
     Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
     `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
+    analysts = Analysts(physical_cores())
+    if physical_cores() >= _CORES_TO_START_AT_ONCE:
+        analysts.start()
     return Assistant(
         store,
         lambda: Drafter(locate(models.drafter), on_compile=on_compile),
         (lambda: open_target(models)) if answers else None,
         remember=remember,
+        analysts=analysts,
     )

@@ -136,6 +136,39 @@ def mapped_ahead(
             future.cancel()
 
 
+class Behind:
+    """Does calls one after the other on a thread of its own, while whoever adds them goes on.
+
+    Adding waits while `most` are waiting. Leaving the `with` block waits for all of them. What one raises is raised
+    there, or by the next `add`; those after it are not done.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[None]] = deque()
+        self._most, self._failed = most, False
+
+    def add(self, call: Callable[[], None]) -> None:
+        """Have a call done later."""
+        self._waiting.append(self._pool.submit(self._do, call))
+        while len(self._waiting) > self._most:
+            self._waiting.popleft().result()
+
+    def __enter__(self) -> Behind:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True)
+        for future in self._waiting:
+            future.result()
+
+    def _do(self, call: Callable[[], None]) -> None:
+        if not self._failed:
+            self._failed = True
+            call()
+            self._failed = False
+
+
 class Loading(Generic[T]):
     """Loads something slow once, on a thread of its own.
 

@@ -63,6 +63,11 @@ def peer(connection: socket.socket) -> tuple[int, int]:
     return process, number
 
 
+def can_fork() -> bool:
+    """Whether a process can split in two, and hand open sockets to another program. Windows has neither."""
+    return PLATFORM != "win32"
+
+
 def has_pollable_pipes() -> bool:
     """Whether asyncio can wait for standard input and output. On Windows it cannot."""
     return PLATFORM != "win32"

@@ -153,7 +153,10 @@ def _qualified(syntax: Syntax, captures: Captures) -> str:
 
 def _clean(syntax: Syntax, node: Node) -> str:
     """A name as Winnow writes it: no white space or quotes, and dots for `::`, `:` and `\\`."""
-    name = re.sub(r"[\s\"']+", "", syntax.text_of(node))
+    text = syntax.text_of(node)
+    if text.isidentifier():
+        return text
+    name = re.sub(r"[\s\"']+", "", text)
     return re.sub(r"::|:|\\", ".", name).strip(".[]") or "_"
 
 

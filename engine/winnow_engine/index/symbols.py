@@ -47,7 +47,12 @@ def analyse(path: str, data: bytes) -> FileAnalysis:
         units = tile(parsed, lines)
         return FileAnalysis(units, _symbols(parsed, units))
     except GrammarError:
-        return FileAnalysis(tile(plain(data), lines), FileSymbols())
+        return plain_analysis(data)
+
+
+def plain_analysis(data: bytes) -> FileAnalysis:
+    """As `analyse`, of text in no known language."""
+    return FileAnalysis(tile(plain(data), Lines(data)), FileSymbols())
 
 
 def _symbols(parsed: ParsedFile, units: Sequence[Unit]) -> FileSymbols:

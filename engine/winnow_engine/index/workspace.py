@@ -6,9 +6,9 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -18,6 +18,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
 from winnow_engine.core import Folder as Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
@@ -26,13 +27,15 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
-from winnow_engine.index.records import analysed, unit_bytes
+from winnow_engine.index.records import unit_bytes
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
 from winnow_engine.index.units import enclosing
-from winnow_engine.store import Record, Store
+from winnow_engine.runtime import Behind, Stages
+from winnow_engine.store import Store
 
 _NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
+_WRITTEN_BEHIND = 100  # records that wait to be stored
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 
 
@@ -253,8 +256,28 @@ class Workspace:
         return CodeAtCursor(text, language.name if language else "")
 
 
+Taker = Callable[[IndexedFile], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What reading a workspace may use beside this thread.
+
+    `analysts` analyse what is new. `begin` is told how many files that is and how many bytes; if it returns something,
+    that takes each of these files as soon as it is analysed.
+    """
+
+    analysts: Analysts = field(default_factory=lambda: Analysts(0))
+    stages: Stages = field(default_factory=Stages)
+    begin: Callable[[int, int], Taker | None] = lambda count, size: None
+
+
 def read_workspace(
-    sources: Sources, store: Store, cancellation: Cancellation, before: Workspace | None = None
+    sources: Sources,
+    store: Store,
+    cancellation: Cancellation,
+    before: Workspace | None = None,
+    means: Means | None = None,
 ) -> Workspace:
     """Read all files that count, where they have changed: what is kept of the others is in `before`, or on disk.
 
@@ -263,12 +286,13 @@ def read_workspace(
     """
     kept = KeptWorkspace(store.workspaces, f"{_NAMESPACE} {sources.identity}")
     before = _before(kept, before)
-    with before.memory.reading():
+    means = means or Means()
+    with before.memory.reading(), means.stages.busy("read"):
         found = [
             _Found(folder.workspace_path(path), path, content)
             for folder, path, content in sources.look(cancellation, before.memory)
         ]
-    files = _files(found, before, store, cancellation)
+    files = _files(found, before, store, cancellation, means)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
@@ -299,17 +323,14 @@ def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:
 
 
 def _files(
-    found: Sequence[_Found], before: Workspace, store: Store, cancellation: Cancellation
+    found: Sequence[_Found], before: Workspace, store: Store, cancellation: Cancellation, means: Means
 ) -> tuple[IndexedFile, ...]:
     """The files with what is kept of their text: as before, as in the tables, as in the store, or made now."""
     earlier = {file.path: file for file in before.files}
     same = [_same(one, earlier.get(one.path), before.base) for one in found]
     new = [one for one, file in zip(found, same, strict=True) if file is None]
-    records = iter(_records(new, store, cancellation))
-    return tuple(
-        file or IndexedFile(one.path, one.local_path, one.content, next(records))
-        for one, file in zip(found, same, strict=True)
-    )
+    indexed = iter(_indexed(new, store, cancellation, means))
+    return tuple(file or next(indexed) for file in same)
 
 
 def _same(now: _Found, earlier: IndexedFile | None, base: Tables | None) -> IndexedFile | None:
@@ -322,17 +343,26 @@ def _same(now: _Found, earlier: IndexedFile | None, base: Tables | None) -> Inde
     return IndexedFile(now.path, now.local_path, now.content, Row(base, row))
 
 
-def _records(files: Sequence[_Found], store: Store, cancellation: Cancellation) -> Iterator[Record]:
-    """What the index keeps of each file's text: from the store, or made now and stored."""
+def _indexed(files: Sequence[_Found], store: Store, cancellation: Cancellation, means: Means) -> Iterator[IndexedFile]:
+    """The files with what the index keeps of their text: from the store, or made now and stored."""
     stored = store.get(_NAMESPACE, [one.content.key for one in files])
-    with store.writer(_NAMESPACE) as writer:
+    missing = {one.content.key: one for one in files if one.content.key not in stored}
+    size = sum(one.content.size for one in missing.values())
+    taker = means.begin(len(missing), size) if missing else None
+    texts = ((one.local_path, one.content.read()) for one in missing.values())
+    records = means.analysts.analysed(texts, size, cancellation, means.stages)
+    with store.writer(_NAMESPACE) as writer, Behind(_WRITTEN_BEHIND) as behind:
         for one in files:
             cancellation.check()
             key = one.content.key
-            if key not in stored:
-                stored[key] = analysed(one.local_path, one.content.read())
-                writer.put(key, stored[key])
-            yield stored[key]
+            new = key not in stored
+            if new:
+                stored[key] = next(records)
+                behind.add(partial(writer.put, key, stored[key]))
+            file = IndexedFile(one.path, one.local_path, one.content, stored[key])
+            if new and taker is not None:
+                taker(file)
+            yield file
 
 
 def _written(workspace: Workspace, kept: KeptWorkspace) -> Workspace:

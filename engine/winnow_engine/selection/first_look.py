@@ -65,9 +65,7 @@ def keys_for(
     has located the question. Raises CancelledError.
     """
     tokens = budget.first_look_tokens
-    missing = cache.missing_tokens(workspace) if tokens else 0
-    too_few = tokens < (budget.tokens(missing) or 0)
-    if too_few or missing <= max(tokens, _PATIENCE_S * cache.tokens_per_s):
+    if not tokens or takes_all(cache, budget, cache.missing_tokens(workspace)):
         return cache.of(workspace, progress, cancellation)
     parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
@@ -75,6 +73,13 @@ def keys_for(
     keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     found = keys.units_in(workspace, question.paths)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
+
+
+def takes_all(cache: KeyCache, budget: Budget, missing: int) -> bool:
+    """Whether all keys are made for a question, where those of `missing` tokens are not there."""
+    tokens = budget.first_look_tokens
+    too_few = tokens < (budget.tokens(missing) or 0)
+    return not tokens or too_few or missing <= max(tokens, _PATIENCE_S * cache.tokens_per_s)
 
 
 def _chosen(

@@ -8,8 +8,10 @@ its file gets other keys.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +23,14 @@ from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.runtime import Behind, Stages
 from winnow_engine.store import Record, Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
 _TOKENS, _UNITS = "unit_tokens", "units"
 TOKENS_PER_BYTE = 0.24
 """Of code, until enough of it has been counted."""
+_WRITTEN_BEHIND = 100  # files whose keys wait to be stored
 _ENOUGH_BYTES = 20_000
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
@@ -99,9 +103,15 @@ class KeyCache:
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
+        self._fresh: dict[str, FileKeys] = {}
 
     def of(
-        self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation, first: Sequence[str] = ()
+        self,
+        workspace: Workspace,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        first: Sequence[str] = (),
+        stages: Stages | None = None,
     ) -> WorkspaceKeys:
         """The keys of every unit. What a cancelled run has encoded is stored, too.
 
@@ -109,14 +119,33 @@ class KeyCache:
         """
         names = tuple(file.units_key for file in workspace.files)
         if self._last is None or self._last[0] != names:
-            found = {name: _file_keys(record) for name, record in self._store.get(self._namespace, names).items()}
+            fresh, self._fresh = self._fresh, {}
+            stored = self._store.get(self._namespace, [name for name in names if name not in fresh])
+            found = fresh | {name: _file_keys(record) for name, record in stored.items()}
             missing = self._in_order(
                 {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}, first
             )
-            found.update(self._encode(missing, progress, cancellation))
+            if missing:
+                size = sum(file.content.size for file in missing.values())
+                found |= self._encode(missing.values(), len(missing), size, progress, cancellation, stages or Stages())
             parts = {number: _whole(found[name]) for number, name in enumerate(names)}
             self._last = names, joined(workspace, parts)
         return self._last[1]
+
+    def encode_early(
+        self,
+        files: Iterable[IndexedFile],
+        count: int,
+        size: int,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        stages: Stages,
+    ) -> None:
+        """Encode files of a workspace that is still being read: `count` of them, with `size` bytes in all.
+
+        Their keys are stored, and kept for the next call of `of`.
+        """
+        self._fresh = self._encode(files, count, size, progress, cancellation, stages)
 
     def record_names(self, workspace: Workspace) -> dict[str, list[str]]:
         """The names of the keys' records in the store, by namespace."""
@@ -161,7 +190,8 @@ class KeyCache:
     ) -> Parts:
         """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
         wanted = _by_file(workspace, units)
-        report = _Report([sum(map(_bytes, some)) for _, some in wanted.values()], progress)
+        sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
+        report = _Report(len(sizes), sum(sizes.values()), progress)
         texts = (
             FileText(workspace.files[number].local_path, workspace.files[number].texts(some))
             for number, (_, some) in wanted.items()
@@ -174,21 +204,38 @@ class KeyCache:
                 found[number] = found[number].joined(part) if number in found else part
                 record = {_UNITS: found[number].units, **_record(found[number].keys)}
                 writer.put(workspace.files[number].units_key, record)
-                report.add(keys)
+                report.add(keys, sizes[number])
         return found
 
     def _encode(
-        self, files: Mapping[str, IndexedFile], progress: ProgressSink, cancellation: Cancellation
+        self,
+        files: Iterable[IndexedFile],
+        count: int,
+        size: int,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        stages: Stages,
     ) -> dict[str, FileKeys]:
-        """The keys of files, each stored under its name in `files`."""
-        report = _Report([file.content.size for file in files.values()], progress)
-        texts = (FileText(file.local_path, file.texts(file.units)) for file in files.values())
-        encoded = {}
-        with self._store.writer(self._namespace) as writer:
-            for name, keys in zip(files, self._timed(self.drafter.encode(texts, cancellation)), strict=True):
-                encoded[name] = keys
+        """The keys of `count` files with `size` bytes in all, each stored, by the names of their records."""
+        report = _Report(count, size, progress)
+        taken: deque[IndexedFile] = deque()
+
+        def texts() -> Iterator[FileText]:
+            for file in files:
+                taken.append(file)
+                yield FileText(file.local_path, file.texts(file.units))
+
+        def write(name: str, keys: FileKeys) -> None:
+            with stages.busy("write"):
                 writer.put(name, _record(keys))
-                report.add(keys)
+
+        encoded = {}
+        with self._store.writer(self._namespace) as writer, Behind(_WRITTEN_BEHIND) as behind:
+            for keys in self._timed(self.drafter.encode(texts(), cancellation, stages)):
+                file = taken.popleft()
+                encoded[file.units_key] = keys
+                behind.add(partial(write, file.units_key, keys))
+                report.add(keys, file.content.size)
         return encoded
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
@@ -202,21 +249,20 @@ class KeyCache:
 
 
 class _Report:
-    """Reports progress by file, each with so many bytes. The tokens still to come are estimated from these."""
+    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together."""
 
-    def __init__(self, sizes: Sequence[int], progress: ProgressSink) -> None:
-        self._sizes, self._progress = sizes, progress
-        self._bytes = sum(sizes)
+    def __init__(self, count: int, size: int, progress: ProgressSink) -> None:
+        self._count, self._size, self._progress = count, size, progress
         self._done = self._done_bytes = self._tokens = 0
         self._started = time.perf_counter()
 
-    def add(self, keys: FileKeys) -> None:
-        self._done_bytes += self._sizes[self._done]
+    def add(self, keys: FileKeys, size: int) -> None:
+        self._done_bytes += size
         self._done += 1
         self._tokens += int(keys.unit_tokens.sum())
-        total = round(self._tokens * self._bytes / self._done_bytes)
+        total = round(self._tokens * self._size / self._done_bytes)
         elapsed = time.perf_counter() - self._started
-        self._progress(Progress("index", self._done, len(self._sizes), self._tokens, total, elapsed))
+        self._progress(Progress("index", self._done, self._count, self._tokens, total, elapsed))
 
 
 def _record(keys: FileKeys) -> Record:

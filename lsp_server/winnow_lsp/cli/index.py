@@ -1,8 +1,10 @@
-"""`winnow index`: the cached keys of a repository, and which of its files count."""
+"""`winnow index`: the cached keys of repositories, and which of their files count."""
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.runtime import Stages
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
@@ -30,7 +33,11 @@ from winnow_lsp.cli.session import assistant
     help="Write the index there, for others to use with --shared-index.",
 )
 @click.option("--name", metavar="NAME", help="What the repository is called in that index [the folder's name].")
-def index(explain: str | None, out: Path | None, name: str | None, **options: Any) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Say how busy each stage was.")
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+def index(
+    explain: str | None, out: Path | None, name: str | None, verbose: bool, as_json: bool, **options: Any
+) -> None:
     """Read, parse and encode the workspace, so that the first question need not."""
     folders, config = folders_of(options), config_of(options)
     if len(folders) > 1 and (name is not None or explain is not None):
@@ -40,22 +47,55 @@ def index(explain: str | None, out: Path | None, name: str | None, **options: An
     if explain is not None:
         _explain(folders[0].root, explain, config.files)
         return
+    stages, indexed = Stages(), []
     with cancel_on_interrupt() as cancellation, assistant(config, answers=False) as helper:
         for folder in folders:
-            workspace = _index(helper, folder, config.files, cancellation)
+            one, workspace = _index(helper, folder, config.files, cancellation, stages, as_json)
+            indexed.append(one)
             if out is not None:
                 shard = helper.publish(workspace, out, name or folder.name or folder.root.name)
-                click.echo(f"{shard.record_bytes / 1e6:,.1f} MB in {out}, as {shard.content}")
+                _say(f"{shard.record_bytes / 1e6:,.1f} MB in {out}, as {shard.content}", as_json)
+    if as_json:
+        busy = {stage: asdict(busy) for stage, busy in stages.report().items()}
+        click.echo(json.dumps({"indexed": [asdict(one) for one in indexed], "stages": busy}))
+    elif verbose:
+        _say_busy(stages)
 
 
-def _index(helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation) -> Workspace:
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What became of one repository, and the seconds it took."""
+
+    folder: str
+    files: int
+    units: int
+    seconds: float
+
+
+def _index(
+    helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation, stages: Stages, as_json: bool
+) -> tuple[_Indexed, Workspace]:
     """Index one repository on its own: what its records are called depends on no other."""
     started = time.perf_counter()
-    with ProgressView() as view:
-        workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation)
-    counts = f"{len(workspace.files):,} files, {len(workspace.units):,} units"
-    click.echo(f"{folder.name}{': ' if folder.name else ''}{counts}, {time.perf_counter() - started:.1f} s")
-    return workspace
+    with ProgressView(quiet=as_json) as view:
+        workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation, stages)
+    one = _Indexed(str(folder.root), len(workspace.files), len(workspace.units), time.perf_counter() - started)
+    said = f"{one.files:,} files, {one.units:,} units, {one.seconds:.1f} s"
+    _say(f"{folder.name}: {said}" if folder.name else said, as_json)
+    return one, workspace
+
+
+def _say(line: str, as_json: bool) -> None:
+    """Print a line, unless JSON is wanted alone."""
+    if not as_json:
+        click.echo(line)
+
+
+def _say_busy(stages: Stages) -> None:
+    """A line for each stage: its workers' time, as seconds and as a share, and how long any of them worked."""
+    for stage, busy in stages.report().items():
+        of_all = f"{busy.busy_s:.2f} s, {busy.share:.0%} of {busy.workers}"
+        click.echo(f"{stage}: {of_all}, at work {busy.active:.0%} of the time")
 
 
 def _explain(root: Path, path: str, rules: FileRules) -> None:

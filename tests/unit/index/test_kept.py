@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import FileChangedError
-from winnow_engine.index import files, remembered, workspace
+from winnow_engine.index import analysts, files, remembered, workspace
 from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
 from winnow_engine.store import Store
 
@@ -100,7 +100,7 @@ def test_a_new_process_opens_the_file_that_changed(root: Path, settled: Path, op
 
 
 def test_nothing_is_parsed_that_has_a_row(root: Path, settled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "analysed", None)  # whoever calls it fails
+    monkeypatch.setattr(analysts, "analysed", None)  # whoever calls it fails
     (settled / "index.sqlite").unlink()
     assert len(read(root, settled).files) == 3
 

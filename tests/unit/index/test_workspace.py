@@ -61,7 +61,7 @@ def test_second_read_takes_the_analysis_from_the_store(
     def fail(path: str, data: bytes) -> None:
         raise AssertionError(f"{path} was parsed again")
 
-    monkeypatch.setattr("winnow_engine.index.workspace.analysed", fail)
+    monkeypatch.setattr("winnow_engine.index.analysts.analysed", fail)
     assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
 
 

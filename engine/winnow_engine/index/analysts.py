@@ -1,0 +1,230 @@
+"""A pool of processes that analyse files, for all cores to be busy while a large workspace is read.
+
+Parsing holds the GIL, so threads would not do. The processes are forked from one that has imported what they need
+(`analyst.py`), not from this one, which has threads and models. They talk through sockets and end when these close.
+
+A grammar is C code that reads what it is given. If it crashes or hangs on a file, that takes one of these processes
+along, and the file counts as text in no language.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+
+import winnow_engine
+from winnow_engine.core import Cancellation
+from winnow_engine.index.analyst import READY, Text
+from winnow_engine.index.records import analysed, record_of
+from winnow_engine.index.symbols import plain_analysis
+from winnow_engine.runtime import Stages, mapped_ahead
+from winnow_engine.store import Record
+from winnow_engine.system import can_fork
+
+SMALL_BYTES = 100_000
+"""So much is analysed in this process, in about 40 ms: asking another one takes a millisecond or two, too."""
+_STARTING_BYTES = 1_000_000  # what it takes longer to analyse here than to start processes for
+_CHUNK_BYTES = 64_000
+_TIME_LIMIT_S = 120.0  # for a chunk; a parse alone is stopped after syntax.TIME_LIMIT_S
+_STAGE = "analyse"
+
+
+class _LostError(Exception):
+    """A process died, or did not answer in time."""
+
+
+class _Worker:
+    """This process's end of one analysing process. `ready` says whether that has ever been heard of."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self.ready = connection, False
+
+    def analyse(self, texts: Sequence[Text]) -> list[Record]:
+        """The records of files. Raises _LostError."""
+        try:
+            self.ready = self.ready or self._received() == READY
+            self._connection.send_bytes(pickle.dumps(texts, protocol=5))
+            answer = pickle.loads(self._received())
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise _LostError from error
+        if isinstance(answer, Exception):
+            raise answer
+        records: list[Record] = answer
+        return records
+
+    def close(self) -> None:
+        """Let the process end."""
+        self._connection.close()
+
+    def _received(self) -> bytes:
+        if not self._connection.poll(_TIME_LIMIT_S):
+            raise _LostError
+        return self._connection.recv_bytes()
+
+
+class Analysts:
+    """Up to `count` processes that analyse files. They start when `start` is called or there is enough to do.
+
+    Safe to use from several threads. Without a way to start processes, or with a `count` below 2, all is analysed here.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.notices: list[str] = []
+        """What the user should know: which files could not be parsed, and why none was elsewhere."""
+        self._count = count if count > 1 and can_fork() and sys.executable else 0
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(max(self._count, 1), "analyst")
+        self._lock = threading.Lock()
+        self._started = self._closed = False
+
+    def start(self) -> None:
+        """Start the processes, unless they have been. Does not wait for them: that takes a few tenths of a second."""
+        with self._lock:
+            if self._started or self._closed or not self._count:
+                return
+            self._started = True
+            try:
+                for worker in _started(self._count):
+                    self._idle.put(worker)
+            except OSError as error:
+                self._give_up(f"files are parsed by one process, because no other can be started: {error}")
+
+    def analysed(
+        self, texts: Iterable[Text], total: int, cancellation: Cancellation, stages: Stages
+    ) -> Iterator[Record]:
+        """What the index keeps of each file, in order; `total` is their size in bytes. Raises CancelledError.
+
+        What takes only a moment is done in this process.
+        """
+        if total >= _STARTING_BYTES:
+            self.start()
+        if total < SMALL_BYTES or not self._started or not self._count:
+            yield from self._here(texts, cancellation, stages)
+            return
+
+        def work(chunk: list[Text]) -> list[Record]:
+            return self._elsewhere(chunk, stages)
+
+        chunks = _chunks(texts, min(_CHUNK_BYTES, total // (2 * self._count)))
+        for _, records in mapped_ahead(self._threads, work, chunks, 3 * self._count):
+            cancellation.check()
+            yield from records
+
+    def close(self) -> None:
+        """End the processes; what they are doing is given up. No file can be analysed afterwards."""
+        with self._lock:
+            self._closed = True
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        while not self._idle.empty():
+            self._idle.get().close()
+
+    def _here(self, texts: Iterable[Text], cancellation: Cancellation, stages: Stages) -> Iterator[Record]:
+        for path, data in texts:
+            cancellation.check()
+            with stages.busy(_STAGE):
+                record = analysed(path, data)
+            yield record
+
+    def _elsewhere(self, texts: list[Text], stages: Stages) -> list[Record]:
+        """The records of a chunk. If its process is lost, each file gets another one to itself."""
+        try:
+            return self._asked(texts, stages)
+        except _LostError:
+            return [self._alone(text, stages) for text in texts]
+
+    def _alone(self, text: Text, stages: Stages) -> Record:
+        """A file's record; that of a text in no language if no process survives it."""
+        try:
+            (record,) = self._asked([text], stages)
+        except _LostError:
+            path, data = text
+            self.notices.append(f"{path} is taken for text in no language: its grammar crashed or did not end")
+            return record_of(plain_analysis(data), data)
+        return record
+
+    def _asked(self, texts: list[Text], stages: Stages) -> list[Record]:
+        """The records of files, from the next idle process. Raises _LostError, with another process in its place."""
+        if not self._count:
+            return [analysed(*text) for text in texts]
+        worker = self._idle.get()
+        try:
+            with stages.busy(_STAGE, self._count):
+                records = worker.analyse(texts)
+        except _LostError:
+            worker.close()
+            worker = self._replacement(worker)
+            raise
+        finally:
+            self._idle.put(worker)
+        return records
+
+    def _replacement(self, lost: _Worker) -> _Worker:
+        """Another process; the lost one, which cannot be used, if there is no point in trying."""
+        try:
+            if lost.ready:
+                return next(_started(1))
+            self._give_up("files are parsed by one process, because others end as soon as they start")
+        except OSError as error:
+            self._give_up(f"files are parsed by one process, because no other can be started: {error}")
+        return lost
+
+    def _give_up(self, notice: str) -> None:
+        if self._count:
+            self._count = 0
+            self.notices.append(notice)
+
+
+def _started(count: int) -> Iterator[_Worker]:
+    """So many processes, forked from one that ends with them. Raises OSError if it cannot be started."""
+    with ExitStack() as unless_started:
+        pairs = [socket.socketpair() for _ in range(count)]
+        for mine, _ in pairs:
+            unless_started.callback(mine.close)
+        try:
+            process = _run([theirs.fileno() for _, theirs in pairs])
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        unless_started.pop_all()
+    threading.Thread(target=process.wait, daemon=True).start()  # or it would stay a zombie
+    for mine, _ in pairs:
+        yield _Worker(Connection(mine.detach()))
+
+
+def _run(sockets: list[int]) -> subprocess.Popen[bytes]:
+    """The process that serves these sockets. Raises OSError."""
+    package = Path(winnow_engine.__file__).parent.parent
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return subprocess.Popen(
+        # -P: a file of the folder that Winnow runs in must not pass for a module.
+        [sys.executable, "-P", "-m", "winnow_engine.index.analyst", *map(str, sockets)],
+        pass_fds=sockets,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # this process's may be a protocol
+        env={**os.environ, **one_thread, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def _chunks(texts: Iterable[Text], most: int) -> Iterator[list[Text]]:
+    """Files together until they have `most` bytes."""
+    chunk: list[Text] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text[1])
+        if size >= most:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

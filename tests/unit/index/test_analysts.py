@@ -1,0 +1,208 @@
+"""Analysing in processes: the same records, in order, whatever becomes of the processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
+from winnow_engine.index import analyst, analysts
+from winnow_engine.index.analyst import Text
+from winnow_engine.index.analysts import Analysts
+from winnow_engine.index.records import analysed as analysed_here
+from winnow_engine.index.records import analysis_of
+from winnow_engine.runtime import Stages
+from winnow_engine.store import Record
+
+SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[Text]:
+    """A file of every language, which counts as more than is analysed without processes."""
+    monkeypatch.setattr(analysts, "SMALL_BYTES", 2000)
+    return [(path.name, path.read_bytes()) for path in SAMPLES if path.is_file()]
+
+
+@pytest.fixture
+def pool() -> Iterator[Analysts]:
+    with closing(Analysts(2)) as made:
+        made.start()
+        yield made
+
+
+def analysed(pool: Analysts, texts: list[Text]) -> list[Record]:
+    return list(pool.analysed(texts, size(texts), Cancellation(), Stages()))
+
+
+def size(texts: list[Text]) -> int:
+    return sum(len(data) for _, data in texts)
+
+
+def same(found: list[Record], texts: list[Text]) -> None:
+    assert len(found) == len(texts)
+    for record, text in zip(found, texts, strict=True):
+        assert analysis_of(record) == analysis_of(analysed_here(*text))
+
+
+def children() -> list[psutil.Process]:
+    """The analysing processes of this one: those that have a parent among its children."""
+    return [below for child in psutil.Process().children() for below in child.children() if _analyses(below)]
+
+
+def _analyses(process: psutil.Process) -> bool:
+    return "winnow_engine.index.analyst" in process.cmdline()
+
+
+def test_processes_find_what_this_one_would(pool: Analysts, texts: list[Text]) -> None:
+    same(analysed(pool, texts), texts)
+    assert not pool.notices
+
+
+def test_little_is_analysed_here(texts: list[Text]) -> None:
+    with closing(Analysts(2)) as pool:
+        same(analysed(pool, texts[:2]), texts[:2])
+        assert not children()
+
+
+def test_much_starts_the_processes(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysts, "_STARTING_BYTES", 2000)
+    with closing(Analysts(2)) as pool:
+        same(analysed(pool, texts), texts)
+        assert len(children()) == 2
+
+
+def test_a_killed_process_is_replaced(pool: Analysts, texts: list[Text]) -> None:
+    same(analysed(pool, texts), texts)
+    victims = children()
+    assert victims
+    for victim in victims:
+        os.kill(victim.pid, signal.SIGKILL)
+    same(analysed(pool, texts), texts)
+    assert not pool.notices
+    assert not {one.pid for one in victims} & {one.pid for one in children()}
+
+
+def test_processes_killed_all_the_time_lose_nothing(pool: Analysts, texts: list[Text]) -> None:
+    over = threading.Event()
+
+    def kill() -> None:
+        for _ in range(4):
+            if over.wait(0.7):
+                return
+            with suppress(psutil.Error):
+                for victim in children()[:1]:
+                    victim.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = [analysed(pool, texts) for _ in range(3)]
+    finally:
+        over.set()
+        killer.join()
+    for records in found:
+        assert [record["units"][-1, 2] for record in records] == [len(data) for _, data in texts]
+
+
+def _fragile(connection: Connection, poison: bytes) -> None:
+    """Serve as an analysing process does, but die of files with the poison."""
+
+    class Dies(Connection):
+        def recv_bytes(self, maxlength: int | None = None) -> bytes:
+            received = super().recv_bytes(maxlength)
+            if poison in received:
+                raise EOFError
+            return received
+
+    with Dies(os.dup(connection.fileno())) as fragile:
+        connection.close()
+        analyst._serve(fragile)
+
+
+def _started(count: int) -> Iterator[analysts._Worker]:
+    for _ in range(count):
+        mine, theirs = socket.socketpair()
+        connection = Connection(theirs.detach())
+        threading.Thread(target=_fragile, args=(connection, b"POISON"), daemon=True).start()
+        yield analysts._Worker(Connection(mine.detach()))
+
+
+def test_a_file_that_no_process_survives_is_plain_text(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysts, "_started", _started)
+    poisoned = ("crash.py", b"def f():\n    return 'POISON'\n")
+    with closing(Analysts(2)) as pool:
+        pool.start()
+        *others, last = analysed(pool, [*texts, poisoned])
+        same(others, texts)
+        assert not analysis_of(last).symbols.definitions
+        assert pool.notices == ["crash.py is taken for text in no language: its grammar crashed or did not end"]
+
+
+def test_where_no_process_starts_all_is_analysed_here(
+    texts: list[Text], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(analysts.sys, "executable", "/bin/false")
+    with closing(Analysts(2)) as pool:
+        pool.start()
+        same(analysed(pool, texts), texts)
+        assert pool.notices == ["files are parsed by one process, because others end as soon as they start"]
+
+
+def test_a_program_that_is_not_there_is_no_obstacle(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysts.sys, "executable", "/nowhere/python")
+    with closing(Analysts(2)) as pool:
+        pool.start()
+        same(analysed(pool, texts), texts)
+        assert "No such file" in pool.notices[0]
+
+
+def test_cancelling_ends_it_and_leaves_the_pool_usable(pool: Analysts, texts: list[Text]) -> None:
+    cancellation = Cancellation()
+    records = pool.analysed(texts * 10, 10 * size(texts), cancellation, Stages())
+    next(records)
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        list(records)
+    same(analysed(pool, texts), texts)
+
+
+def test_the_processes_end_with_the_pool(texts: list[Text]) -> None:
+    with closing(Analysts(2)) as pool:
+        pool.start()
+        analysed(pool, texts)
+        there = children()
+        assert len(there) == 2
+    gone, alive = psutil.wait_procs(there, timeout=30)
+    assert not alive
+    assert len(gone) == 2
+
+
+def test_what_analysing_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: str, data: bytes) -> Record:
+        raise ZeroDivisionError(path)
+
+    monkeypatch.setattr(analyst, "analysed", broken)
+    assert isinstance(analyst._answer([("a.py", b"x")]), ZeroDivisionError)
+
+
+def test_a_file_of_the_working_directory_is_no_module(
+    texts: list[Text], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tree_sitter.py").write_text("raise SystemExit(1)\n")
+    (tmp_path / "numpy.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    with closing(Analysts(2)) as pool:
+        pool.start()
+        same(analysed(pool, texts), texts)
+        assert not pool.notices
