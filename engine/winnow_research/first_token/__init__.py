@@ -1,0 +1,1 @@
+"""How long the first token takes: Winnow, the target alone, and the published method, on the same questions."""

@@ -1,0 +1,138 @@
+"""The loop of `winnow bench ttft`: for each size the target alone, Winnow, and the published method."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Budget, Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.errors import CancelledError, WinnowError
+from winnow_engine.store import Store
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.evaluation.repositories import Repository
+from winnow_research.first_token.joint import Joint
+from winnow_research.first_token.memory import MemoryPeak, watched
+from winnow_research.first_token.sweep import sweep
+from winnow_research.first_token.timed import TimedAnswer, summary
+from winnow_research.first_token.vanilla import Vanilla, best_of
+from winnow_research.first_token.winnow import STATES, Winnow
+from winnow_research.first_token.workspaces import SizedWorkspace, sized_workspace
+
+VANILLA, WINNOW, SWEEP, JOINT = "vanilla", "winnow", "sweep", "joint"
+ROWS = (VANILLA, WINNOW, SWEEP, JOINT)
+BUDGETS = {"2600": Budget(2600), "auto": Budget()}
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, on what. `whole_drafter` has all layers, which only the published method needs."""
+
+    repository: Repository
+    sizes: Sequence[int]
+    rows: Sequence[str]
+    repetitions: int
+    vanilla_s: float
+    sweep_at: int
+    target: Path
+    drafter: Path
+    whole_drafter: Path
+
+
+class FirstTokenRun:
+    """Measures a plan. Each model is loaded only while it is needed, so that memory peaks are those of a user."""
+
+    def __init__(self, plan: Plan, report: Report, cancellation: Cancellation) -> None:
+        self._plan, self._report, self._cancellation = plan, report, cancellation
+        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
+        self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
+        self._warm = False
+
+    def run(self) -> Iterator[tuple[dict[str, Any], bool]]:
+        """The figures of a size, as JSON has them, after each row; and whether that was the size's last row."""
+        for size in self._plan.sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                workspace = sized_workspace(self._plan.repository, size, self._drafter.count, Path(folder))
+                found = self._about(workspace)
+                for row in self._plan.rows:
+                    self._cancellation.check()
+                    self._report(f"{size:,} tokens: {row}")
+                    found |= self._row(row, workspace)
+                    yield found, row == self._plan.rows[-1]
+
+    def _about(self, workspace: SizedWorkspace) -> dict[str, Any]:
+        return {
+            "size": workspace.wanted,
+            "tokens": workspace.tokens,
+            "files": len(workspace.scene.files),
+            "questions": len(workspace.cases),
+        }
+
+    def _row(self, row: str, workspace: SizedWorkspace) -> dict[str, Any]:
+        """One row's figures under its name, or why there are none."""
+        measure = {VANILLA: self._alone, WINNOW: self._winnow, SWEEP: self._sweep, JOINT: self._joint}[row]
+        if row == SWEEP and workspace.wanted != self._plan.sweep_at:
+            return {}
+        try:
+            with watched() as peak:
+                figures = measure(workspace)
+        except CancelledError:
+            raise
+        except WinnowError as error:
+            return {row: {"absent": str(error)}}
+        return {row: {**figures, "memory": _memory(peak)}}
+
+    def _alone(self, workspace: SizedWorkspace) -> dict[str, Any]:
+        found = self._vanilla.measure(workspace)
+        tried = {str(one): them if isinstance(them, str) else summary(them) for one, them in found.items()}
+        best = best_of(found)
+        return {"tried": tried} if best is None else {"best": str(best[0]), **summary(best[1]), "tried": tried}
+
+    def _winnow(self, workspace: SizedWorkspace) -> dict[str, Any]:
+        with self._opened(workspace) as winnow:
+            kept = dict(zip(BUDGETS, winnow.kept(workspace, list(BUDGETS.values())), strict=True))
+            found: dict[str, Any] = {}
+            for name, budget in BUDGETS.items():
+                turns = [winnow.repetition(workspace, budget, number) for number in range(self._plan.repetitions)]
+                found[name] = {state: summary([turn[state] for turn in turns]) for state in STATES}
+                found[name]["golds"] = {
+                    "questions": len(kept[name]),
+                    "whole": sum(gold.whole for gold in kept[name]),
+                    "lines": round(sum(gold.lines for gold in kept[name]) / len(kept[name]), 4),
+                }
+        return found
+
+    def _sweep(self, workspace: SizedWorkspace) -> dict[str, Any]:
+        with self._opened(workspace) as winnow:
+            return {"points": [asdict(one) for one in sweep(winnow, workspace, min(2, self._plan.repetitions))]}
+
+    def _joint(self, workspace: SizedWorkspace) -> dict[str, Any]:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            closing(Store(Path(folder, "index.sqlite"))) as store,
+            closing(LlamaTarget.open(self._plan.target, TargetOptions(speculate="off"))) as target,
+        ):
+            joint = Joint(self._plan.whole_drafter, self._drafter, target, self._cancellation)
+            answers: list[tuple[TimedAnswer, float]] = list(joint.answers(workspace, store, self._plan.repetitions))
+        shares = [round(share, 4) for _, share in answers]
+        return {**summary([timed for timed, _ in answers]), "gold_tokens_kept": shares}
+
+    @contextmanager
+    def _opened(self, workspace: SizedWorkspace) -> Iterator[Winnow]:
+        with closing(LlamaTarget.open(self._plan.target)) as target:
+            winnow = Winnow(self._drafter, target, self._cancellation)
+            if not self._warm:
+                winnow.warm_up(workspace)
+                self._warm = True
+            yield winnow
+
+
+def _memory(peak: MemoryPeak) -> dict[str, int | None]:
+    return {"host_bytes": peak.host, "host_anonymous_bytes": peak.anonymous, "device_bytes": peak.device}

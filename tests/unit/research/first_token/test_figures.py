@@ -1,0 +1,99 @@
+"""Figures of first tokens: medians, stages that add up, chunks, peaks of memory, and the drawn sweep."""
+
+import time
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from winnow_lsp.cli.main import main
+from winnow_research.first_token.joint import KEEP, best_chunks
+from winnow_research.first_token.memory import watched
+from winnow_research.first_token.plot import figure
+from winnow_research.first_token.sweep import SweepPoint
+from winnow_research.first_token.tables import lines
+from winnow_research.first_token.timed import REST, TimedAnswer, summary, with_rest
+
+
+def answer(seconds: float, kept: bool | None = None) -> TimedAnswer:
+    return TimedAnswer("why?", seconds, {"read": seconds / 4, "prefill": 3 * seconds / 4}, 100, 0, 0, 50, kept)
+
+
+def test_stages_and_what_lies_between_them_add_up() -> None:
+    stages = with_rest({"read": 0.25, "prefill": 0.5}, 1.0)
+    assert stages == {"read": 0.25, "prefill": 0.5, REST: 0.25}
+
+
+def test_a_summary_has_median_range_and_golds() -> None:
+    found = summary([answer(1.0, True), answer(4.0, False), answer(2.0, True)])
+    assert (found["median_s"], found["range_s"], found["seconds"]) == (2.0, [1.0, 4.0], [1.0, 4.0, 2.0])
+    assert found["stages_s"] == {"read": 0.5, "prefill": 1.5}
+    assert found["golds_kept"] == [2, 3]
+    assert "golds_kept" not in summary([answer(1.0)])
+
+
+def test_the_best_chunks_are_kept_whole() -> None:
+    scores = np.zeros(32 * 40 + 5, np.float32)
+    scores[32 * 7 + 3] = 1
+    scores[-1] = 2  # the last chunk is short
+    kept = best_chunks(scores, KEEP)
+    assert kept.sum() == 32 + 5
+    assert kept[32 * 7 : 32 * 8].all()
+    assert kept[-5:].all()
+
+
+def test_a_peak_is_seen_although_it_is_over() -> None:
+    with watched() as before:
+        pass
+    with watched() as peak:
+        block = np.ones(64 << 20, np.uint8)
+        seen = peak.host
+        while peak.host == seen:  # until the next reading
+            time.sleep(0.01)
+        del block
+    assert peak.anonymous - before.anonymous > 50 << 20
+    assert peak.host >= peak.anonymous
+
+
+def test_a_sweep_is_drawn_as_xml_with_a_point_for_each_budget() -> None:
+    points = [SweepPoint(ratio, 10 * ratio, (1, 2), 100, ratio, ratio) for ratio in (0.01, 0.1, 1.0)]
+    root = ElementTree.fromstring(figure(points, "a <title>", vanilla_s=20.0))
+    names = [element.tag.rpartition("}")[2] for element in root]
+    assert names.count("circle") == 9
+    texts = [element.text for element in root if element.tag.endswith("text")]
+    assert {"a <title>", "vanilla", "1", "10", "100", "10 s"} <= set(texts)
+    circles = [element for element in root if element.tag.endswith("circle")][:3]
+    heights = [float(circle.attrib["cy"]) for circle in circles]
+    assert heights == sorted(heights, reverse=True)
+
+
+def test_a_row_that_is_missing_says_why() -> None:
+    found = {"tokens": 10, "files": 1, "questions": 1, "joint": {"absent": "no layers"}}
+    assert list(lines(found)) == ["10 tokens in 1 files, 1 questions", "  joint: no layers"]
+
+
+def test_a_table_compares_with_vanilla() -> None:
+    memory = {"host_bytes": 2_000_000_000, "host_anonymous_bytes": 1_000_000_000, "device_bytes": None}
+    vanilla = {**summary([answer(8.0)]), "best": "ubatch 512, f16", "memory": memory}
+    states = {state: summary([answer(2.0)]) for state in ("cold", "warm", "edited", "follow-up")}
+    golds = {"questions": 4, "whole": 3, "lines": 0.8}
+    found = {
+        "tokens": 10,
+        "files": 1,
+        "questions": 4,
+        "vanilla": vanilla,
+        "winnow": {"2600": {**states, "golds": golds}},
+    }
+    text = "\n".join(lines(found))
+    assert "8.000 s [8.000–8.000] of 1, ubatch 512, f16" in text
+    assert text.count("4.0 times faster") == 4
+    assert "everything needed is kept for 3 of 4 questions, 80% of golds' lines" in text
+    assert "1.00 GB beside mapped files, 2.00 GB in all" in text
+
+
+@pytest.mark.parametrize("size", ["16k,many", "0"])
+def test_wrong_sizes_are_usage_errors(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "ttft", "--contexts", size]) == 2
+    assert "is not a list of sizes such as 16k,128k" in " ".join(capsys.readouterr().err.split())
+    assert main(["bench", "ttft", "--repository", "tornado"]) == 2
+    assert "nobody wrote questions about 'tornado'" in " ".join(capsys.readouterr().err.split())

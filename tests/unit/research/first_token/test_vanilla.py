@@ -1,0 +1,69 @@
+"""The target alone reads everything, each time anew, in the configuration that is fastest here."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.errors import CancelledError
+from winnow_engine.index.files import SourceFile
+from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.first_token.synthetic import HybridShape, write_synthetic
+from winnow_research.first_token.vanilla import CONFIGURATIONS, Vanilla, best_of, whole
+from winnow_research.first_token.workspaces import SizedWorkspace
+
+from ...targets.conftest import write_llama
+
+PATIENT = 600.0
+SMALL = HybridShape(
+    layers=4, width=256, ffn_width=512, heads=2, kv_heads=1, vocabulary=512, key_groups=1, value_groups=2
+)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> SizedWorkspace:
+    files = tuple(SourceFile(f"r/{name}.py", f"def {name}():\n    return 1\n".encode()) for name in "ab")
+    gold = Case("real", "r", "python", Question("What is a?"), (Gold("r/a.py", 1, 2),))
+    scene = Scene("r", files, (gold,))
+    scene.write(tmp_path / "workspace")
+    return SizedWorkspace(tmp_path / "workspace", 60, 60, scene)
+
+
+def vanilla(tmp_path: Path, repetitions: int, most_s: float, cancellation: Cancellation | None = None) -> Vanilla:
+    tokenizer, target = write_llama(tmp_path / "tiny.gguf"), tmp_path / "synthetic.gguf"
+    write_synthetic(SMALL, tokenizer, target)
+    return Vanilla(target, repetitions, most_s, cancellation or Cancellation())
+
+
+def test_every_configuration_is_tried_and_the_best_repeated(workspace: SizedWorkspace, tmp_path: Path) -> None:
+    run = vanilla(tmp_path, 3, PATIENT)
+    found = run.measure(workspace)
+    assert set(found) == set(CONFIGURATIONS)
+    best = best_of(found)
+    assert best is not None
+    assert run.order[0] == best[0]
+    assert {one: len(answers) for one, answers in found.items()} == {one: 3 if one == best[0] else 1 for one in found}
+    for answer in best[1]:
+        assert answer.seconds == pytest.approx(sum(answer.stages.values()))
+        assert list(answer.stages) == ["read", "tokenise", "prefill"]
+        assert answer.prompt_tokens > len(whole(workspace))  # a token a byte, and the instructions
+        assert answer.reused_tokens <= 0.01 * answer.prompt_tokens
+
+
+def test_without_time_one_answer_is_timed(workspace: SizedWorkspace, tmp_path: Path) -> None:
+    found = vanilla(tmp_path, 3, 0.0).measure(workspace)
+    assert [len(answers) for answers in found.values()] == [1]
+
+
+def test_a_prompt_beyond_the_context_is_said_not_raised(workspace: SizedWorkspace, tmp_path: Path) -> None:
+    (workspace.root / "r" / "a.py").write_text("x" * 9000)
+    found = Vanilla(write_llama(tmp_path / "tiny.gguf"), 1, PATIENT, Cancellation()).measure(workspace)
+    assert best_of(found) is None
+    assert "exceed the target's context of 4096" in str(found[CONFIGURATIONS[0]])
+
+
+def test_cancelling_ends_it(workspace: SizedWorkspace, tmp_path: Path) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        vanilla(tmp_path, 1, PATIENT, cancellation).measure(workspace)
