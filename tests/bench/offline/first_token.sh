@@ -36,6 +36,7 @@ prepare() {
   export LLAMA_CPP_LIB_PATH=${LLAMA_CPP_LIB_PATH:-$offline/llama/lib}
   LD_LIBRARY_PATH=$(libraries):${LD_LIBRARY_PATH:-} && export LD_LIBRARY_PATH
   [ -e "$offline/ready" ] || unpack || return
+  ln -sfn "$LLAMA_CPP_LIB_PATH" "$offline/llama/site/llama_cpp/lib" # not all of it is found by the variable
   [ -n "${WITHOUT_GPU:-}" ] || usable || { # this machine's NumPy may be too new for its numba-cuda
     python3 -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$offline/site" "$offline"/numpy/*.whl
     usable
@@ -45,6 +46,7 @@ prepare() {
 unpack() {
   mkdir -p "$offline/llama"
   cat "$parts"/needed-* | tar -xzf - -C "$offline" && tar -xJf "$offline/llama.tar.xz" -C "$offline/llama" &&
+    for name in ggml ggml-base; do ln -sfn "lib$name.so.0" "$offline/llama/lib/lib$name.so"; done &&
     python3 -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$offline/site" "$offline"/wheels/*.whl &&
     touch "$offline/ready"
 }
