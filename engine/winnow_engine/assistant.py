@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
     Budget,
@@ -189,7 +190,9 @@ class Assistant:
             target_host=target.host,
             prefill_tokens_per_s=throughput,
         )
-        return Answer(fitted.selection, stats, cite(generation.text, ranked.workspace, fitted.selection.spans))
+        change = ranked.question.change
+        citations = cite(generation.text, ranked.workspace, fitted.selection.spans, change)
+        return Answer(fitted.selection, stats, citations)
 
     def select(
         self,
@@ -299,12 +302,14 @@ class Assistant:
         with clock.stage("read"), early:
             begin = partial(self._begin_early, early, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
-            question = workspace.located(question)  # PositionError now, not after the long part
+            question = workspace.located(question)  # PositionError or GitError now, not after the long part
+            changes = asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:
                 needed_later.raise_if_failed()
         with clock.stage("index"):
+            question = with_change(question, changes, workspace, cache.drafter.count)
             keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
             wanted = budget.tokens(keys.tokens)

@@ -108,12 +108,47 @@ _POINTING = re.compile(
 )
 
 
+ABOUT_CHANGE = "What does this change do, and what could it break? Name the code and the tests that rely on it."
+"""The question about a change that is asked without words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A change at one length: text of so many tokens, and the lines of the workspace that stand in it.
+
+    One that is not `complete` leaves changed lines out.
+    """
+
+    text: str
+    places: tuple[Cursor, ...]
+    tokens: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a question about a change is about, read from git.
+
+    `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
+    (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
+    its users and what it uses gain, float32 [U].
+    """
+
+    title: str
+    commit: str
+    shown: tuple[ShownChange, ...]
+    removed: tuple[tuple[str, int, str], ...]
+    code: CodeAtCursor
+    related: Scores
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the user asks, where from, and the turns before it, oldest first.
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
-    kept but code of these files and folders.
+    kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it;
+    `change` is that, once it has been read.
     """
 
     text: str
@@ -121,6 +156,8 @@ class Question:
     earlier: tuple[Turn, ...] = ()
     code: CodeAtCursor | None = None
     paths: tuple[str, ...] = ()
+    changes: str | None = None
+    change: Change | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -218,11 +255,12 @@ def ignore_kept(_: Kept) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Lines the answer names or quotes; they exist in the workspace."""
+    """Lines the answer names or quotes; they exist in the workspace, or in a `commit` if there is one."""
 
     path: str
     start_line: int
     end_line: int
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,10 @@ class FileChangedError(WorkspaceError):
     """A file has changed between the reading of the workspace and its own; reading the workspace anew helps."""
 
 
+class NothingChangedError(GitError):
+    """Two states that a question is about do not differ."""
+
+
 class PositionError(WinnowError):
     """A cursor position or selection does not exist in the workspace."""
 

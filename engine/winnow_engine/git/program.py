@@ -202,5 +202,9 @@ def _owned(complaint: str) -> str | None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill a command that still runs, with all that it started."""
-    if process.poll() is None:
+    if process.poll() is not None:
+        return
+    if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

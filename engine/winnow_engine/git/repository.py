@@ -22,7 +22,8 @@ _USUAL_BASES = ("main", "master", "trunk", "develop")
 class Repository:
     """A git repository. `prefix` is the folder within it, "" or ending in a slash; `bare` has no working tree.
 
-    `object_format` names the hash of its objects. Of a `shallow` one, older commits are missing.
+    `object_format` names the hash of its objects. Of a `shallow` one, older commits are missing. `index` is the file
+    of what is staged.
     """
 
     git: Git
@@ -30,6 +31,7 @@ class Repository:
     bare: bool
     shallow: bool
     object_format: str
+    index: Path
 
     @property
     def empty_tree(self) -> str:
@@ -106,13 +108,13 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
     """
     git = Git(folder, cancellation or Cancellation())
     questions = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format")
-    output = git.run("rev-parse", *questions, "--show-prefix").decode("utf-8", "surrogateescape")
-    bare, inside, shallow, object_format, prefix = output.split("\n", 4)
+    output = git.run("rev-parse", *questions, "--git-path", "index", "--show-prefix").decode("utf-8", "surrogateescape")
+    bare, inside, shallow, object_format, index, prefix = output.split("\n", 5)
     if bare != "true" and inside != "true":
         raise NotARepositoryError(f"{folder} is no part of a working tree: name the folder that holds the code")
     if object_format not in _EMPTY_TREES:
         raise GitError(f"the repository's objects are named by {object_format}, which Winnow does not know")
-    return Repository(git, prefix.removesuffix("\n"), bare == "true", shallow == "true", object_format)
+    return Repository(git, prefix.removesuffix("\n"), bare == "true", shallow == "true", object_format, folder / index)
 
 
 def _is_no_revision(text: str) -> bool:

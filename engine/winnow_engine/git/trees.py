@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from winnow_engine.git.repository import Repository
 
 # Renames are looked for among this many files at most, as git's cost is the square of it.
 _OPTIONS = ("--raw", "-z", "-r", "--no-abbrev", "--ignore-submodules=dirty", "-M")
 _RENAMES = "-l1000"
+# What `git ls-files --debug` says of a file. In another form it is not used.
+_STATUS = re.compile(
+    rb" *ctime: \d+:\d+\n *mtime: (?P<s>\d+):(?P<ns>\d+)\n *dev: \d+\tino: \d+\n *uid: \d+\tgid: \d+\n"
+    rb" *size: (?P<size>\d+)\tflags: [0-9a-f]+\n"
+)
 
 REGULAR = frozenset({"100644", "100755"})
 """The modes of files with content; links and submodules have others."""
@@ -46,11 +53,17 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a tree or of the index, by its path from the repository's top."""
+    """A file of a tree or of the index, by its path from the repository's top.
+
+    Of the index, `skipped` says that it is not to be on disk, in a sparse working tree. `stat` is the size in bytes and
+    the time of change in ns that it had on disk when git last found it to hold this blob, None if not known.
+    """
 
     path: str
     mode: str
     blob: str
+    skipped: bool = False
+    stat: tuple[int, int] | None = None
 
 
 def tree_changes(repository: Repository, before: str, after: str, *, renames: bool = True) -> list[FileChange]:
@@ -73,8 +86,13 @@ def tree_files(repository: Repository, tree: str) -> list[Entry]:
 
 def index_files(repository: Repository) -> list[Entry]:
     """The files of the index below the repository's folder; of a file in conflict, one side. Reads no file on disk."""
-    fields = repository.git.fields("ls-files", "-s", "-z", "--full-name")
-    found = [_index_entry(field) for field in fields]
+    # --debug adds to each entry's field what the index has of the file's status, at the beginning of the next field.
+    fields = repository.git.fields("ls-files", "-s", "-t", "-z", "--debug", "--full-name")
+    found = []
+    for field, following in pairwise(fields):
+        match = _STATUS.match(following)
+        stat = (int(match["size"]), int(match["s"]) * 1_000_000_000 + int(match["ns"])) if match else None
+        found.append(_index_entry(_STATUS.sub(b"", field, count=1), stat))
     return list({entry.path: entry for entry in found}.values())
 
 
@@ -116,10 +134,10 @@ def _tree_entry(field: bytes) -> Entry:
     return Entry(_path(path), mode, blob)
 
 
-def _index_entry(field: bytes) -> Entry:
+def _index_entry(field: bytes, stat: tuple[int, int] | None) -> Entry:
     row, _, path = field.partition(b"\t")
-    mode, blob, _ = row.decode("ascii").split(" ")
-    return Entry(_path(path), mode, blob)
+    tag, mode, blob, _ = row.decode("ascii").split(" ")
+    return Entry(_path(path), mode, blob, tag in "Ss", stat)
 
 
 def _path(path: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from winnow_engine.core import Citation, Span
+from winnow_engine.core import Change, Citation, Span
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
@@ -17,12 +17,21 @@ _PLACE = re.compile(
 _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
 _CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
 _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
+_MARK = re.compile(r"^\s*[-+]")  # of a difference
 _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur in too many places
 
+_Places = Mapping[str, Mapping[Citation, None]]
 
-def cite(answer: str, workspace: Workspace, spans: Sequence[Span]) -> tuple[Citation, ...]:
-    """Citations in the order found: places written as path:line, then quoted lines, then names of kept units."""
-    found = [*_places(answer, workspace), *_quotes(answer, workspace, spans), *_names(answer, spans)]
+
+def cite(
+    answer: str, workspace: Workspace, spans: Sequence[Span], change: Change | None = None
+) -> tuple[Citation, ...]:
+    """Citations in the order found: places written as path:line, then quoted lines, then names of kept units.
+
+    Lines that a change removed are cited in the commit that has them.
+    """
+    quotes = _quotes(answer, _removed_places(change) | _line_places(workspace, spans))
+    found = [*_places(answer, workspace), *quotes, *_names(answer, spans)]
     return tuple(dict.fromkeys(_not_inside(found)))
 
 
@@ -36,7 +45,8 @@ def _not_inside(found: list[Citation]) -> Iterator[Citation]:
 
 
 def _covers(outer: Citation, inner: Citation) -> bool:
-    return outer.path == inner.path and outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
+    same = (outer.path, outer.commit) == (inner.path, inner.commit)
+    return same and outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
 
 
 def _places(answer: str, workspace: Workspace) -> Iterator[Citation]:
@@ -55,16 +65,13 @@ def _file_named(name: str, workspace: Workspace) -> IndexedFile | None:
     return (exact or ending)[0] if exact or len(ending) == 1 else None
 
 
-def _quotes(answer: str, workspace: Workspace, spans: Sequence[Span]) -> Iterator[Citation]:
-    """Runs of fenced lines that occur in a kept span; indentation is ignored.
+def _quotes(answer: str, places: _Places) -> Iterator[Citation]:
+    """Runs of fenced lines that occur in a kept span or were removed; indentation is ignored.
 
     Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
     """
-    places = _line_places(workspace, spans)
     for block in _FENCE.findall(answer):
-        quoted = [
-            places.get(line.strip()) or places.get(_NUMBER.sub("", line).strip(), {}) for line in text_lines(block)
-        ]
+        quoted = [_places_of(line, places) for line in text_lines(block)]
         at = 0
         while at < len(quoted):
             run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
@@ -77,14 +84,30 @@ def _run(quoted: Sequence[Mapping[Citation, None]], place: Citation) -> Citation
     """The lines from `place` on that are quoted one after the other."""
     end = place.start_line
     for places in quoted[1:]:
-        if Citation(place.path, end + 1, end + 1) not in places:
+        if Citation(place.path, end + 1, end + 1, place.commit) not in places:
             break
         end += 1
-    return Citation(place.path, place.start_line, end)
+    return Citation(place.path, place.start_line, end, place.commit)
 
 
 def _length(run: Citation) -> int:
     return run.end_line - run.start_line + 1
+
+
+def _places_of(line: str, places: _Places) -> Mapping[Citation, None]:
+    """Where a quoted line stands: as it is, without the line's number, or without a mark of a difference."""
+    unmarked = _MARK.sub("", line)
+    forms = (line, _NUMBER.sub("", line), unmarked, _NUMBER.sub("", unmarked))
+    return next((places[form.strip()] for form in forms if form.strip() in places), {})
+
+
+def _removed_places(change: Change | None) -> dict[str, dict[Citation, None]]:
+    """Where each line that is gone stood; none before the first commit."""
+    places: dict[str, dict[Citation, None]] = {}
+    for path, number, line in change.removed if change and change.commit else ():
+        if len(line.strip()) >= _SHORTEST_QUOTE:
+            places.setdefault(line.strip(), {})[Citation(path, number, number, change.commit if change else "")] = None
+    return places
 
 
 def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, dict[Citation, None]]:

@@ -79,7 +79,7 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
     spans = conversation.with_spans(new)
     if is_too_long(spans, useful):
         return None
-    messages = continued_messages(conversation.messages, ranked.workspace, new, question)
+    messages = continued_messages(conversation.messages, ranked.workspace, new, question, selection.change)
     prompt = limits.prompt(messages)
     if len(prompt) > limits.room:
         return None
@@ -94,7 +94,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        messages = build_messages(selection.workspace, selection.spans, question)
+        messages = build_messages(selection.workspace, selection.spans, question, selection.change)
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:
             left_out = len(ranked.question.earlier) - len(question.earlier)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.core import Cursor, Question, Span, Turn
+from winnow_engine.core import Cursor, Question, ShownChange, Span, Turn
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
@@ -26,12 +26,15 @@ _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines
 
 
-def build_messages(workspace: Workspace, spans: Sequence[Span], question: Question) -> list[Message]:
-    """The conversation: what was said before, then the code and the question."""
+def build_messages(
+    workspace: Workspace, spans: Sequence[Span], question: Question, change: ShownChange | None = None
+) -> list[Message]:
+    """The conversation: what was said before, then the code, a change and the question."""
     said = [message for turn in question.earlier for message in _messages(turn)]
-    code = "\n".join(_ordered(workspace, spans, question.cursor)) or _NOTHING
+    code = "\n".join(_ordered(workspace, _besides(spans, change), question.cursor))
+    shown = [code or (_NOTHING if change is None else ""), change.text if change else ""]
     where = _where(question.cursor)
-    asked = Message("user", f"{code}\n\n{where}Question: {question.text}")
+    asked = Message("user", "\n\n".join([*filter(None, shown), f"{where}Question: {question.text}"]))
     return [Message("system", SYSTEM), *said, asked]
 
 
@@ -45,12 +48,24 @@ def opening_messages(workspace: Workspace, cursor: Cursor | None) -> list[Messag
 
 
 def continued_messages(
-    said: Sequence[Message], workspace: Workspace, spans: Sequence[Span], question: Question
+    said: Sequence[Message],
+    workspace: Workspace,
+    spans: Sequence[Span],
+    question: Question,
+    change: ShownChange | None = None,
 ) -> list[Message]:
-    """What was said before, word for word, then the code that is new and the question."""
-    code = "\n".join(_files(workspace, spans))
+    """What was said before, word for word, then what is new of code and change, and the question."""
+    code = "\n".join(_files(workspace, _besides(spans, change)))
+    seen = change is None or any(change.text in message.content for message in said)
     asked = f"{_where(question.cursor)}Question: {question.text}"
-    return [*said, Message("user", f"{code}\n\n{asked}" if code else asked)]
+    new = [code, "" if change is None or seen else change.text, asked]
+    return [*said, Message("user", "\n\n".join(filter(None, new)))]
+
+
+def _besides(spans: Sequence[Span], change: ShownChange | None) -> list[Span]:
+    """The spans whose lines do not stand in the change."""
+    places = {(place.path, place.start_line, place.end_line) for place in change.places} if change else set()
+    return [span for span in spans if (span.path, span.start_line, span.end_line) not in places]
 
 
 def with_latest_turns(question: Question, tokens: int, count: Callable[[str], int]) -> Question:

@@ -141,7 +141,9 @@ class AskedQuestion:
 
 
 def about(question: Question) -> Question:
-    """The question, without the cursor if it is not about the code there."""
+    """The question with the code it is about, if any: that at the cursor, or a change's. Otherwise without a cursor."""
+    if question.change is not None:
+        return replace(question, cursor=None, code=question.change.code)
     return question if question.is_about_cursor else replace(question, cursor=None, code=None)
 
 
@@ -150,9 +152,9 @@ def ask_drafter(
 ) -> AskedQuestion:
     """Score all of a workspace's units with the drafter, for the question and for each of its sub-questions.
 
-    The workspace has located the question (`Workspace.located`). A question about the code at the cursor is scored with
-    that code and has no sub-questions. For any other question the cursor is ignored, because where it stands says
-    nothing about the answer. Raises CancelledError.
+    The workspace has located the question (`Workspace.located`). A question about the code at the cursor, or about a
+    change, is scored with that code and has no sub-questions. For any other question the cursor is ignored, because
+    where it stands says nothing about the answer. Raises CancelledError.
     """
     question = about(question)
     arrays = keys.arrays, keys.offsets

@@ -83,6 +83,8 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     """The scores of the units, with each feature weighted for a question like this one."""
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
     fused = _add_words(_combine(whole, subquestions) if subquestions else whole, asked)
+    if asked.question.change is not None:
+        fused = _add_related(fused, asked.question.change.related)
     if fused.candidates is None:
         units, of_units = asked.units, asked.weights
         return FusedScores(fused.total, fused.contributions, fused.log_odds, units, of_units)
@@ -158,6 +160,14 @@ def _add_words(fused: _Fused, asked: AskedQuestion) -> _Fused:
     added[units] = np.logaddexp(by_features, by_words - np.log1p(-in_all)) - by_features
     contributions = {**fused.contributions, "words": fused.contributions["words"] + added}
     return replace(fused, total=_raised(fused.total + added, fused.log_odds), contributions=contributions)
+
+
+def _add_related(fused: _Fused, related: Scores) -> _Fused:
+    """Add what the units gain that use what changed, or that it uses. A change that has such units is answered."""
+    log_odds = max(fused.log_odds, 0.0) if related.any() else fused.log_odds
+    added = related if fused.candidates is None else related[fused.candidates.units]
+    contributions = {**fused.contributions, "change": added}
+    return replace(fused, total=_raised(fused.total + added, log_odds), contributions=contributions, log_odds=log_odds)
 
 
 def _log_word_shares(scores: Scores, log_weights: Scores, units: NDArray[np.intp]) -> Scores:

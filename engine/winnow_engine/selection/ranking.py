@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Question, Scores, Span
+from winnow_engine.core import Budget, Question, Scores, ShownChange, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, density
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.key_cache import WorkspaceKeys
+from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
@@ -43,12 +44,16 @@ class SelectionStats:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the target would see for a question, and the workspace it was taken from. Show `notices` to the user."""
+    """What the target would see for a question, and the workspace it was taken from. Show `notices` to the user.
+
+    The lines of `change` are among the spans.
+    """
 
     workspace: Workspace
     spans: tuple[Span, ...]
     stats: SelectionStats
     notices: tuple[str, ...] = ()
+    change: ShownChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ class Ranked:
         """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
 
         `most` bounds what the answer needs (`tokens_needed`). For a slow target, where it is lower than what `auto`
-        keeps at most, it bounds both, but leaves 400 tokens for what the answer needs.
+        keeps at most, it bounds both, but leaves 400 tokens for what the answer needs. It bounds a change together with
+        what its answer needs, too.
         """
         wanted = budget.tokens(self.workspace_tokens)
         if wanted is not None:
@@ -92,19 +98,28 @@ class Ranked:
         focus, tokens = self._focus, self.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
+        shown = self._shown(most)
         if most < MOST_TOKENS:
             most = max(most - tokens_at_cursor, LEAST_TOKENS)
+        if shown is not None:
+            tokens[units_shown(shown, self.workspace)] = 0
+            most = max(most - shown.tokens, LEAST_TOKENS)
         subquestions = len(subquestions_of(self.question.text))
-        scores, units = self.scores, self.scores.units
-        needed = tokens_needed(
-            scores.total[units], tokens[units], subquestions, most, scores.weights, at_cursor=focus is not None
-        )
-        return tokens_at_cursor + needed
+        scores, units, given = self.scores, self.scores.units, focus is not None or shown is not None
+        needed = tokens_needed(scores.total[units], tokens[units], subquestions, most, scores.weights, at_cursor=given)
+        return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
-        """The spans that fit a budget: the code at the cursor, then units by their chance per token."""
-        pieces = choose(self._units, self.worth, budget_tokens, self._focus)
-        spans = self._units.spans(pieces, self.scores)
+        """What fits a budget: a change, the code at the cursor, then units by their chance per token."""
+        shown, units = self._shown(budget_tokens), self._units
+        if shown is not None:
+            units.tokens = units.tokens.copy()
+            units.tokens[units_shown(shown, self.workspace)] = 0
+        left = max(budget_tokens - (shown.tokens if shown else 0), 0)
+        pieces = choose(units, self.worth, left, self._focus)
+        spans = units.spans(pieces, self.scores)
+        if shown is not None:
+            spans = self._with_change(spans, shown)
         probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
         kept = sum(span.tokens for span in spans)
         stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
@@ -114,11 +129,26 @@ class Ranked:
                 f"the index is not complete: this rests on {self.keys.tokens:,} of about {self.workspace_tokens:,} "
                 "tokens of code, chosen by names, words and paths; ask again once it is"
             )
-        if not spans:
+        if shown is not None and not shown.complete:
+            notices.append(
+                f"the change is too long to be shown whole within {budget_tokens:,} tokens: ask about fewer files with "
+                "a range, or raise the --budget"
+            )
+        if not spans and shown is None:
             notices.append(
                 f"nothing in the workspace seems to answer this ({probability:.0%} likely): no code was kept"
             )
-        return Selection(self.workspace, spans, stats, tuple(notices))
+        return Selection(self.workspace, spans, stats, tuple(notices), shown)
+
+    def _with_change(self, spans: tuple[Span, ...], shown: ShownChange) -> tuple[Span, ...]:
+        """The spans and the lines of a change, which score as the best of them, in path and line order."""
+        best = max((span.score for span in spans), default=round(self.scores.log_odds, 4))
+        changed = spans_shown(shown, self.workspace, spans, self.drafter.count, best)
+        return tuple(sorted([*spans, *changed], key=lambda span: (span.path, span.start_line)))
+
+    def _shown(self, budget_tokens: int) -> ShownChange | None:
+        change = self.question.change
+        return longest_fitting(change, budget_tokens) if change else None
 
     @property
     def _units(self) -> WorkspaceUnits:

@@ -101,9 +101,13 @@ class TwoLevelSearch:
         return self.drafter.score_units(self.keys.arrays, self.keys.offsets, units, states)
 
     def _always(self, located: Question) -> NDArray[np.int64]:
-        """Units that may be kept whatever their score: those at the cursor, and those in the paths asked about."""
+        """Units that may be kept whatever their score: those at the cursor, in the paths asked about, or related to a
+        change.
+        """
         workspace = self.workspace
         starts, found = workspace.unit_starts, workspace.units_in(located.paths)
+        if located.change:
+            found = np.union1d(found, best(located.change.related, self.breadth.linked))
         if located.cursor:
             number = workspace.file_number(located.cursor.path)
             found = np.union1d(found, np.arange(starts[number], starts[number + 1]))

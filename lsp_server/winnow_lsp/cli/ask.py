@@ -31,7 +31,7 @@ from winnow_lsp.host.waiting import thought_line
 
 
 @click.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @workspaces_options
 @selection_options
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
@@ -39,7 +39,7 @@ from winnow_lsp.host.waiting import thought_line
 @target_options
 @sampling_options
 @server_option
-def ask(question: str, show_spans: bool, server: bool, **options: Any) -> None:
+def ask(question: str | None, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repositories in the workspace."""
     asked, as_json = question_of(question, options), options["as_json"]
     options = with_target(options)

@@ -12,9 +12,12 @@ import click
 from winnow_engine.errors import (
     BudgetError,
     CancelledError,
+    GitError,
     ModelError,
+    NothingChangedError,
     PositionError,
     ProfileError,
+    RevisionError,
     TargetAddressError,
     WinnowError,
     WorkspaceError,
@@ -30,6 +33,9 @@ EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
     (PositionError, 2),
     (BudgetError, 2),
     (TargetAddressError, 2),
+    (NothingChangedError, 2),
+    (RevisionError, 2),
+    (GitError, 4),
     (WinnowError, 1),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from winnow_engine.config import Config
-from winnow_engine.core import Cursor, Folder, Question
+from winnow_engine.core import ABOUT_CHANGE, Cursor, Folder, Question
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
@@ -128,7 +128,16 @@ target_options = shared(
 budget_options = shared(
     setting("budget.tokens"), setting("budget.ratio"), setting("budget.patience"), setting("index.firstLook")
 )
+changes_option = click.option(
+    "--changes",
+    is_flag=False,
+    flag_value="working",
+    metavar="[REV|RANGE]",
+    help="Ask about what changed: `working` (what is not committed, as without a value), `staged`, `branch`, a commit, "
+    "A..B, or A...B from where both parted.",
+)
 selection_options = shared(
+    changes_option,
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
     budget_options,
     click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
@@ -186,10 +195,19 @@ def _taken(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[key] for name, setting in BY_NAME.items() if (key := _parameter(setting)) in options}
 
 
-def question_of(text: str, options: dict[str, Any]) -> Question:
-    """The question, with the cursor among a command's options."""
+def question_of(text: str | None, options: dict[str, Any]) -> Question:
+    """The question, with the cursor and the changes among a command's options.
+
+    `--changes` takes a question that follows it for its value. A value with a space is that; no revision has one.
+    """
+    changes = options["changes"]
+    if text is None and changes is not None and " " in changes.strip():
+        text, changes = changes, "working"
+    if text is None and changes is None:
+        raise click.UsageError("Missing argument 'QUESTION'.")
     with usage_errors():
-        return Question(text, cursor_of(options["at"], folders_of(options)))
+        cursor = cursor_of(options["at"], folders_of(options))
+        return Question(ABOUT_CHANGE if text is None else text, cursor, changes=changes)
 
 
 def folders_of(options: dict[str, Any]) -> tuple[Folder, ...]:

@@ -22,11 +22,11 @@ from winnow_lsp.host.stats import flat_stats
 
 
 @click.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @workspaces_options
 @selection_options
 @drafter_option
-def spans(question: str, **options: Any) -> None:
+def spans(question: str | None, **options: Any) -> None:
     """Show which code would be kept for QUESTION, in path and line order."""
     asked = question_of(question, options)
     config, as_json = config_of(options), options["as_json"]

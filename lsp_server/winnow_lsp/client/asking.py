@@ -97,6 +97,8 @@ def _leave(connection: Connection) -> None:
 
 def _params(folders: Sequence[Folder], question: Question) -> dict[str, Any]:
     params: dict[str, Any] = {"question": question.text, "partialResultToken": "text", "workDoneToken": "stages"}
+    if question.changes is not None:
+        params["changes"] = question.changes
     if question.earlier:
         params["earlier"] = [asdict(turn) for turn in question.earlier]
     return params if question.cursor is None else params | _where(folders, question.cursor)
@@ -139,9 +141,10 @@ def _error(error: Mapping[str, Any]) -> Exception:
 
 
 def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
+    gone = (Citation(*_place(one["location"], folders), one["commit"]) for one in result.get("citedBefore", ()))
     return Reply(
         answer=result["answer"],
-        citations=tuple(Citation(*_place(citation, folders)) for citation in result["citations"]),
+        citations=(*(Citation(*_place(citation, folders)) for citation in result["citations"]), *gone),
         spans=tuple(_span(span, folders) for span in result["spans"]),
         stats=from_wire(result["stats"]),
         finish=result["finish"],

@@ -33,6 +33,7 @@ class Reply:
 
 
 def place(item: Citation | Span) -> str:
-    """`path:start-end`, which terminals and editors open."""
+    """`path:start-end`, which terminals and editors open; before it the commit that has the lines, if they are gone."""
+    commit = f"{item.commit[:10]}:" if isinstance(item, Citation) and item.commit else ""
     last = "" if item.start_line == item.end_line else f"-{item.end_line}"
-    return f"{item.path}:{item.start_line}{last}"
+    return f"{commit}{item.path}:{item.start_line}{last}"

@@ -145,3 +145,10 @@ def test_several_folders_are_opened_and_places_begin_with_their_names() -> None:
     assert [folder["name"] for folder in opened["workspaceFolders"]] == ["one", "two"]
     (asking,) = [message["params"] for message in sent if message["method"] == "winnow/ask"]
     assert asking["textDocument"] == {"uri": "file:///other/b.py"}
+
+
+def test_a_question_about_changes_and_lines_that_are_gone() -> None:
+    gone = {"citedBefore": [{"location": where("a/é.py", 7, 8), "commit": "1" * 40}]}
+    reply, _, sent = asked({"id": 2, "result": {**RESULT, **gone}}, question=Question("Why?", changes="main...HEAD"))
+    assert sent[2]["params"]["changes"] == "main...HEAD"
+    assert reply.citations == (Citation("a/é.py", 4, 4), Citation("a/é.py", 7, 8, "1" * 40))

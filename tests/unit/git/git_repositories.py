@@ -6,6 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from winnow_engine.core import Folder
+from winnow_engine.index.workspace import Sources
+
 ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -60,6 +63,12 @@ def commit(top: Path, message: str | bytes, files: dict[str, str | bytes] | None
 def head(top: Path) -> str:
     """The object id of the commit that is checked out."""
     return git(top, "rev-parse", "HEAD").decode().strip()
+
+
+def sources_of(*roots: Path, **open_documents: bytes) -> Sources:
+    """One folder without a name, or several that are called as they are on disk."""
+    folders = tuple(Folder(root, root.name if len(roots) > 1 else "") for root in roots)
+    return Sources(folders, open_documents=open_documents)
 
 
 def _bytes(text: str | bytes) -> bytes:

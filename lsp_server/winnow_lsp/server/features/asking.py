@@ -111,7 +111,7 @@ async def _question(server: WinnowServer, params: AskParams) -> Question:
     Raises PositionError for a document outside the workspace.
     """
     async with server.questions.in_order:
-        return await _worded(server, params)
+        return replace(await _worded(server, params), changes=params.changes)
 
 
 async def _worded(server: WinnowServer, params: AskParams) -> Question:

@@ -24,7 +24,8 @@ def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
         "answer": answer.text,
         **thinking,
         "finish": answer.finish,
-        "citations": [locate(citation) for citation in answer.citations],
+        "citations": [locate(citation) for citation in answer.citations if not citation.commit],
+        **_before_json(answer.citations, locate),
         "spans": _spans_json(answer.spans, locate),
         "stats": _stats_json(answer.stats),
         "notices": list(answer.notices),
@@ -44,6 +45,12 @@ def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:
         "stats": _stats_json(selection.stats),
         "notices": list(selection.notices),
     }
+
+
+def _before_json(citations: Iterable[Citation], locate: Locate) -> dict[str, Any]:
+    """The cited lines that a change removed, each with the commit that has them; nothing if there are none."""
+    found = [{"location": locate(citation), "commit": citation.commit} for citation in citations if citation.commit]
+    return {"citedBefore": found} if found else {}
 
 
 def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:

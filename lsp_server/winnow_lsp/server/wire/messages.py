@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 from lsprotocol import types
 
-from winnow_engine.core import Turn
+from winnow_engine.core import ABOUT_CHANGE, Turn
 from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")
@@ -20,10 +20,14 @@ KEPT, STATUS = "winnow/kept", "winnow/status"
 
 @attrs.frozen
 class AskParams:
-    """A question, or a topic to ask `about` the code at `range`; where it is asked from, and how to answer it."""
+    """A question, or a topic to ask `about` the code at `range`; where it is asked from, and how to answer it.
+
+    A question about `changes` has words of ours if it has none.
+    """
 
     question: str = ""
     about: Topic | None = None
+    changes: str | None = None
     problems: tuple[str, ...] = ()
     text_document: types.TextDocumentIdentifier | None = None
     range: types.Range | None = None
@@ -41,10 +45,13 @@ class AskParams:
         fields = _mapping(value, "params")
         budget = _optional(fields, "budget", _mapping) or {}
         problems = _optional(fields, "diagnostics", _list) or []
-        earlier = _optional(fields, "earlier", _list)
+        earlier, changes = _optional(fields, "earlier", _list), _optional(fields, "changes", _text)
+        about = _optional(fields, "about", _topic)
+        worded = ABOUT_CHANGE if changes is not None and about is None else ""
         return cls(
-            question=_optional(fields, "question", _text) or "",
-            about=_optional(fields, "about", _topic),
+            question=_optional(fields, "question", _text) or worded,
+            about=about,
+            changes=changes,
             problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems),
             text_document=_optional(fields, "textDocument", _document),
             range=_place(fields),

@@ -1,0 +1,66 @@
+"""The nouns: what changed between two states of a workspace's folders, file by file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from winnow_engine.changes.lines import Hunk, hunks, line_texts
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A file that differs. Paths are the workspace's; `before_path` is None for a new file, `path` of a file that is
+    gone the one that it had.
+
+    `before` and `after` are contents, None where there is no file. A file with `unread` has none: it says why.
+    """
+
+    path: str
+    before_path: str | None
+    before: bytes | None
+    after: bytes | None
+    added: bool
+    removed: bool
+    unread: str = ""
+
+    @property
+    def renamed(self) -> bool:
+        """Whether it had another path."""
+        return self.before_path not in (None, self.path)
+
+    @property
+    def what(self) -> str:
+        """What happened to it, in a few words."""
+        if self.added or self.removed:
+            return "new file" if self.added else "file removed"
+        return f"renamed from {self.before_path}" if self.renamed else "changed"
+
+    @cached_property
+    def before_lines(self) -> list[bytes]:
+        """The lines before, without their ends."""
+        return line_texts(self.before)
+
+    @cached_property
+    def after_lines(self) -> list[bytes]:
+        """The lines after, without their ends."""
+        return line_texts(self.after)
+
+    @cached_property
+    def hunks(self) -> tuple[Hunk, ...]:
+        """The lines that differ."""
+        return hunks(self.before_lines, self.after_lines)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The files that differ between two states, in path order.
+
+    `title` names the states. `revision` is the commit that the lines before are in, as people name it, "" before the
+    first commit; `commit` its object id.
+    """
+
+    title: str
+    revision: str
+    commit: str
+    files: tuple[ChangedFile, ...]

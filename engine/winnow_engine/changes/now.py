@@ -1,0 +1,35 @@
+"""Where the lines after a change stand in the workspace as it is now: commits made since may have moved them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from winnow_engine.changes.changed import ChangedFile
+from winnow_engine.changes.lines import line_texts, unchanged
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class NowLines:
+    """A changed file's lines in the workspace. `file` is None if the workspace does not have the file."""
+
+    file: IndexedFile | None
+    moved: Mapping[int, int] | None
+
+    def line(self, after: int) -> int | None:
+        """The number that a line has now; None if it is there no longer."""
+        if self.file is None:
+            return None
+        return after if self.moved is None else self.moved.get(after)
+
+
+def now_lines(file: ChangedFile, workspace: Workspace) -> NowLines:
+    """The table of a file. Nothing is computed for one that is as the change left it."""
+    present = next((one for one in workspace.files if one.path == file.path), None)
+    if present is None or file.after is None:
+        return NowLines(None, None)
+    if present.data == file.after:
+        return NowLines(present, None)
+    return NowLines(present, unchanged(file.after_lines, line_texts(present.data)))

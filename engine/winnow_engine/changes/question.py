@@ -1,0 +1,96 @@
+"""A question about a change, with all that the rest of the engine needs to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.compact import TouchedFile, shown_changes
+from winnow_engine.changes.now import now_lines
+from winnow_engine.changes.reading import read_changes
+from winnow_engine.changes.related import related, users_of
+from winnow_engine.changes.units import file_units
+from winnow_engine.core import Cancellation, Change, CodeAtCursor, Question
+from winnow_engine.errors import NothingChangedError
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.workspace import Sources, Workspace
+
+_MOST_USERS = 10
+_MOST_CHARACTERS = 2_000  # for the drafter, which reads less
+
+
+def asked_changes(
+    question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation
+) -> Changes | None:
+    """What the question's `changes` name; None if it is about none.
+
+    Raises GitError, NothingChangedError, RevisionError, CancelledError.
+    """
+    if question.changes is None:
+        return None
+    changes = read_changes(sources, workspace, question.changes, cancellation)
+    if not changes.files:
+        raise NothingChangedError(f"nothing changed: {changes.title} has no file that differs")
+    return changes
+
+
+def with_change(
+    question: Question, changes: Changes | None, workspace: Workspace, count: Callable[[str], int]
+) -> Question:
+    """The question with what the engine needs to know of the changes; `count` gives a text's tokens."""
+    if changes is None:
+        return question
+    touched = touched_files(changes, workspace)
+    change = Change(
+        title=changes.title,
+        commit=changes.commit,
+        shown=shown_changes(changes, touched, list(_users(workspace, touched)), count),
+        removed=tuple(_removed(touched)),
+        code=_code(touched),
+        related=related(workspace, touched),
+    )
+    return replace(question, change=change)
+
+
+def touched_files(changes: Changes, workspace: Workspace) -> list[TouchedFile]:
+    """The files with lines that differ, cut into units."""
+    differing = (file for file in changes.files if file.hunks)
+    return [TouchedFile(file_units(file), now_lines(file, workspace)) for file in differing]
+
+
+def _users(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[str]:
+    """Lines that name the callers of what changed, and its tests."""
+    found = dict.fromkeys(users_of(workspace, touched))
+    for title, tests in (("Used by", False), ("Tested by", True)):
+        places: dict[str, list[str]] = {}
+        for name, unit, test in found:
+            if test is tests:
+                file, where = workspace.units[unit]
+                places.setdefault(f"{file.path}:{where.start_line}", []).append(name)
+        if places:
+            shown = [f"{place} ({', '.join(names[:3])})" for place, names in list(places.items())[:_MOST_USERS]]
+            more = f" and {len(places) - _MOST_USERS} more" if len(places) > _MOST_USERS else ""
+            yield f"{title}: {', '.join(shown)}{more}"
+
+
+def _removed(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, int, str]]:
+    """(path, line, text) of the lines that are gone, as the files had them before; not of files outside the folder."""
+    inside = (one.units.file for one in touched if ".." not in (one.units.file.before_path or "").split("/"))
+    for file in inside:
+        for hunk in file.hunks:
+            for line in hunk.before:
+                yield file.before_path or file.path, line, file.before_lines[line - 1].decode("utf-8", "replace")
+
+
+def _code(touched: Sequence[TouchedFile]) -> CodeAtCursor:
+    """The head and the changed lines of each unit, for the drafter."""
+    lines: list[bytes] = []
+    for one in touched:
+        for unit in one.units.units:
+            whole = unit.after_lines or unit.before_lines
+            changed = [unit.after_lines[line - 1] for hunk in unit.hunks for line in hunk.after]
+            lines += whole[:1] + [line for line in changed if line.strip() and line not in whole[:1]]
+    language = for_path(touched[0].units.file.path) if touched else None
+    text = b"\n".join(lines).decode("utf-8", "replace")[:_MOST_CHARACTERS]
+    return CodeAtCursor(text, language.name if language else "")

@@ -1,0 +1,115 @@
+"""Reads what changed in the folders of a workspace. The working tree is what the workspace has read of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from winnow_engine.changes.changed import ChangedFile, Changes
+from winnow_engine.changes.sides import Now, Sides, sides_of
+from winnow_engine.changes.working import working_changes
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.errors import NotARepositoryError, RevisionError
+from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs
+from winnow_engine.git.program import printable
+from winnow_engine.git.repository import Repository, open_repository
+from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
+from winnow_engine.index.content_rules import machine_written, unreadable_content
+from winnow_engine.index.name_rules import reason_against
+from winnow_engine.index.workspace import Sources, Workspace
+
+
+def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:
+    """What changed in the repositories of the workspace's folders, by the words of `sides_of`.
+
+    Folders without a repository, or in which a revision does not exist, are left out if others have it. Raises
+    GitError, of the kind that the first folder gives, if none has.
+    """
+    found: list[tuple[Sides, list[ChangedFile]]] = []
+    failures: list[NotARepositoryError | RevisionError] = []
+    for folder in sorted(sources.folders, key=lambda folder: folder.name):
+        try:
+            repository = open_repository(folder.root, cancellation)
+            sides = sides_of(repository, asked)
+        except (NotARepositoryError, RevisionError) as error:
+            failures.append(error)
+            continue
+        found.append((sides, list(_files(repository, folder, sides, workspace))))
+    if not found:
+        raise failures[0]
+    titles = list(dict.fromkeys(sides.title for sides, _ in found))
+    first = found[0][0]
+    files = sorted((file for _, files in found for file in files), key=lambda file: file.path)
+    return Changes("; ".join(titles), first.revision, first.before if first.revision else "", tuple(files))
+
+
+def _files(repository: Repository, folder: Folder, sides: Sides, workspace: Workspace) -> Iterator[ChangedFile]:
+    if sides.after is Now.WORKING_TREE:
+        yield from working_changes(repository, folder, sides.before, workspace)
+        return
+    if sides.after is Now.INDEX:
+        changed = staged_changes(repository, sides.before)
+    else:
+        assert isinstance(sides.after, str)
+        changed = tree_changes(repository, sides.before, sides.after)
+    inside = [change for change in changed if _is_inside(change, repository.prefix)]
+    contents = blobs(repository.git, _wanted(inside))
+    yield from (_read(change, folder, repository.prefix, contents) for change in inside)
+
+
+def _is_inside(change: FileChange, prefix: str) -> bool:
+    return any(path is not None and path.startswith(prefix) for path in (change.before, change.after))
+
+
+def _wanted(changed: Iterable[FileChange]) -> Iterator[str]:
+    """The blobs to read: those of files that people write."""
+    for change in changed:
+        if not _why_unread(change):
+            yield from (blob for blob in (change.before_blob, change.after_blob) if blob is not None)
+
+
+def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str, bytes]) -> ChangedFile:
+    before = contents.get(change.before_blob or "")
+    after = contents.get(change.after_blob or "")
+    sides = [data for data, blob in ((before, change.before_blob), (after, change.after_blob)) if blob is not None]
+    unread = _why_unread(change) or why_no_code(sides)
+    return ChangedFile(
+        path=_path(change.path, folder, prefix),
+        before_path=None if change.before is None else _path(change.before, folder, prefix),
+        before=None if unread else before,
+        after=None if unread else after,
+        added=change.before is None,
+        removed=change.after is None,
+        unread=unread,
+    )
+
+
+def _path(path: str, folder: Folder, prefix: str) -> str:
+    """The workspace path of a file, given from the repository's top; also of one outside the folder."""
+    if not path.startswith(prefix):
+        path = os.path.relpath(f"/{path}", f"/{prefix}")
+        return printable(folder.workspace_path(path))
+    return printable(folder.workspace_path(path.removeprefix(prefix)))
+
+
+def _why_unread(change: FileChange) -> str:
+    """Why a file's content does not count, by its kind and name; "" if it does."""
+    if "160000" in (change.before_mode, change.after_mode):
+        return "submodule"
+    if not change.regular:
+        return "link"
+    *folders, name = PurePosixPath(change.path).parts
+    reasons = [*(reason_against(part, True) for part in folders), reason_against(name, False)]
+    return next((reason for reason in reasons if reason), "")
+
+
+def why_no_code(sides: Sequence[bytes | None]) -> str:
+    """Why contents are not shown, "" if they are: binary, generated, minified, too large or not there (None)."""
+    for data in sides:
+        if data is None:
+            return f"larger than {MOST_BLOB_BYTES:,} bytes, or not in this clone"
+        reason = (unreadable_content(data) or machine_written(data)) if data.strip() else None
+        if reason:
+            return reason
+    return ""

@@ -1,0 +1,88 @@
+"""What a user means by a change: two states of a repository, each a commit, the index, or the working tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from winnow_engine.errors import RevisionError
+from winnow_engine.git.objects import commits, existing
+from winnow_engine.git.repository import Repository
+
+WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
+"""The words for what is not committed, what is staged, the current branch, and the last commit."""
+
+
+class Now(Enum):
+    """A state after a change that is no commit."""
+
+    INDEX = "index"
+    WORKING_TREE = "working tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two states: `before` is the id of a commit or of the empty tree, `after` a commit's id or one of `Now`.
+
+    `revision` is what to call the commit before, "" if there is none.
+    """
+
+    before: str
+    after: str | Now
+    title: str
+    revision: str
+
+
+def sides_of(repository: Repository, asked: str) -> Sides:
+    """The states that some words mean: `working` or "", `staged`, `branch`, `commit`, a revision, `A..B` or `A...B`.
+
+    `A..B` is from A to B, `A...B` from where both parted to B; what is left out is HEAD. Raises RevisionError.
+    """
+    asked = asked.strip() or WORKING
+    if asked in (WORKING, STAGED, BRANCH) and repository.bare:
+        raise RevisionError(f"this repository is bare, so nothing is {asked} in it: name a commit or a range")
+    if asked in (WORKING, STAGED):
+        return _uncommitted(repository, asked)
+    if asked == BRANCH:
+        return _branch(repository)
+    for dots in ("...", ".."):
+        if dots in asked:
+            return _range(repository, *asked.split(dots, 1), since_parted=dots == "...")
+    return _one_commit(repository, "HEAD" if asked == COMMIT else asked)
+
+
+def _uncommitted(repository: Repository, asked: str) -> Sides:
+    head = repository.head()
+    after = Now.INDEX if asked == STAGED else Now.WORKING_TREE
+    what = "what is staged" if asked == STAGED else "the working tree"
+    if head is None:
+        return Sides(repository.empty_tree, after, f"{what}, before the first commit", "")
+    return Sides(head, after, f"{what} against HEAD ({head[:10]})", "HEAD")
+
+
+def _branch(repository: Repository) -> Sides:
+    base = repository.base_branch()
+    name = base.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+    parted = repository.merge_base(repository.commit("HEAD"), repository.commit(base))
+    return Sides(parted, Now.WORKING_TREE, f"this branch since it left {name} ({parted[:10]})", parted[:10])
+
+
+def _range(repository: Repository, first: str, last: str, *, since_parted: bool) -> Sides:
+    before, after = (repository.commit(name.strip() or "HEAD") for name in (first, last))
+    if since_parted:
+        before = repository.merge_base(before, after)
+    return Sides(before, after, f"from {before[:10]} to {after[:10]}", before[:10])
+
+
+def _one_commit(repository: Repository, revision: str) -> Sides:
+    """A commit against its first parent."""
+    (commit,) = commits(repository.git, [repository.commit(revision)])
+    title = f"commit {commit.id[:10]}, {commit.subject!r}"
+    if not commit.parents:
+        return Sides(repository.empty_tree, commit.id, title, "")
+    parent = commit.parents[0]
+    if not existing(repository.git, [parent]):
+        raise RevisionError(
+            f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
+        )
+    return Sides(parent, commit.id, title, parent[:10])

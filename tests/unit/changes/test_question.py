@@ -1,0 +1,159 @@
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+from git_repositories import sources_of
+
+from winnow_engine.changes.question import asked_changes, with_change
+from winnow_engine.core import Cancellation, Change, Question, ShownChange
+from winnow_engine.errors import NothingChangedError
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.citations import cite
+from winnow_engine.prompting.layout import build_messages, continued_messages
+from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
+
+FILES = {
+    "shop/basket.py": (
+        "def total_price(items):\n    return sum(item.price for item in items)\n\n\ndef empty():\n    return []\n"
+    ),
+    "shop/orders.py": "from shop.basket import total_price\n\n\ndef checkout(items):\n    return total_price(items)\n",
+    "shop/other.py": "def nothing():\n    return 0\n",
+    "tests/test_basket.py": "def test_total():\n    assert total_price([]) == 0\n",
+}
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", dict(FILES))
+    return top
+
+
+@pytest.fixture
+def asked(read: Callable[..., Workspace]) -> Callable[..., tuple[Workspace, Change]]:
+    """A question about what changed at a folder."""
+
+    def asking(root: Path, words: str = "") -> tuple[Workspace, Change]:
+        workspace, question = read(root), Question("What could this break?", changes=words)
+        found = asked_changes(question, sources_of(root), workspace, Cancellation())
+        change = with_change(question, found, workspace, lambda text: len(text.split())).change
+        assert change is not None
+        return workspace, change
+
+    return asking
+
+
+Asked = Callable[..., tuple[Workspace, Change]]
+
+
+def edit(top: Path) -> None:
+    git.write(top, {"shop/basket.py": FILES["shop/basket.py"].replace("item.price for item", "item.cost for item")})
+
+
+def test_the_target_sees_lines_before_and_after_with_the_place_to_cite(top: Path, asked: Asked) -> None:
+    edit(top)
+    _, change = asked(top)
+    assert change.shown[0].text.splitlines()[1:] == [
+        "",
+        "shop/basket.py (changed)",
+        "@@ shop/basket.py:1-4 total_price",
+        " def total_price(items):",
+        "-    return sum(item.price for item in items)",
+        "+    return sum(item.cost for item in items)",
+        " ",
+        " ",
+        "Used by: shop/orders.py:4 (total_price)",
+        "Tested by: tests/test_basket.py:1 (total_price)",
+    ]
+    assert change.removed == (("shop/basket.py", 2, "    return sum(item.price for item in items)"),)
+
+
+def test_callers_and_tests_gain_most(top: Path, asked: Asked) -> None:
+    edit(top)
+    workspace, change = asked(top)
+    gains = {(file.path, unit.name): gain for (file, unit), gain in zip(workspace.units, change.related, strict=True)}
+    assert gains["shop/orders.py", "checkout"] == gains["tests/test_basket.py", "test_total"] > 3
+    assert gains["shop/other.py", "nothing"] == gains["shop/basket.py", "total_price"] == 0
+
+
+def test_the_callers_of_a_removed_function(top: Path, asked: Asked) -> None:
+    git.write(top, {"shop/basket.py": "def empty():\n    return []\n"})
+    _, change = asked(top)
+    assert "@@ shop/basket.py total_price (removed)" in change.shown[0].text
+    assert "Used by: shop/orders.py:4 (total_price)" in change.shown[0].text
+
+
+def test_lines_after_an_older_commit_are_numbered_as_they_are_now(top: Path, asked: Asked) -> None:
+    edit(top)
+    git.commit(top, "cost")
+    git.write(top, {"shop/basket.py": "import os\n\n\n" + (top / "shop/basket.py").read_text()})
+    _, change = asked(top, "HEAD")
+    assert "@@ shop/basket.py:4-7 total_price" in change.shown[0].text
+    git.write(top, {"shop/basket.py": "import os\n"})
+    _, change = asked(top, "HEAD")
+    assert "@@ shop/basket.py total_price" in change.shown[0].text
+    assert change.shown[0].places == ()
+
+
+def test_each_length_is_shorter(top: Path, asked: Asked) -> None:
+    git.write(top, {"shop/basket.py": "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(80))})
+    _, change = asked(top)
+    tokens = [shown.tokens for shown in change.shown]
+    assert tokens == sorted(tokens, reverse=True)
+    assert tokens[-1] < 200
+    assert [shown.complete for shown in change.shown] == [True, True, True, True, False, False]
+
+
+def test_nothing_changed(top: Path, asked: Asked) -> None:
+    with pytest.raises(NothingChangedError, match="nothing changed: the working tree against HEAD"):
+        asked(top)
+
+
+def test_a_question_without_a_change_stays_as_it_is(top: Path, read: Callable[..., Workspace]) -> None:
+    question = Question("What?")
+    workspace = read(top)
+    assert asked_changes(question, sources_of(top), workspace, Cancellation()) is None
+    assert with_change(question, None, workspace, len) is question
+
+
+def test_the_prompt_shows_a_changed_unit_once(top: Path, asked: Asked) -> None:
+    edit(top)
+    workspace, change = asked(top)
+    shown = change.shown[0]
+    spans = tuple(spans_shown(shown, workspace, (), len, 1.0))
+    assert [(span.path, span.start_line, span.end_line, span.name) for span in spans] == [
+        ("shop/basket.py", 1, 4, "total_price")
+    ]
+    question = Question("What could this break?")
+    text = build_messages(workspace, spans, question, shown)[-1].content
+    assert text.count("def total_price") == 1
+    assert text.startswith("What changed: ")
+    assert text.endswith("\n\nQuestion: What could this break?")
+    said = build_messages(workspace, spans, question, shown)
+    assert "What changed" not in continued_messages(said, workspace, spans, question, shown)[-1].content
+    assert "What changed" in continued_messages([], workspace, spans, question, shown)[-1].content
+    assert [workspace.units[unit][1].name for unit in units_shown(shown, workspace)] == ["total_price"]
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(1000, 500), (500, 200), (100, 50), (1, 50)])
+def test_a_change_leaves_room_for_other_code(budget: int, expected: int) -> None:
+    lengths = tuple(ShownChange("", (), tokens, complete=True) for tokens in (500, 200, 50))
+    change = replace(_EMPTY, shown=lengths)
+    chosen = longest_fitting(change, budget)
+    assert chosen.tokens == expected
+    assert longest_fitting(change, budget_for(chosen, 10)).tokens == expected
+
+
+def test_removed_lines_are_cited_in_their_commit(top: Path, asked: Asked) -> None:
+    edit(top)
+    workspace, change = asked(top)
+    spans = tuple(spans_shown(change.shown[0], workspace, (), len, 1.0))
+    answer = "```diff\n-    return sum(item.price for item in items)\n+    return sum(item.cost for item in items)\n```"
+    before, after = cite(answer, workspace, spans, change)
+    assert (before.path, before.start_line, before.end_line, before.commit) == ("shop/basket.py", 2, 2, git.head(top))
+    assert (after.path, after.start_line, after.commit) == ("shop/basket.py", 2, "")
+
+
+_EMPTY = Change("", "", (), (), None, None)  # type: ignore[arg-type]

@@ -1,0 +1,219 @@
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+
+from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.reading import read_changes
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.errors import NotARepositoryError, RevisionError
+from winnow_engine.index.workspace import Sources
+
+Of = Callable[..., Changes]
+CODE = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"a.py": CODE, "src/c.py": "C = 1\n" * 9, "src/d.py": "D = 1\n", "image.png": b"\x89PNG\0"})
+    git.commit(top, "two: a", {"a.py": CODE.replace("1", "3")})
+    return top
+
+
+def summary(changes: Changes) -> dict[str, str]:
+    return {file.path: file.what for file in changes.files}
+
+
+def test_nothing_changed(top: Path, changes: Of) -> None:
+    assert changes(top).files == ()
+    assert changes(top, "staged").files == ()
+
+
+def test_the_working_tree(top: Path, changes: Of) -> None:
+    git.write(
+        top, {"a.py": CODE.replace("2", "4"), "new.py": "N = 1\n", ".gitignore": "ignored.py\n", "ignored.py": "I"}
+    )
+    (top / "src" / "c.py").rename(top / "src" / "moved.py")
+    (top / "src" / "d.py").unlink()
+    (top / "image.png").write_bytes(b"\x89PNG\0changed")
+    found = changes(top)
+    assert summary(found) == {
+        ".gitignore": "new file",
+        "a.py": "changed",
+        "new.py": "new file",
+        "src/d.py": "file removed",
+        "src/moved.py": "renamed from src/c.py",
+    }
+    assert found.commit == git.head(top)
+    (file,) = (file for file in found.files if file.path == "a.py")
+    assert [(hunk.before, hunk.after) for hunk in file.hunks] == [
+        (range(2, 3), range(2, 3)),
+        (range(6, 7), range(6, 7)),
+    ]
+
+
+def test_what_is_staged_is_not_what_is_on_disk(top: Path, changes: Of) -> None:
+    git.write(top, {"a.py": CODE + "# staged\n"})
+    git.git(top, "add", "a.py")
+    git.write(top, {"a.py": CODE + "# not staged\n"})
+    (staged,) = changes(top, "staged").files
+    assert (staged.after or b"").endswith(b"# staged\n")
+    (working,) = changes(top).files
+    assert (working.after or b"").endswith(b"# not staged\n")
+
+
+def test_an_open_document_counts_as_it_is_in_the_editor(top: Path, changes: Of) -> None:
+    (file,) = changes(top, **{"a.py": b"UNSAVED = 1\n"}).files
+    assert file.after == b"UNSAVED = 1\n"
+
+
+@pytest.mark.parametrize("asked", ["commit", "HEAD", "main", "HEAD~1..HEAD", "HEAD~1..", "..HEAD~0", ":/two"])
+def test_a_commit_and_a_range(top: Path, changes: Of, asked: str) -> None:
+    if asked == "..HEAD~0":
+        assert changes(top, asked).files == ()
+        return
+    found = changes(top, asked)
+    assert summary(found) == {"a.py": "changed"}
+    assert found.commit == git.git(top, "rev-parse", "HEAD~1").decode().strip()
+
+
+def test_the_first_commit_adds_all(top: Path, changes: Of) -> None:
+    found = changes(top, "HEAD~1")
+    assert summary(found) == dict.fromkeys(["a.py", "image.png", "src/c.py", "src/d.py"], "new file")
+    assert [file.path for file in found.files if file.unread] == ["image.png"]
+    assert found.commit == ""
+
+
+def test_a_branch_is_measured_from_where_it_parted(top: Path, changes: Of) -> None:
+    git.git(top, "switch", "--quiet", "-c", "topic")
+    git.commit(top, "on the branch", {"src/d.py": "D = 2\n"})
+    git.git(top, "switch", "--quiet", "main")
+    git.commit(top, "meanwhile", {"src/c.py": "C = 2\n"})
+    assert summary(changes(top, "main...topic")) == {"src/d.py": "changed"}
+    assert set(summary(changes(top, "main..topic"))) == {"src/c.py", "src/d.py"}
+    git.git(top, "switch", "--quiet", "topic")
+    git.write(top, {"new.py": "N = 1\n"})
+    assert summary(changes(top, "branch")) == {"src/d.py": "changed", "new.py": "new file"}
+
+
+def test_before_the_first_commit(tmp_path: Path, changes: Of) -> None:
+    git.new(tmp_path)
+    git.write(tmp_path, {"a.py": CODE})
+    assert summary(changes(tmp_path)) == {"a.py": "new file"}
+    assert changes(tmp_path, "staged").files == ()
+    with pytest.raises(RevisionError, match="no commit yet"):
+        changes(tmp_path, "commit")
+
+
+@pytest.mark.parametrize("asked", ["nobody", "--output=x", "-p", "nobody..HEAD", "HEAD...nobody", "HEAD\n"])
+def test_what_is_no_change(top: Path, changes: Of, asked: str) -> None:
+    if asked == "HEAD\n":
+        assert changes(top, asked).files  # what a shell leaves at the end
+        return
+    with pytest.raises(RevisionError, match="no commit is called"):
+        changes(top, asked)
+
+
+def test_a_merge_is_measured_from_its_first_parent(top: Path, changes: Of) -> None:
+    for name in ("x", "y"):
+        git.git(top, "switch", "--quiet", "-c", name, "main")
+        git.commit(top, name, {f"{name}.py": "X = 1\n"})
+    git.git(top, "switch", "--quiet", "main")
+    git.git(top, "merge", "--quiet", "--no-ff", "-m", "octopus", "x", "y")
+    assert set(summary(changes(top, "HEAD"))) == {"x.py", "y.py"}
+
+
+def test_an_empty_commit(top: Path, changes: Of) -> None:
+    git.commit(top, "")
+    assert changes(top, "HEAD").files == ()
+
+
+def test_line_ends_are_no_change(top: Path, changes: Of) -> None:
+    (top / "a.py").write_bytes((top / "a.py").read_bytes().replace(b"\n", b"\r\n"))
+    assert changes(top).files == ()
+    git.write(top, {"a.py": CODE.replace("2", "4").replace("\n", "\r\n")})
+    (file,) = changes(top).files
+    assert [hunk.after for hunk in file.hunks] == [range(2, 3), range(6, 7)]
+
+
+def test_files_that_a_filter_stores_otherwise_are_no_change(top: Path, changes: Of) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
+    git.commit(top, "lfs", {"model.txt": pointer, "secret.txt": b"\0GITCRYPT\0" + b"x" * 20})
+    git.write(top, {"model.txt": "one\n", "secret.txt": "two\n"})
+    assert changes(top).files == ()
+
+
+def test_a_sparse_working_tree_removes_nothing(top: Path, changes: Of) -> None:
+    git.git(top, "sparse-checkout", "set", "--no-cone", "a.py")
+    assert not (top / "src").exists()
+    assert changes(top).files == ()
+
+
+def test_other_repositories_within_are_not_of_this_one(top: Path, changes: Of, tmp_path: Path) -> None:
+    git.git(top, "submodule", "--quiet", "add", str(top), "sub")
+    git.commit(top, "submodule")
+    git.commit(git.new(top / "loose"), "inner", {"x.py": "X = 1\n"})
+    git.write(top, {"sub/new.py": "N = 1\n", "loose/y.py": "Y = 1\n"})
+    assert changes(top).files == ()
+    assert {file.path: file.unread for file in changes(top, "HEAD").files} == {".gitmodules": "", "sub": "submodule"}
+    assert summary(changes(top / "sub")) == {"new.py": "new file"}
+
+
+def test_a_folder_of_a_repository_has_its_own_files_only(top: Path, changes: Of) -> None:
+    git.write(top, {"a.py": "A = 1\n", "src/d.py": "D = 2\n"})
+    assert summary(changes(top / "src")) == {"d.py": "changed"}
+    git.git(top, "mv", "src/c.py", "c.py")
+    git.commit(top, "out of the folder")
+    found = changes(top / "src", "HEAD")
+    assert {file.path for file in found.files} == {"d.py", "../c.py"}
+
+
+def test_several_folders(
+    top: Path, read: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    plain = tmp_path / "plain"
+    git.write(plain, {"p.py": "P = 1\n"})
+    git.write(top, {"a.py": "A = 1\n"})
+    sources = Sources((Folder(top, "repository"), Folder(plain, "plain")))
+    workspace = read(top, plain)
+    assert summary(read_changes(sources, workspace, "", Cancellation())) == {"repository/a.py": "changed"}  # type: ignore[arg-type]
+    alone = Sources((Folder(plain, "plain"),))
+    with pytest.raises(NotARepositoryError):
+        read_changes(alone, workspace, "", Cancellation())  # type: ignore[arg-type]
+
+
+def test_a_shallow_clone_lacks_the_commit_before(top: Path, changes: Of, tmp_path: Path) -> None:
+    git.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{top}", "shallow")
+    with pytest.raises(RevisionError, match="--deepen"):
+        changes(tmp_path / "shallow", "HEAD")
+
+
+def test_a_worktree(top: Path, changes: Of, tmp_path: Path) -> None:
+    git.git(top, "worktree", "add", "--quiet", str(tmp_path / "second"))
+    git.write(tmp_path / "second", {"a.py": "A = 1\n"})
+    assert summary(changes(tmp_path / "second")) == {"a.py": "changed"}
+    assert changes(top).files == ()
+
+
+def test_names_that_are_not_utf8(top: Path, changes: Of) -> None:
+    git.commit(top, "latin-1", {b"caf\xe9.py".decode("utf-8", "surrogateescape"): "X = 1\n"})
+    (file,) = changes(top, "HEAD").files
+    assert file.path.isprintable()
+    assert changes(top).files == ()
+
+
+def test_a_hostile_object_cannot_be_read_but_says_so(top: Path, changes: Of) -> None:
+    git.commit(top, "large", {"large.txt": "x = 1\n" * 900_000})
+    (file,) = changes(top, "HEAD").files
+    assert "larger" in file.unread
+
+
+def test_a_repository_that_lost_its_objects(top: Path, changes: Of) -> None:
+    shutil.rmtree(top / ".git" / "objects")
+    (top / ".git" / "objects").mkdir()
+    with pytest.raises(RevisionError):
+        changes(top, "HEAD")
