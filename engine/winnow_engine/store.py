@@ -1,31 +1,33 @@
-"""The cache on disk: named arrays under a content hash, in one SQLite file.
+"""The cache on disk: named arrays under a content hash, in one SQLite file and in packs.
 
-SQLite makes every write atomic, whatever kills the process, and lets several processes share the file. Every record
-carries a checksum; a damaged one counts as missing.
+SQLite takes what is made bit by bit, and makes every write atomic, whatever kills the process. Packs (packs.py) take
+what is made at once, and what is needed together. Several processes share both. Everything has a checksum; what is
+damaged counts as missing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.folders import cache_folder
+from winnow_engine.mapped import remove
+from winnow_engine.packs import Pack, Packs, Record, files_by_use
 from winnow_engine.system import user
 
-Record = Mapping[str, NDArray[Any]]
-
+_log = logging.getLogger(__name__)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS record (
     namespace TEXT NOT NULL, key TEXT NOT NULL, checksum BLOB NOT NULL, data BLOB NOT NULL,
@@ -34,6 +36,7 @@ CREATE TABLE IF NOT EXISTS record (
 """
 _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30
+_PACK_BYTES, _PACK_EVERY_S, _MOST_WAITING_BYTES = 8 << 20, 2.0, 64 << 20
 _WRITE_EVERY_S = 0.5  # a transaction takes from 0.8 ms to tens of milliseconds, however little is in it
 
 CACHE_BYTES = 4 << 30
@@ -75,6 +78,8 @@ class Store:
             raise _refused(path, error) from error
         self._path, self._lock = path, threading.Lock()
         self._beneath: dict[str, Beneath] = {}
+        self._folder = path.parent / f"{path.stem}.packs"
+        self._packs: dict[str, Packs] = {}
         self.workspaces = path.parent / f"{path.stem}.workspaces"
         """The folder for what is kept of whole workspaces."""
 
@@ -91,9 +96,11 @@ class Store:
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
         wanted = list(keys)
-        found = {key: load(data) for key, data in self.packed(namespace, wanted)}
+        found = self.packs(namespace).get(wanted)
+        found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
+        found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
         for beneath in self._beneath.values():
-            missing = [key for key in wanted if key not in found]
+            missing = _without(wanted, found)
             if missing:
                 taken = {
                     key: record for key, data in beneath.get(namespace, missing).items() if (record := _loaded(data))
@@ -103,7 +110,37 @@ class Store:
         return found
 
     def packed(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The keys found with their records as they are stored; each is marked as used."""
+        """The keys found with their records as they are stored one by one; each is marked as used."""
+        wanted = list(keys)
+        found = self.packs(namespace).get(wanted)
+        yield from ((key, _packed(record)) for key, record in found.items())
+        yield from self._rows(namespace, _without(wanted, found))
+
+    def packs(self, namespace: str) -> Packs:
+        """The packs of a namespace."""
+        return self._packs.setdefault(namespace, Packs(self._folder / namespace))
+
+    def pack(self, namespace: str, records: Mapping[str, Record]) -> bool:
+        """Store records as one pack, in this order, instead of one by one. False if that fails."""
+        try:
+            self.packs(namespace).add(records)
+        except (OSError, ValueError) as error:
+            _log.warning("%s cannot be written: %s", self._folder / namespace, error)
+            return False
+        with self._transaction() as connection:
+            for where, values in _conditions(namespace, records):
+                connection.execute(f"DELETE FROM record WHERE {where}", values)
+        return True
+
+    def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
+        """Make one pack of several, in which the records with these keys come first, in order."""
+        try:
+            self.packs(namespace).join(packs, keys)
+        except OSError as error:  # more packs than need be, for now
+            _log.warning("%s cannot be written: %s", self._folder / namespace, error)
+
+    def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The keys found in the database with their records as they are stored; each is marked as used."""
         for where, values in _conditions(namespace, keys):
             with self._transaction() as connection:
                 # The update comes first, so that SQLite itself waits for the write lock.
@@ -120,6 +157,7 @@ class Store:
                 for where, values in _conditions(namespace, wanted)
             )
             found = {key for rows in queries for (key,) in rows}
+        found |= self.packs(namespace).known(wanted)
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._beneath.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
@@ -145,12 +183,23 @@ class Store:
             writer.flush()
 
     def trim(self, max_bytes: int) -> int:
-        """Delete the least recently used records until the rest fit `max_bytes`. Returns how many were deleted."""
-        newest_first = "SELECT namespace, key, SUM(LENGTH(data)) OVER (ORDER BY used DESC, key) AS total FROM record"
-        over = f"SELECT namespace, key FROM ({newest_first}) WHERE total > ?"
+        """Delete what was used longest ago until the rest fits `max_bytes`: records, packs, what is kept of workspaces.
+
+        Returns how many there were.
+        """
         with self._transaction() as connection:
-            gone = connection.execute(over, [max_bytes]).fetchall()
-            connection.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", gone)
+            rows = connection.execute("SELECT used, LENGTH(data), namespace, key FROM record").fetchall()
+        files = [*files_by_use(self._folder), *files_by_use(self.workspaces)]
+        total, gone = 0, []
+        for _, size, *what in sorted([*rows, *files], key=lambda one: (-one[0], str(one[2:]))):
+            total += size
+            gone += [what] if total > max_bytes else []
+        for (path,) in (what for what in gone if len(what) == 1):
+            remove(path)
+        with self._transaction() as connection:
+            connection.executemany(
+                "DELETE FROM record WHERE namespace = ? AND key = ?", [what for what in gone if len(what) > 1]
+            )
         return len(gone)
 
     def close(self) -> None:
@@ -168,24 +217,30 @@ class Store:
 
 
 class Writer:
-    """Stores records of one namespace many at a time, twice a second: a killed process loses what is younger."""
+    """Stores records of one namespace many at a time, twice a second: a killed process loses what is younger.
+
+    Where so many come that they make a pack, they are stored every two seconds, or sooner if they take much memory.
+    """
 
     def __init__(self, store: Store, namespace: str) -> None:
         self._store, self._namespace = store, namespace
         self._waiting: dict[str, Record] = {}
-        self._flushed_at = time.monotonic()
+        self._bytes, self._flushed_at = 0, time.monotonic()
 
     def put(self, key: str, record: Record) -> None:
         """Store a record soon."""
         self._waiting[key] = record
-        if time.monotonic() - self._flushed_at >= _WRITE_EVERY_S:
+        self._bytes += sum(array.nbytes for array in record.values())
+        patience_s = _PACK_EVERY_S if self._bytes >= _PACK_BYTES else _WRITE_EVERY_S
+        if time.monotonic() - self._flushed_at >= patience_s or self._bytes >= _MOST_WAITING_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Store now what waits."""
-        if self._waiting:
+        packed = self._bytes >= _PACK_BYTES and self._store.pack(self._namespace, self._waiting)
+        if self._waiting and not packed:
             self._store.put_many(self._namespace, self._waiting)
-        self._waiting, self._flushed_at = {}, time.monotonic()
+        self._waiting, self._bytes, self._flushed_at = {}, 0, time.monotonic()
 
 
 def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -202,6 +257,10 @@ def _loaded(data: bytes) -> Record | None:
         return dict(load(data))
     except (SafetensorError, ValueError):
         return None
+
+
+def _without(keys: Iterable[str], found: Container[str]) -> list[str]:
+    return [key for key in keys if key not in found]
 
 
 def _packed(record: Record) -> bytes:

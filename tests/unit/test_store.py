@@ -1,3 +1,4 @@
+import os
 import sqlite3
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.mapped import write_arrays
 from winnow_engine.store import Store, content_key
 
 
@@ -132,6 +134,20 @@ def test_trim_forgets_what_was_used_longest_ago(path: Path) -> None:
         raw.executemany("UPDATE record SET used = ? WHERE key = ?", [(3, "a"), (1, "b"), (2, "c")])
     assert store.trim(5000) == 1
     assert sorted(store.get("n", "abc")) == ["a", "c"]
+
+
+def test_trim_forgets_the_workspace_that_was_used_longest_ago(path: Path) -> None:
+    store = Store(path)
+    for namespace, used in (("old", 1), ("new", 3)):
+        store.pack(namespace, {"ab" * 20: record(1, 1000)})
+        (pack,) = store.packs(namespace).all()
+        os.utime(pack.path, (used, used))
+    write_arrays(store.workspaces / "w.tables-1", {"rows": [np.zeros(500)]})
+    os.utime(store.workspaces / "w.tables-1", (2, 2))
+    assert store.trim(9500) == 1
+    assert (store.get("old", ["ab" * 20]), list(store.get("new", ["ab" * 20]))) == ({}, ["ab" * 20])
+    assert store.trim(5000) == 1
+    assert [one.name for one in store.workspaces.iterdir()] == []
 
 
 def test_key_depends_on_path_and_content() -> None:

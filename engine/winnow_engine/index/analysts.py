@@ -27,8 +27,8 @@ from winnow_engine.core import Cancellation
 from winnow_engine.index.analyst import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
+from winnow_engine.packs import Record
 from winnow_engine.runtime import Stages, mapped_ahead
-from winnow_engine.store import Record
 from winnow_engine.system import can_fork
 
 SMALL_BYTES = 100_000

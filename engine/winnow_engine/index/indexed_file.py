@@ -13,7 +13,7 @@ from winnow_engine.index.records import analysed, analysis_of, units_key
 from winnow_engine.index.remembered import Content
 from winnow_engine.index.symbols import FileAnalysis
 from winnow_engine.index.tables import Tables
-from winnow_engine.store import Record
+from winnow_engine.packs import Record
 
 
 @dataclass(frozen=True, slots=True)

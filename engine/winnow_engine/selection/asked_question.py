@@ -16,8 +16,8 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.candidates import Candidates
-from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
 T = TypeVar("T", bound=np.generic)
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")

@@ -12,68 +12,31 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink, Scores, Unit
+from winnow_engine.core import Cancellation, Progress, ProgressSink, Unit
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
+from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.packs import Record
 from winnow_engine.runtime import Behind, Stages
-from winnow_engine.store import Record, Store
+from winnow_engine.selection.located_keys import TOKENS, LocatedKeys, locate, tidied
+from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
+from winnow_engine.store import Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
-_TOKENS, _UNITS = "unit_tokens", "units"
+_UNITS = "units"
 TOKENS_PER_BYTE = 0.24
 """Of code, until enough of it has been counted."""
 _WRITTEN_BEHIND = 100  # files whose keys wait to be stored
 _ENOUGH_BYTES = 20_000
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceKeys:
-    """The keys of a workspace's units, or of some of them.
-
-    `units`, int64 [K], are the units that have keys. The k-th of them is the token rows offsets[k]:offsets[k+1],
-    int64 [K+1], of the arrays. `unit_tokens`, int32 [U], is 0 for any other unit, and `missing_tokens` about how many
-    tokens these have together; 0 if there are none.
-    """
-
-    unit_tokens: NDArray[np.int32]
-    units: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    arrays: Mapping[str, NDArray[Any]]
-    missing_tokens: int
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of the units that have keys."""
-        return int(self.offsets[-1])
-
-    def units_in(self, workspace: Workspace, paths: Sequence[str]) -> NDArray[np.int64]:
-        """The units that have keys, int64 [N]: those in some files and folders, or all if no paths are given."""
-        return np.intersect1d(self.units, workspace.units_in(paths)) if paths else self.units
-
-    def tokens_of(self, units: NDArray[np.int64]) -> NDArray[np.int32]:
-        """`unit_tokens` of some units, 0 for all others, int32 [U]."""
-        tokens = np.zeros_like(self.unit_tokens)
-        tokens[units] = self.unit_tokens[units]
-        return tokens
-
-    def by_unit(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        """Scores of the units that have keys, float32 [K], as those of all units, float32 [U]; NaN for the others."""
-        if not self.missing_tokens:
-            return dict(scores)
-        found = {name: np.full(len(self.unit_tokens), np.nan, np.float32) for name in scores}
-        for name, values in scores.items():
-            found[name][self.units] = values
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +66,6 @@ class KeyCache:
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
-        self._fresh: dict[str, FileKeys] = {}
 
     def of(
         self,
@@ -117,19 +79,10 @@ class KeyCache:
 
         Files are encoded in path order, after those whose paths are given as `first` and those that questions led to.
         """
-        names = tuple(file.units_key for file in workspace.files)
+        names = workspace.units_keys
         if self._last is None or self._last[0] != names:
-            fresh, self._fresh = self._fresh, {}
-            stored = self._store.get(self._namespace, [name for name in names if name not in fresh])
-            found = fresh | {name: _file_keys(record) for name, record in stored.items()}
-            missing = self._in_order(
-                {name: file for name, file in zip(names, workspace.files, strict=True) if name not in found}, first
-            )
-            if missing:
-                size = sum(file.content.size for file in missing.values())
-                found |= self._encode(missing.values(), len(missing), size, progress, cancellation, stages or Stages())
-            parts = {number: _whole(found[name]) for number, name in enumerate(names)}
-            self._last = names, joined(workspace, parts)
+            found = self._complete(workspace, progress, cancellation, first, stages or Stages())
+            self._last = names, _keys_of(workspace, found.parts(workspace), _files(found.loose))
         return self._last[1]
 
     def encode_early(
@@ -143,13 +96,35 @@ class KeyCache:
     ) -> None:
         """Encode files of a workspace that is still being read: `count` of them, with `size` bytes in all.
 
-        Their keys are stored, and kept for the next call of `of`.
+        Their keys are stored, where the next call of `of` finds them.
         """
-        self._fresh = self._encode(files, count, size, progress, cancellation, stages)
+        self._encode(files, count, size, progress, cancellation, stages)
+
+    def _complete(
+        self,
+        workspace: Workspace,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        first: Sequence[str],
+        stages: Stages,
+    ) -> LocatedKeys:
+        """Where the keys of all files lie, after encoding those missing. WorkspaceError if these do not stay."""
+        found = locate(self._store, self._namespace, workspace)
+        if found.missing:
+            files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
+            size = sum(file.content.size for file in files.values())
+            ordered = self._in_order(files, first).values()
+            self._encode(ordered, len(files), size, progress, cancellation, stages)
+            found = locate(self._store, self._namespace, workspace)
+        while not found.missing and tidied(self._store, self._namespace, workspace, found):
+            found = locate(self._store, self._namespace, workspace)
+        if found.missing:
+            raise WorkspaceError("the index is deleted as fast as it is made; raise winnow.index.maxMegabytes")
+        return found
 
     def record_names(self, workspace: Workspace) -> dict[str, list[str]]:
         """The names of the keys' records in the store, by namespace."""
-        return {self._namespace: [file.units_key for file in workspace.files]}
+        return {self._namespace: list(workspace.units_keys)}
 
     def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
         """Files by the names of their keys, in the order in which to encode them."""
@@ -164,7 +139,7 @@ class KeyCache:
 
     def missing_tokens(self, workspace: Workspace) -> int:
         """About how many tokens the files have whose keys are not in the index."""
-        names = tuple(file.units_key for file in workspace.files)
+        names = workspace.units_keys
         if self._last is not None and self._last[0] == names:
             return 0
         there = self._store.keys(self._namespace, names)
@@ -173,7 +148,7 @@ class KeyCache:
 
     def stored(self, workspace: Workspace) -> Parts:
         """What has keys already: whole files, and of other files the units that were encoded ahead."""
-        names = [file.units_key for file in workspace.files]
+        names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
         ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
         parts = {name: _whole(_file_keys(record)) for name, record in whole.items()}
@@ -215,8 +190,8 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
         stages: Stages,
-    ) -> dict[str, FileKeys]:
-        """The keys of `count` files with `size` bytes in all, each stored, by the names of their records."""
+    ) -> None:
+        """Store the keys of `count` files with `size` bytes in all."""
         report = _Report(count, size, progress)
         taken: deque[IndexedFile] = deque()
 
@@ -229,14 +204,11 @@ class KeyCache:
             with stages.busy("write"):
                 writer.put(name, _record(keys))
 
-        encoded = {}
         with self._store.writer(self._namespace) as writer, Behind(_WRITTEN_BEHIND) as behind:
             for keys in self._timed(self.drafter.encode(texts(), cancellation, stages)):
                 file = taken.popleft()
-                encoded[file.units_key] = keys
                 behind.add(partial(write, file.units_key, keys))
                 report.add(keys, file.content.size)
-        return encoded
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
         """The same keys; notes how fast they came."""
@@ -266,11 +238,11 @@ class _Report:
 
 
 def _record(keys: FileKeys) -> Record:
-    return {_TOKENS: keys.unit_tokens, **keys.arrays}
+    return {TOKENS: keys.unit_tokens, **keys.arrays}
 
 
 def _file_keys(record: Record) -> FileKeys:
-    return FileKeys(record[_TOKENS], {name: value for name, value in record.items() if name not in (_TOKENS, _UNITS)})
+    return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name not in (TOKENS, _UNITS)})
 
 
 def _whole(keys: FileKeys) -> Part:
@@ -294,22 +266,36 @@ def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDAr
 
 def joined(workspace: Workspace, parts: Parts) -> WorkspaceKeys:
     """The keys of a workspace from those of its files."""
+    return _keys_of(workspace, [], parts)
+
+
+def _files(records: Mapping[int, Record]) -> Parts:
+    return {number: _whole(_file_keys(record)) for number, record in records.items()}
+
+
+def _keys_of(workspace: Workspace, packed: Sequence[KeyPart], files: Parts) -> WorkspaceKeys:
+    """The keys in packs, and those of files one by one, which are copied into one part."""
+    parts = (*packed, *([_copied(workspace, files)] if files or not packed else []))
+    unit_tokens, there = np.zeros(len(workspace.units), np.int32), np.zeros(len(workspace.units), np.bool_)
+    for part in parts:
+        unit_tokens[part.units[part.live]] = np.diff(part.offsets)[part.live]
+        there[part.units[part.live]] = True
+    return WorkspaceKeys(unit_tokens, parts, _missing_tokens(workspace, there, int(unit_tokens.sum(dtype=np.int64))))
+
+
+def _copied(workspace: Workspace, parts: Parts) -> KeyPart:
     order = sorted(parts)
     units = [workspace.unit_starts[number] + parts[number].units for number in order]
     tokens = [parts[number].keys.unit_tokens for number in order]
-    with_keys = np.concatenate([np.empty(0, np.int64), *units])
-    rows = np.concatenate([np.empty(0, np.int32), *tokens])
-    unit_tokens = np.zeros(int(workspace.unit_starts[-1]), np.int32)
-    unit_tokens[with_keys] = rows
+    rows = np.concatenate([np.empty(0, np.int64), *tokens])
     arrays = join_arrays([parts[number].keys.arrays for number in order])
-    missing = _missing_tokens(workspace, with_keys, int(rows.sum()))
-    return WorkspaceKeys(unit_tokens, with_keys, np.cumsum([0, *rows]), arrays, missing)
+    return KeyPart(np.concatenate([np.empty(0, np.int64), *units]), np.cumsum([0, *rows], dtype=np.int64), arrays)
 
 
-def _missing_tokens(workspace: Workspace, with_keys: NDArray[np.int64], tokens: int) -> int:
-    """About how many tokens the other units have, by their bytes; at least 1 if there are any."""
-    if len(with_keys) == workspace.unit_starts[-1]:
+def _missing_tokens(workspace: Workspace, there: NDArray[np.bool_], tokens: int) -> int:
+    """About how many tokens the units without keys have, by their bytes; at least 1 if there are any."""
+    if there.all():
         return 0
     sizes = workspace.unit_bytes
-    known = int(sizes[with_keys].sum())
+    known = int(sizes[there].sum())
     return max(round((int(sizes.sum()) - known) * (tokens / known if known > _ENOUGH_BYTES else TOKENS_PER_BYTE)), 1)

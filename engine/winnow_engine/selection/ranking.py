@@ -14,9 +14,9 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, density
 from winnow_engine.selection.fusion import FusedScores
-from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 

@@ -19,9 +19,9 @@ from winnow_engine.drafter.profile import QuestionStates
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
-from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.unit_features import neighbours
+from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
 LEAST_TOKENS = 1_000_000
 """The tokens of a workspace from which it is searched in two levels."""
@@ -72,7 +72,9 @@ class TwoLevelSearch:
         question = about(located)
         texts = () if question.code else subquestions_of(question.text)
         states = self.drafter.states_of([question.search_text, *texts], question.code, cancellation)
-        coarse = self.drafter.score_coarsely(self.keys.arrays, self.keys.offsets, states)
+        coarse = self.keys.scattered(
+            (part, self.drafter.score_coarsely(part.arrays, part.offsets, states)) for part in self.keys.parts
+        )
         always = self._always(located)
         whole, *parts = (
             self._ask(one, state, {name: scores[n] for name, scores in coarse.items()}, always)
@@ -98,7 +100,11 @@ class TwoLevelSearch:
         return replace(asked, candidates=wider, drafter_scores=scores, moments=_moments(coarse, wider))
 
     def _scored(self, units: NDArray[np.int64], states: QuestionStates) -> dict[str, Scores]:
-        return self.drafter.score_units(self.keys.arrays, self.keys.offsets, units, states)
+        found: dict[str, Scores] = {}
+        for part, rows, places in self.keys.in_parts(units):
+            for name, scores in self.drafter.score_units(part.arrays, part.offsets, rows, states).items():
+                found.setdefault(name, np.empty(len(units), np.float32))[places] = scores
+        return found
 
     def _always(self, located: Question) -> NDArray[np.int64]:
         """Units that may be kept whatever their score: those at the cursor, in the paths asked about, or related to a

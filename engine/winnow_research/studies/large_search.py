@@ -31,10 +31,11 @@ from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import TOKENS_PER_BYTE, WorkspaceKeys
+from winnow_engine.selection.key_cache import TOKENS_PER_BYTE
 from winnow_engine.selection.ranking import Ranked
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch
+from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
 from winnow_research.cli.bench.shared import parse_size
 from winnow_research.evaluation.repositories import Repository
 from winnow_research.evaluation.tasks.real import load
@@ -71,7 +72,8 @@ def drawn_keys(tokens: NDArray[np.int64], random: np.random.Generator) -> Worksp
     codes = np.frombuffer(random.bytes(64 * total), np.int8).reshape(total, 64)
     scales = np.full(total, 0.125 / 73, np.float16)
     arrays: dict[str, NDArray[Any]] = {"codes": codes, "scales": scales, "pooled": pooled}
-    return WorkspaceKeys(tokens.astype(np.int32), np.arange(units), np.cumsum([0, *tokens]), arrays, missing_tokens=0)
+    part = KeyPart(np.arange(units), np.cumsum([0, *tokens]), arrays)
+    return WorkspaceKeys(tokens.astype(np.int32), (part,), missing_tokens=0)
 
 
 class Timer:

@@ -15,8 +15,8 @@ from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.key_cache import WorkspaceKeys
 from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch, search
+from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
 
 EVERYTHING = Breadth(10_000, 10_000, 10_000)
 NARROW = Breadth(60, 30, 10)
@@ -83,9 +83,8 @@ def small_sample(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
 
 def keys_of(workspace: Workspace, tokens: int = 9) -> WorkspaceKeys:
     units = len(workspace.units)
-    return WorkspaceKeys(
-        np.full(units, tokens, np.int32), np.arange(units), np.arange(units + 1) * tokens, {}, missing_tokens=0
-    )
+    part = KeyPart(np.arange(units), np.arange(units + 1) * tokens, {})
+    return WorkspaceKeys(np.full(units, tokens, np.int32), (part,), missing_tokens=0)
 
 
 def exhaustive(workspace: Workspace, question: Question) -> AskedQuestion:

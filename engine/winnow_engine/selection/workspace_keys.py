@@ -1,0 +1,133 @@
+"""The keys of a workspace's units, where they lie: in mapped packs, and in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Scores
+from winnow_engine.index.workspace import Workspace
+
+NO_UNIT = -1
+
+
+@dataclass(frozen=True)
+class KeyPart:
+    """Keys that lie together: rows offsets[k]:offsets[k+1], int64 [K+1], of the arrays with a row per token.
+
+    They are those of the workspace's unit units[k], int64 [K], or of a unit that is no longer there, NO_UNIT. The
+    arrays of a pack are the same objects for every question, and must not be written to.
+    """
+
+    units: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    arrays: Mapping[str, NDArray[Any]]
+
+    @cached_property
+    def live(self) -> NDArray[np.int64]:
+        """The k whose units are there, int64 [N]."""
+        return np.flatnonzero(self.units != NO_UNIT)
+
+    def rows(self, name: str, chosen: NDArray[np.int64]) -> NDArray[Any]:
+        """The rows of an array that belong to some k, in their order."""
+        array = self.arrays[name]
+        if len(array) == len(self.units):  # one row per unit
+            return array[chosen]
+        sizes = np.diff(self.offsets)[chosen]
+        ends = np.cumsum(sizes)
+        return array[np.repeat(self.offsets[chosen] - (ends - sizes), sizes) + np.arange(int(sizes.sum()))]
+
+
+@dataclass(frozen=True)
+class WorkspaceKeys:
+    """The keys of a workspace's units, or of some of them.
+
+    `unit_tokens`, int32 [U], is 0 for a unit without keys, and `missing_tokens` about how many tokens these have
+    together; 0 if there are none. Each unit with keys is in one of the `parts`.
+    """
+
+    unit_tokens: NDArray[np.int32]
+    parts: tuple[KeyPart, ...]
+    missing_tokens: int
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """The units that have keys, in order, int64 [K]."""
+        return np.sort(np.concatenate([np.empty(0, np.int64), *(part.units[part.live] for part in self.parts)]))
+
+    @cached_property
+    def joined(self) -> KeyPart:
+        """All keys in one part, in the order of `units`: copied, unless they lie like that."""
+        if len(self.parts) == 1 and np.array_equal(self.parts[0].units, self.units):
+            return self.parts[0]
+        order = np.argsort(np.concatenate([part.units[part.live] for part in self.parts]), kind="stable")
+        sizes = np.concatenate([np.diff(part.offsets)[part.live] for part in self.parts])
+        whole = KeyPart(order, np.cumsum([0, *sizes]), {name: self._rows(name) for name in self.parts[0].arrays})
+        arrays = {name: whole.rows(name, order) for name in whole.arrays}
+        return KeyPart(self.units, np.cumsum([0, *sizes[order]]), arrays)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The k-th of `units` is the rows offsets[k]:offsets[k+1], int64 [K+1], of `arrays`."""
+        return self.joined.offsets
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The arrays of all parts in one; part by part costs no copy."""
+        return self.joined.arrays
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the units that have keys."""
+        return int(self.unit_tokens.sum(dtype=np.int64))
+
+    def units_in(self, workspace: Workspace, paths: Sequence[str]) -> NDArray[np.int64]:
+        """The units that have keys, int64 [N]: those in some files and folders, or all if no paths are given."""
+        return np.intersect1d(self.units, workspace.units_in(paths)) if paths else self.units
+
+    def tokens_of(self, units: NDArray[np.int64]) -> NDArray[np.int32]:
+        """`unit_tokens` of some units, 0 for all others, int32 [U]."""
+        tokens = np.zeros_like(self.unit_tokens)
+        tokens[units] = self.unit_tokens[units]
+        return tokens
+
+    def by_unit(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Scores of `units`, float32 [K], as those of all units, float32 [U]; NaN for the others."""
+        if not self.missing_tokens:
+            return dict(scores)
+        return self.scattered([(self.joined, scores)])
+
+    def scattered(self, scored: Iterable[tuple[KeyPart, Mapping[str, Scores]]]) -> dict[str, Scores]:
+        """Scores of each part's units, float32 [.., K], as those of all units, float32 [.., U]; NaN without keys."""
+        found: dict[str, Scores] = {}
+        for part, scores in scored:
+            for name, values in scores.items():
+                if name not in found:
+                    found[name] = np.full((*values.shape[:-1], len(self.unit_tokens)), np.nan, np.float32)
+                found[name][..., part.units[part.live]] = values[..., part.live]
+        return found
+
+    def in_parts(self, units: NDArray[np.int64]) -> Iterator[tuple[KeyPart, NDArray[np.int64], NDArray[np.int64]]]:
+        """Each part that has some of these units, with their k in it and their places in `units`, int64 [N] each."""
+        part_of, row_of = self._rows_of_units
+        for number, part in enumerate(self.parts):
+            places = np.flatnonzero(part_of[units] == number)
+            if len(places):
+                yield part, row_of[units[places]], places
+
+    @cached_property
+    def _rows_of_units(self) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+        """Of each unit, the part that has it, int8 [U], and its k in it, int64 [U]; -1 without keys."""
+        part_of = np.full(len(self.unit_tokens), NO_UNIT, np.int8)
+        row_of = np.full(len(self.unit_tokens), NO_UNIT, np.int64)
+        for number, part in enumerate(self.parts):
+            part_of[part.units[part.live]], row_of[part.units[part.live]] = number, part.live
+        return part_of, row_of
+
+    def _rows(self, name: str) -> NDArray[Any]:
+        return np.concatenate([part.rows(name, part.live) for part in self.parts])

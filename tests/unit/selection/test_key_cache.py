@@ -1,0 +1,230 @@
+"""Keys lie in packs, in the database, or both; whatever is done to files and caches, they are those of the files."""
+
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.selection import located_keys
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.workspace_keys import NO_UNIT, WorkspaceKeys
+from winnow_engine.store import Store
+
+BANDS = 3
+
+
+class CountingDrafter:
+    """Keys are made from words: a row for each, with its length and first letter."""
+
+    identity, place = "counting", "cpu"
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode(self, files: Iterable[FileText], *_: object) -> Iterator[FileKeys]:
+        for file in files:
+            self.encoded.append(file.path)
+            words = [text.split() or [text] for text in file.units]
+            codes = [[len(word) % 100, ord(word[0]) % 100] for some in words for word in some]
+            pooled = [[len(text) % 1000] * BANDS for text in file.units]
+            yield FileKeys(
+                np.array([len(some) for some in words], np.int32),
+                {
+                    "codes": np.array(codes, np.int8).reshape(-1, 2),
+                    "pooled": np.array(pooled, np.float16).reshape(-1, BANDS),
+                },
+            )
+
+
+class Home:
+    """A workspace with its cache, which any number of processes use one after the other."""
+
+    def __init__(self, place: Path) -> None:
+        self.root, self.cache, self.drafter = place / "root", place / "index.sqlite", CountingDrafter()
+        self.root.mkdir(parents=True)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def read(self, store: Store) -> Workspace:
+        return read_workspace(Sources((Folder(self.root),)), store, Cancellation())
+
+    def keys(self) -> tuple[Workspace, WorkspaceKeys]:
+        """The keys as a new process finds them, or makes them."""
+        with closing(Store(self.cache)) as store:
+            workspace = self.read(store)
+            cache = KeyCache(store, cast("Drafter", self.drafter))
+            return workspace, cache.of(workspace, ignore_progress, Cancellation())
+
+    @property
+    def packs(self) -> list[Path]:
+        return sorted(self.cache.parent.glob("index.packs/*/*.pack"))
+
+
+def check(workspace: Workspace, keys: WorkspaceKeys) -> None:
+    """That all units have their own keys, part by part and joined."""
+    assert keys.units.tolist() == list(range(len(workspace.units)))
+    assert keys.missing_tokens == 0
+    for number, (file, unit) in enumerate(workspace.units):
+        text = file.text_of(unit)
+        words = text.split() or [text]
+        assert keys.unit_tokens[number] == len(words)
+        rows = keys.arrays["codes"][keys.offsets[number] : keys.offsets[number + 1]]
+        assert rows.tolist() == [[len(word) % 100, ord(word[0]) % 100] for word in words]
+        assert keys.arrays["pooled"][number].tolist() == [len(text) % 1000] * BANDS
+    for part in keys.parts:
+        for k in part.live.tolist():
+            number = int(part.units[k])
+            mine = part.arrays["codes"][part.offsets[k] : part.offsets[k + 1]]
+            assert mine.tolist() == keys.arrays["codes"][keys.offsets[number] : keys.offsets[number + 1]].tolist()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs as small as the workspaces of these tests."""
+    monkeypatch.setattr(located_keys, "_LOOSE_TOKENS", 6)
+    monkeypatch.setattr(located_keys, "_MOST_PACKS", 2)
+
+
+@pytest.fixture
+def home(tmp_path: Path, small: None) -> Home:
+    home = Home(tmp_path)
+    for name in ("a.py", "b.py", "sub/c.py"):
+        home.write(name, f"def {name[-4]}(first, second):\n    return first + second\n\n\nclass Dog:\n    pass\n")
+    return home
+
+
+def test_what_was_encoded_is_mapped_by_the_next_process(home: Home) -> None:
+    check(*home.keys())
+    workspace, keys = home.keys()
+    check(workspace, keys)
+    assert home.drafter.encoded == ["a.py", "b.py", "sub/c.py"]
+    assert len(home.packs) == len(keys.parts) == 1
+    assert not keys.arrays["codes"].flags.writeable
+    assert keys.arrays["codes"] is keys.parts[0].arrays["codes"]  # no copy
+
+
+def test_an_edit_encodes_the_file_and_leaves_the_pack_as_it_is(home: Home) -> None:
+    home.keys()
+    home.write("b.py", "x = 1\n")
+    workspace, keys = home.keys()
+    check(workspace, keys)
+    assert home.drafter.encoded[3:] == ["b.py"]
+    pack, loose = keys.parts
+    assert (pack.units == NO_UNIT).sum() == 2
+    assert loose.units.tolist() == [2]
+
+
+def test_the_arrays_of_a_pack_are_the_same_ones_after_an_edit(home: Home) -> None:
+    with closing(Store(home.cache)) as store:
+        cache = KeyCache(store, cast("Drafter", home.drafter))
+        before = cache.of(home.read(store), ignore_progress, Cancellation())
+        home.write("b.py", "x = 1\n")
+        after = cache.of(home.read(store), ignore_progress, Cancellation())
+    assert after.parts[0].arrays["codes"] is before.parts[0].arrays["codes"]
+
+
+def test_a_file_that_comes_back_is_not_encoded_again(home: Home) -> None:
+    home.keys()
+    text = (home.root / "b.py").read_text()
+    home.write("b.py", "x = 1\n")
+    home.keys()
+    home.write("b.py", text)
+    check(*home.keys())
+    assert len(home.drafter.encoded) == 4
+
+
+def test_many_packs_become_one_that_keeps_what_is_not_needed_now(home: Home) -> None:
+    text = "def new_{}(one, two, three, four, five, six):\n    return one + two\n\n\nclass Cat:\n    pass\n"
+    for number in range(6):
+        home.write(f"new{number}.py", text.format(number))
+        check(*home.keys())
+    assert len(home.packs) <= 2
+    encoded = len(home.drafter.encoded)
+    (home.root / "new1.py").unlink()
+    for number in range(6, 9):
+        home.write(f"new{number}.py", text.format(number))
+        check(*home.keys())
+    home.write("new1.py", text.format(1))
+    check(*home.keys())
+    assert len(home.drafter.encoded) == encoded + 3
+
+
+def test_two_files_alike_in_two_folders_have_their_own_keys(home: Home) -> None:
+    sources = Sources((Folder(home.root, "one"), Folder(home.root.parent / "copy", "two")))
+    (home.root.parent / "copy").mkdir()
+    for name in ("a.py", "b.py"):
+        (home.root.parent / "copy" / name).write_bytes((home.root / name).read_bytes())
+    for _ in range(2):
+        with closing(Store(home.cache)) as store:
+            workspace = read_workspace(sources, store, Cancellation())
+            cache = KeyCache(store, cast("Drafter", home.drafter))
+            check(workspace, cache.of(workspace, ignore_progress, Cancellation()))
+    assert sorted(home.drafter.encoded) == ["a.py", "b.py", "sub/c.py"]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "gone"])
+def test_a_damaged_pack_is_encoded_again(home: Home, damage: str) -> None:
+    home.keys()
+    (pack,) = home.packs
+    whole = pack.read_bytes()
+    if damage == "gone":
+        pack.unlink()
+    else:
+        pack.write_bytes(whole[:300] if damage == "truncated" else whole[:-1] + bytes([whole[-1] ^ 1]))
+    check(*home.keys())
+    assert home.drafter.encoded == 2 * ["a.py", "b.py", "sub/c.py"]
+
+
+def test_a_pack_that_cannot_be_written_leaves_the_keys_where_they_are(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("winnow_engine.packs.write_arrays", refuse)
+    check(*home.keys())
+    check(*home.keys())
+    assert len(home.drafter.encoded) == 3
+    assert "No space left" in caplog.text
+
+
+def test_a_process_finds_what_another_one_packs_meanwhile(home: Home) -> None:
+    with closing(Store(home.cache)) as store:
+        names = KeyCache(store, cast("Drafter", home.drafter)).record_names(home.read(store))
+        ((namespace, keys),) = names.items()
+        assert store.get(namespace, keys) == {}
+        home.keys()
+        assert store.get(namespace, keys).keys() == set(keys)
+        assert store.keys(namespace, keys) == set(keys)
+        assert dict(store.packed(namespace, keys)).keys() == set(keys)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_sequence_of_edits_gives_the_keys_of_the_files(home: Home, seed: int) -> None:
+    rng = random.Random(seed)
+    names = ["a.py", "b.py", "sub/c.py", "sub/d.py", "e.md"]
+    texts = [
+        f"def f{n}({', '.join('abcdef'[: n % 6 + 1])}):\n    return {n}\n\n\nclass C{n}:\n    pass\n" for n in range(9)
+    ]
+    for _ in range(15):
+        steps: list[Callable[[], None]] = [
+            lambda: home.write(rng.choice(names), rng.choice(texts)),
+            lambda: (home.root / rng.choice(names)).unlink(missing_ok=True),
+            lambda: os.utime(home.root / "a.py") if (home.root / "a.py").exists() else None,
+            lambda: [pack.unlink() for pack in home.packs[:1]] and None,
+        ]
+        rng.choice(steps)()
+        home.write("always.py", "here = 1\n")
+        check(*home.keys())
