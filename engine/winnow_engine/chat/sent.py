@@ -7,6 +7,7 @@ came: a chain of hashes, one after each message. Memory is bounded in number and
 from __future__ import annotations
 
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ class _Record:
 
 
 class SentConversations:
-    """What was sent for the conversations of late. Not for several threads at once."""
+    """What was sent for the conversations of late. Safe to use from several threads."""
 
     def __init__(
         self, most: int = _MOST, most_bytes: int = _MOST_BYTES, clock: Callable[[], float] = monotonic
@@ -59,6 +60,7 @@ class SentConversations:
         self._most, self._most_bytes, self._clock = most, most_bytes, clock
         self._records: OrderedDict[int, _Record] = OrderedDict()
         self._of: dict[bytes, _Record] = {}  # the newest record with this beginning
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._records)
@@ -67,18 +69,22 @@ class SentConversations:
         """What was sent for the longest known beginning. None for a conversation of which nobody has said anything."""
         chain = _chain(messages, tools)
         first = next((number for number, m in enumerate(messages) if m.role != "system"), len(messages))
-        for length in range(len(messages), first, -1):
-            record = self._of.get(chain[length - 1])
-            if record:
-                cut = {number: text for number, text in record.cut.items() if number < length}
-                return SentBefore(length, cut, self._clock() - record.used)
+        with self._lock:
+            for length in range(len(messages), first, -1):
+                record = self._of.get(chain[length - 1])
+                if record:
+                    cut = {number: text for number, text in record.cut.items() if number < length}
+                    return SentBefore(length, cut, self._clock() - record.used)
         return None
 
     def remember(self, messages: Sequence[Message], tools: Tools, sent: Sequence[Message]) -> None:
         """Keep what is sent for a conversation, in place of what was sent for its beginnings."""
         pairs = enumerate(zip(messages, sent, strict=True))
         cut = {number: given.content for number, (own, given) in pairs if given.content != own.content}
-        record = _Record(_chain(messages, tools), cut, self._clock())
+        with self._lock:
+            self._put(_Record(_chain(messages, tools), cut, self._clock()))
+
+    def _put(self, record: _Record) -> None:
         replaced = {id(old): old for key in record.chain if (old := self._of.get(key))}
         self._records[id(record)] = record
         self._of.update(dict.fromkeys(record.chain, record))

@@ -41,9 +41,10 @@ class ModelState:
 class Engine:
     """One pair of models with its queue. Its methods belong to the event loop."""
 
-    def __init__(self, models: ModelConfig, store: Store) -> None:
+    def __init__(self, models: ModelConfig, store: Store, width: int = 1) -> None:
+        """`width` jobs run at once; more than one must be such that the assistant allows that."""
         self.models, self._store = models, store
-        self.queue = Queue(self._tell)
+        self.queue = Queue(self._tell, width)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
         remember = models.snapshot_megabytes > 0

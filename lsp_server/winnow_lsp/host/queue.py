@@ -1,4 +1,4 @@
-"""Schedules work on the models: one job at a time, questions in order of arrival, background work in between."""
+"""Schedules work on the models: questions in order of arrival, one at a time or a few, background work in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Prepare = Callable[[], Work[T]]
 """Called on the event loop when the work's turn has come, to make it from the documents and settings of that time."""
 
 Moved = Callable[[int], None]
-"""Gets how many questions come before this one, at once and whenever that changes; 0 means that it runs."""
+"""Gets how many questions this one waits for, at once and whenever that changes; 0 means that it runs."""
 
 
 @dataclass(eq=False)
@@ -31,12 +31,12 @@ class _Ticket:
 
 
 class Queue:
-    """One thread that does all work with one pair of models. Its methods belong to the event loop."""
+    """The threads that do all work with one pair of models. Its methods belong to the event loop."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        """`changed` is called whenever a question is added or done."""
-        self._changed = changed
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-engine")
+    def __init__(self, changed: Callable[[], None], width: int = 1) -> None:
+        """`changed` is called whenever a question is added or done. `width` questions may be worked on at once."""
+        self._changed, self._width = changed, width
+        self._threads = ThreadPoolExecutor(width, "winnow-engine")
         self._tickets: list[_Ticket] = []
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -45,12 +45,12 @@ class Queue:
 
     @property
     def running(self) -> int:
-        """How many questions are being worked on: 0 or 1."""
-        return min(len(self._tickets), 1)
+        """How many questions are being worked on."""
+        return min(len(self._tickets), self._width)
 
     @property
     def waiting(self) -> int:
-        """How many questions wait for that one to end."""
+        """How many questions wait for one of these to end."""
         return len(self._tickets) - self.running
 
     @property
@@ -99,22 +99,23 @@ class Queue:
                 return None
 
     def close(self) -> None:
-        """End the thread once it is idle; nothing may be asked any more."""
-        self._thread.shutdown(wait=False)
+        """End the threads once they are idle; nothing may be asked any more."""
+        self._threads.shutdown(wait=False)
 
     def _advance(self) -> None:
-        for before, ticket in enumerate(self._tickets):
+        for number, ticket in enumerate(self._tickets):
+            before = max(number - self._width + 1, 0)
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)
-        if self._tickets:
-            self._tickets[0].first.set()
-        else:
+            if not before:
+                ticket.first.set()
+        if not self._tickets:
             self._quiet.set()
         self._changed()
 
     async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
-        doing = asyncio.get_running_loop().run_in_executor(self._thread, work, cancellation)
+        doing = asyncio.get_running_loop().run_in_executor(self._threads, work, cancellation)
         try:
             return await asyncio.shield(doing)
         except asyncio.CancelledError:

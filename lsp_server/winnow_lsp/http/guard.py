@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.requests import Request
 
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.keys import KeyFile
 
-TOKEN_VARIABLE = "WINNOW_HTTP_TOKEN"
+_log = logging.getLogger(__name__)
+
+TOKEN_VARIABLE, KEYS_VARIABLE = "WINNOW_HTTP_TOKEN", "WINNOW_HTTP_KEYS"
 MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of one server. Without a token, only programs on this machine may ask."""
+    """The rules of one server. Without a token and keys, only programs on this machine may ask."""
 
     token: str | None
+    keys: KeyFile | None = None
 
     @classmethod
     def of(cls, host: str) -> Guard:
-        """The rules for serving on `host`, with the token of the environment.
+        """The rules for serving on `host`, with the token and the file of keys that the environment names.
 
-        Raises ValueError if `host` is more than this machine and there is no token.
+        Raises ValueError if `host` is more than this machine and there are neither, or the file is unsound.
         """
-        token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
-        if token is None and not is_loopback(host):
+        token, file = (os.environ.get(name, "").strip() or None for name in (TOKEN_VARIABLE, KEYS_VARIABLE))
+        if token is None and file is None and not is_loopback(host):
             raise ValueError(
-                f"{host} can be reached from other machines: put a token that they must send into {TOKEN_VARIABLE}"
+                f"{host} can be reached from other machines: put a token that they must send into {TOKEN_VARIABLE}, "
+                f"or name a file with a key for each user in {KEYS_VARIABLE}"
             )
-        return cls(token)
+        return cls(token, KeyFile(Path(file)) if file else None)
 
     def check(self, request: Request) -> None:
         """Raise ApiError for a request that may not be answered."""
-        if self.token is not None:
-            _check_token(request, self.token)
-        else:
+        if self.token is None and self.keys is None:
             _check_host(request.headers.get("host", ""))
+            return
+        sent = _sent(request)
+        user = self.keys.user(sent) if self.keys else None
+        if user is None and not (self.token and hmac.compare_digest(sent.encode(), self.token.encode())):
+            raise ApiError(401, "the bearer token is missing or wrong", code="invalid_api_key")
+        _log.info("%s: %s %s", user or "by the token", request.method, request.url.path)
 
     async def body(self, request: Request) -> bytes:
         """A request's body. Raises ApiError if its content type is not JSON or it is too long."""
@@ -54,13 +65,12 @@ class Guard:
         return bytes(body)
 
 
-def _check_token(request: Request, token: str) -> None:
-    """The token comes as OpenAI's clients send it (Authorization: Bearer), or as Anthropic's do (x-api-key)."""
+def _sent(request: Request) -> str:
+    """The token, as OpenAI's clients send it (Authorization: Bearer), or as Anthropic's do (x-api-key)."""
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         sent = request.headers.get("x-api-key", "")
-    if not hmac.compare_digest(sent.strip().encode(), token.encode()):
-        raise ApiError(401, "the bearer token is missing or wrong", code="invalid_api_key")
+    return sent.strip()
 
 
 def _check_host(header: str) -> None:

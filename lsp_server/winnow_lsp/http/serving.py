@@ -21,13 +21,19 @@ from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
 _MOST_CONNECTIONS = 64
+_AT_ONCE = 32
+"""Requests to a target on a server. It schedules them itself, and waits for none of ours."""
 
 
 class EngineService:
-    """Answers one request after the other with an engine. Belongs to the event loop."""
+    """Answers requests with an engine: many at once if the target is a server, else one after the other.
+
+    Belongs to the event loop.
+    """
 
     def __init__(self, models: ModelConfig, store: Store, budget: int) -> None:
-        self._engine, self._budget = Engine(models, store), budget
+        width = _AT_ONCE if is_url(models.target) else 1
+        self._engine, self._budget = Engine(models, store, width), budget
         self._sent = SentConversations()
         self.model = served_name(models.target)
 
@@ -42,7 +48,7 @@ class EngineService:
         return self._engine.drafter, self._engine.target
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
-        """Answer once all earlier requests are done. Cancelling the task stops the work."""
+        """Answer once it is this request's turn. Cancelling the task stops the work."""
 
         def prepare() -> Work[Completion]:
             assistant = self._engine.assistant()
@@ -55,7 +61,7 @@ class EngineService:
         return await self._engine.queue.question(prepare, lambda _: None)
 
     async def count(self, request: ChatRequest) -> int:
-        """The tokens of a request's prompt as it came, once all earlier requests are done."""
+        """The tokens of a request's prompt as it came, once it is this request's turn."""
 
         def prepare() -> Work[int]:
             assistant = self._engine.assistant()

@@ -70,6 +70,24 @@ async def test_questions_run_one_at_a_time_in_the_order_they_came(queue: Queue) 
     assert (queue.running, queue.waiting) == (0, 0)
 
 
+async def test_a_wide_queue_runs_several_at_once_and_the_next_as_soon_as_one_ends() -> None:
+    queue = Queue(lambda: None, width=2)
+    jobs = [Job() for _ in range(4)]
+    tasks = [job.ask(queue) for job in jobs]
+    for job in jobs[:2]:
+        await job.running()
+    assert (queue.running, queue.waiting) == (2, 2)
+    assert [job.places for job in jobs] == [[0], [0], [1], [2]]
+    jobs[1].go.set()
+    await jobs[2].running()
+    assert [job.runs for job in jobs] == [1, 1, 1, 0]
+    assert jobs[3].places == [2, 1]
+    for job in jobs:
+        job.go.set()
+    assert await asyncio.gather(*tasks) == ["done"] * 4
+    queue.close()
+
+
 async def test_each_question_is_told_how_many_come_before_it_whenever_that_changes(queue: Queue) -> None:
     first, second, third = jobs = [Job() for _ in range(3)]
     tasks = [job.ask(queue) for job in jobs]
