@@ -109,6 +109,42 @@ class AgentSetupError(WinnowError):
     """An agent's configuration cannot be changed, and was left as it is."""
 
 
+class EditError(WinnowError):
+    """A change of the code cannot be proposed, or not be applied; the code is as it was."""
+
+
+class NoCodeError(EditError):
+    """The model's answer has no code that could take the place of what was to be changed."""
+
+
+class AmbiguousCodeError(EditError):
+    """The model's answer has several versions of the code, and nothing says which one it means."""
+
+
+class CutOffError(EditError):
+    """The model's answer is longer than it may be."""
+
+
+class UnchangedError(EditError):
+    """The model gave the code back as it was."""
+
+
+class UnsoundEditError(EditError):
+    """With the change, the file would have syntax errors that it does not have now."""
+
+
+class NotApplicableError(EditError):
+    """There is nothing here that could be changed this way."""
+
+
+class TextChangedError(EditError):
+    """The text has changed since the change was asked for."""
+
+
+class ReadOnlyError(EditError):
+    """The file may not be written."""
+
+
 class CancelledError(WinnowError):
     """The user cancelled; nothing is wrong and the caches are intact."""
 

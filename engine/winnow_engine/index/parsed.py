@@ -8,7 +8,7 @@ from winnow_engine.index import languages
 from winnow_engine.index.languages.base import PIECE_BYTES
 from winnow_engine.index.lines import Lines, with_lf
 from winnow_engine.index.outline import Outline, read_outline
-from winnow_engine.index.syntax import Syntax
+from winnow_engine.index.syntax import GrammarError, Syntax
 
 # Larger files are cut at blank lines: a tree takes some 50 times the memory of its text.
 _MAX_PARSED_BYTES = 4_000_000
@@ -41,6 +41,15 @@ def parse(path: str, data: bytes) -> ParsedFile:
     lines = Lines(text)
     syntax = Syntax(language, text)
     return ParsedFile(text, lines, syntax, read_outline(syntax, lines.count))
+
+
+def syntax_errors(path: str, data: bytes) -> int | None:
+    """How many syntax errors a file has; None if no grammar can tell."""
+    try:
+        syntax = parse(path, data).syntax
+    except GrammarError:
+        return None
+    return None if syntax is None else syntax.errors()
 
 
 def plain(data: bytes) -> ParsedFile:

@@ -58,6 +58,23 @@ class Syntax:
         cursor.set_byte_range(start_byte, end_byte)
         return cursor.captures(self._root).get("statement", [])
 
+    def bodies(self) -> list[Node]:
+        """The bodies of all definitions in order of position, where the language documents inside of them."""
+        if not self.language.bodies:
+            return []
+        found = self._cursor(self.language.bodies).captures(self._root).get("body", [])
+        return sorted(found, key=lambda node: node.start_byte)
+
+    def errors(self) -> int:
+        """How many places the grammar made no sense of, or had to complete; a definition without a body is one."""
+        count = sum(not body.named_child_count for body in self.bodies())
+        open_ = [self._root] if self._root.has_error else []
+        while open_:
+            node = open_.pop()
+            count += node.is_error or node.is_missing
+            open_.extend(child for child in node.children if child.has_error or child.is_missing)
+        return count
+
     def _cursor(self, query: str) -> QueryCursor:
         cursor = QueryCursor(_query(self.language, query))
         cursor.set_max_start_depth(_MAX_DEPTH)

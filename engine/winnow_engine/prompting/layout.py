@@ -55,7 +55,7 @@ def continued_messages(
     change: ShownChange | None = None,
 ) -> list[Message]:
     """What was said before, word for word, then what is new of code and change, and the question."""
-    code = "\n".join(_files(workspace, _besides(spans, change)))
+    code = code_of(workspace, _besides(spans, change))
     seen = change is None or any(change.text in message.content for message in said)
     asked = f"{_where(question.cursor)}Question: {question.text}"
     new = [code, "" if change is None or seen else change.text, asked]
@@ -66,6 +66,11 @@ def _besides(spans: Sequence[Span], change: ShownChange | None) -> list[Span]:
     """The spans whose lines do not stand in the change."""
     places = {(place.path, place.start_line, place.end_line) for place in change.places} if change else set()
     return [span for span in spans if (span.path, span.start_line, span.end_line) not in places]
+
+
+def code_of(workspace: Workspace, spans: Sequence[Span]) -> str:
+    """The spans' lines below their files' paths, as in any prompt; empty without spans."""
+    return "\n".join(_files(workspace, spans))
 
 
 def with_latest_turns(question: Question, tokens: int, count: Callable[[str], int]) -> Question:

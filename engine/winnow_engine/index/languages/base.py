@@ -13,6 +13,24 @@ DATA_PIECE_BYTES = 500
 
 
 @dataclass(frozen=True)
+class DocComment:
+    """How documentation is written: an opening and a closing line, and what each line between them begins with.
+
+    It stands above the definition or, where `inside`, before the first statement of its body, without lines of its own
+    for opening and closing.
+    """
+
+    prefix: str = ""
+    opening: str = ""
+    closing: str = ""
+    inside: bool = False
+
+
+STARRED = DocComment(" * ", "/**", " */")
+SLASHES = DocComment("/// ")
+
+
+@dataclass(frozen=True)
 class Language:
     """A grammar, and three tree-sitter queries over it; a query that does not apply stays empty.
 
@@ -37,6 +55,11 @@ class Language:
     Queries must not use predicates (`#eq?`): py-tree-sitter 0.26 crashes on them if a tree was read through a callback.
     So a grammar that parses definitions as plain calls (Elixir's) needs a check such as `importers` in `outline.py`.
 
+    `bodies` captures `@body`, the statements of a definition, where its documentation stands inside them.
+
+    `documentation` says how a definition is documented, `test_files` how files of tests are called for a source file,
+    `{}` standing for its name without suffix, the usual way first. In a file with `test_mark`, that marks tests.
+
     What stands outside definitions is cut into pieces of at most `piece_bytes`, where lines allow it.
     Text in which `unsafe` is found would crash the grammar's native code, and is never given to it.
     """
@@ -47,6 +70,10 @@ class Language:
     outline: str = ""
     statements: str = ""
     references: str = ""
+    bodies: str = ""
+    documentation: DocComment | None = None
+    test_files: tuple[str, ...] = ()
+    test_mark: bytes = b""
     filenames: tuple[str, ...] = ()
     importers: tuple[str, ...] = ()
     piece_bytes: int = PIECE_BYTES

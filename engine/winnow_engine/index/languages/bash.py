@@ -1,6 +1,6 @@
 """Bash and other Bourne shells."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="bash",
@@ -24,4 +24,5 @@ LANGUAGE = Language(
         (case_statement (case_item) @statement)
     """,
     references="(command_name (word) @reference) (variable_name) @reference",
+    documentation=DocComment("# "),
 )

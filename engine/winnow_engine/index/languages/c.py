@@ -1,6 +1,6 @@
 """C."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 # A function's name sits below one declarator per `*` of its result; C++ adds the `&`.
 OUTLINE = """
@@ -44,4 +44,6 @@ LANGUAGE = Language(
     outline=OUTLINE,
     statements=STATEMENTS,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
+    documentation=STARRED,
+    test_files=("test_{}.c", "{}_test.c"),
 )

@@ -1,7 +1,7 @@
 """C++, and headers of either C or C++: this grammar reads both."""
 
 from winnow_engine.index.languages import c
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 _OUTLINE = """
     (function_definition declarator: (function_declarator declarator:
@@ -47,4 +47,6 @@ LANGUAGE = Language(
     outline=c.OUTLINE + _OUTLINE,
     statements=c.STATEMENTS + "(declaration_list (_) @statement)",
     references="[(identifier) (type_identifier) (field_identifier) (namespace_identifier)] @reference",
+    documentation=STARRED,
+    test_files=("{}_test.cpp", "test_{}.cpp", "{}_test.cc"),
 )

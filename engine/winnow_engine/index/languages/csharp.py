@@ -1,6 +1,6 @@
 """C#."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="csharp",
@@ -31,4 +31,6 @@ LANGUAGE = Language(
         (switch_body (_) @statement)
     """,
     references="(identifier) @reference",
+    documentation=DocComment("/// ", "/// <summary>", "/// </summary>"),
+    test_files=("{}Tests.cs", "{}Test.cs"),
 )

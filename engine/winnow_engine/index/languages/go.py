@@ -1,6 +1,6 @@
 """Go."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="go",
@@ -33,4 +33,6 @@ LANGUAGE = Language(
         (field_declaration_list (_) @statement)
     """,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
+    documentation=DocComment("// "),
+    test_files=("{}_test.go",),
 )

@@ -1,6 +1,6 @@
 """Java."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 LANGUAGE = Language(
     name="java",
@@ -30,4 +30,6 @@ LANGUAGE = Language(
         (switch_block (_) @statement)
     """,
     references="[(identifier) (type_identifier)] @reference",
+    documentation=STARRED,
+    test_files=("{}Test.java", "{}Tests.java", "Test{}.java"),
 )

@@ -1,6 +1,6 @@
 """JavaScript, with JSX."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 # Also TypeScript's: its grammar extends this one.
 OUTLINE = """
@@ -49,4 +49,6 @@ LANGUAGE = Language(
     outline=OUTLINE,
     statements=STATEMENTS,
     references="[(identifier) (property_identifier) (shorthand_property_identifier)] @reference",
+    documentation=STARRED,
+    test_files=("{}.test.js", "{}.spec.js", "{}.test.mjs", "{}.test.jsx"),
 )

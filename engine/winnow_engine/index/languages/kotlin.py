@@ -1,6 +1,6 @@
 """Kotlin. `init` blocks stay with the fields around them."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 LANGUAGE = Language(
     name="kotlin",
@@ -25,4 +25,6 @@ LANGUAGE = Language(
         (when_expression (when_entry) @statement)
     """,
     references="(identifier) @reference",
+    documentation=STARRED,
+    test_files=("{}Test.kt",),
 )

@@ -1,6 +1,6 @@
 """Lua. Methods stand outside of any class: `Stack:push` is named `Stack.push`."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="lua",
@@ -24,4 +24,6 @@ LANGUAGE = Language(
     """,
     statements="(chunk (_) @statement) (block (_) @statement) (table_constructor (field) @statement)",
     references="(identifier) @reference",
+    documentation=DocComment("--- "),
+    test_files=("{}_spec.lua",),
 )

@@ -1,6 +1,6 @@
 """PHP, with the HTML around it."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 LANGUAGE = Language(
     name="php",
@@ -24,4 +24,6 @@ LANGUAGE = Language(
         (array_creation_expression (_) @statement)
     """,
     references="(name) @reference",
+    documentation=STARRED,
+    test_files=("{}Test.php",),
 )

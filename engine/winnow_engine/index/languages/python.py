@@ -1,6 +1,6 @@
 """Python."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="python",
@@ -18,4 +18,7 @@ LANGUAGE = Language(
     """,
     statements="(module (_) @statement) (block (_) @statement)",
     references="(identifier) @reference",
+    bodies="(function_definition body: (block) @body) (class_definition body: (block) @body)",
+    documentation=DocComment(opening='"""', closing='"""', inside=True),
+    test_files=("test_{}.py", "{}_test.py"),
 )

@@ -1,6 +1,6 @@
 """Ruby. A module is a class to Winnow: its methods are called through it."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import DocComment, Language, from_package
 
 LANGUAGE = Language(
     name="ruby",
@@ -26,4 +26,6 @@ LANGUAGE = Language(
         (array (_) @statement)
     """,
     references="[(identifier) (constant)] @reference",
+    documentation=DocComment("# "),
+    test_files=("{}_spec.rb", "test_{}.rb", "{}_test.rb"),
 )

@@ -1,6 +1,6 @@
 """Rust. An `impl` block is a class named after its type; a `mod` is not a unit of its own."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import SLASHES, Language, from_package
 
 LANGUAGE = Language(
     name="rust",
@@ -35,4 +35,6 @@ LANGUAGE = Language(
         (match_block (_) @statement)
     """,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
+    documentation=SLASHES,
+    test_mark=b"#[test]",
 )

@@ -1,6 +1,6 @@
 """Scala, versions 2 and 3."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 LANGUAGE = Language(
     name="scala",
@@ -25,4 +25,6 @@ LANGUAGE = Language(
         (case_block (_) @statement)
     """,
     references="[(identifier) (type_identifier)] @reference",
+    documentation=STARRED,
+    test_files=("{}Spec.scala", "{}Suite.scala", "{}Test.scala"),
 )

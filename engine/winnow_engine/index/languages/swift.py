@@ -1,6 +1,6 @@
 """Swift. An extension is a class named after the type it extends."""
 
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import SLASHES, Language, from_package
 
 LANGUAGE = Language(
     name="swift",
@@ -27,4 +27,6 @@ LANGUAGE = Language(
         (switch_statement (switch_entry) @statement)
     """,
     references="[(simple_identifier) (type_identifier)] @reference",
+    documentation=SLASHES,
+    test_files=("{}Tests.swift",),
 )

@@ -1,7 +1,7 @@
 """TypeScript with JSX."""
 
 from winnow_engine.index.languages import typescript
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 LANGUAGE = Language(
     name="tsx",
@@ -10,4 +10,6 @@ LANGUAGE = Language(
     outline=typescript.OUTLINE,
     statements=typescript.STATEMENTS,
     references=typescript.REFERENCES,
+    documentation=STARRED,
+    test_files=("{}.test.tsx", "{}.spec.tsx"),
 )

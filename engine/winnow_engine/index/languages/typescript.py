@@ -1,7 +1,7 @@
 """TypeScript."""
 
 from winnow_engine.index.languages import javascript
-from winnow_engine.index.languages.base import Language, from_package
+from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 OUTLINE = (
     javascript.OUTLINE
@@ -29,4 +29,6 @@ LANGUAGE = Language(
     outline=OUTLINE,
     statements=STATEMENTS,
     references=REFERENCES,
+    documentation=STARRED,
+    test_files=("{}.test.ts", "{}.spec.ts"),
 )

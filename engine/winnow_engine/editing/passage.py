@@ -1,0 +1,128 @@
+"""The lines that a change is about: the function around the cursor, or what else stands there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from winnow_engine.core import Cursor, UnitKind
+from winnow_engine.errors import EditError
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.languages.base import Language
+from winnow_engine.index.lines import text_lines
+from winnow_engine.index.outline import Definition
+from winnow_engine.index.parsed import ParsedFile, parse, plain
+from winnow_engine.index.syntax import GrammarError
+from winnow_engine.index.units import cut_points
+from winnow_engine.index.workspace import Workspace
+
+_MOST_LINES = 150  # of a passage that a target writes anew
+_AROUND = 50  # lines around the cursor, at most, of a longer one
+_FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Whole lines of a file, 1-based and inclusive. `definition` is the function they are, None for other lines."""
+
+    file: IndexedFile
+    start_line: int
+    end_line: int
+    definition: Definition | None = None
+
+    @property
+    def name(self) -> str:
+        """The simple name of the function; empty for other lines."""
+        return self.definition.name.rpartition(".")[2] if self.definition else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return text_lines(self.file.text_of_lines(self.start_line, self.end_line))
+
+    @property
+    def text(self) -> str:
+        """The lines, ended by LF."""
+        return "".join(f"{line}\n" for line in self.lines)
+
+    @property
+    def cursor(self) -> Cursor:
+        """The lines as a selection."""
+        return Cursor(self.file.path, self.start_line, self.end_line)
+
+    @property
+    def called(self) -> str:
+        """What to call it in a sentence."""
+        return f"`{self.definition.name}`" if self.definition else "this code"
+
+    @property
+    def fenced(self) -> str:
+        """The path, and the lines as a block of Markdown."""
+        return f"{self.file.path}\n{fenced(self.text, language_of(self.file))}"
+
+
+def fenced(code: str, language: Language | None) -> str:
+    """Code that ends with LF as a block of Markdown."""
+    return f"```{language.name if language else ''}\n{code}```"
+
+
+def language_of(file: IndexedFile) -> Language | None:
+    """The language of a file, if it is a known one."""
+    return for_path(file.path)
+
+
+def parsed_file(file: IndexedFile) -> ParsedFile:
+    """A file with its tree, or without one if its grammar gives up."""
+    try:
+        return parse(file.local_path, file.data)
+    except GrammarError:
+        return plain(file.data)
+
+
+def functions_of(file: IndexedFile) -> list[Definition]:
+    """The functions and methods of a file, in order."""
+    return [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
+
+
+def passage_at(workspace: Workspace, cursor: Cursor) -> Passage:
+    """The function around a cursor, else the units there; a part of it where it is very long.
+
+    Raises PositionError for a cursor nowhere in the workspace, EditError for bytes that are not UTF-8.
+    """
+    cursor = workspace.settled(cursor)
+    file = workspace.files[workspace.file_number(cursor.path)]
+    numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
+    around = [one for one in functions_of(file) if one.first <= cursor.start_line and cursor.end_line <= one.last]
+    if around:
+        found = Passage(file, around[-1].first, around[-1].last, around[-1])
+    else:
+        first, last = (workspace.units[number][1] for number in (numbers[0], numbers[-1]))
+        found = Passage(file, first.start_line, last.end_line)
+    return _readable(_without_blank_end(found if len(found.lines) <= _MOST_LINES else _part(found, cursor)))
+
+
+def _part(passage: Passage, cursor: Cursor) -> Passage:
+    """The statements around a cursor in a long passage; no function, because its name is not all it has."""
+    first, last = passage.start_line, passage.end_line
+    units = [one for one in passage.file.units if first <= one.end_line and one.start_line <= last]
+    cuts = [cut for unit in units for cut in cut_points(passage.file.local_path, passage.file.data, unit)]
+    before = [cut for cut in cuts if cursor.start_line - _AROUND <= cut <= cursor.start_line]
+    after = [cut - 1 for cut in [*cuts, last + 1] if cursor.end_line < cut <= cursor.end_line + _AROUND]
+    start = max(first, min(before, default=cursor.start_line))
+    return Passage(passage.file, start, min(last, max(after, default=cursor.end_line)))
+
+
+def _without_blank_end(passage: Passage) -> Passage:
+    lines = passage.lines
+    while len(lines) > 1 and not lines[-1].strip():
+        lines.pop()
+    return Passage(passage.file, passage.start_line, passage.start_line + len(lines) - 1, passage.definition)
+
+
+def _readable(passage: Passage) -> Passage:
+    start, end = passage.file.lines.span(passage.start_line, passage.end_line)
+    try:
+        passage.file.data[start:end].decode()
+    except UnicodeDecodeError as error:
+        raise EditError(f"{passage.file.path} is not UTF-8 here: change it by hand") from error
+    return passage

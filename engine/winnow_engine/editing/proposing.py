@@ -1,0 +1,167 @@
+"""How a change comes about, start to finish: choose the code around it, ask the target, make an edit of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import (
+    Budget,
+    Cancellation,
+    Cursor,
+    Kept,
+    KeptSink,
+    ProgressSink,
+    Sampling,
+    Span,
+    ignore_kept,
+    ignore_progress,
+)
+from winnow_engine.editing.adding_tests import adding_tests
+from winnow_engine.editing.changes import FileEdit, check_sound
+from winnow_engine.editing.documenting import documenting
+from winnow_engine.editing.fixing import fixing
+from winnow_engine.editing.reply import edit_of, is_enough
+from winnow_engine.editing.request import EditKind, EditRequest, Task
+from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.prompting.layout import code_of
+from winnow_engine.prompting.messages import Message
+from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_engine.targets.base import Generation, Request, Target
+
+_SYSTEM = "You change code: exactly, briefly, in the style of the code around it."
+_MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
+_TASKS: Mapping[EditKind, Callable[[Workspace, EditRequest], Task]] = {
+    EditKind.FIX: fixing,
+    EditKind.TEST: adding_tests,
+    EditKind.DOCUMENT: documenting,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change that is not made yet. `checked` tells whether a grammar found no new syntax errors.
+
+    `spans` is the code that the target saw beside the lines to change.
+    """
+
+    title: str
+    edit: FileEdit
+    checked: bool
+    spans: tuple[Span, ...]
+    selection: SelectionStats
+    generation: Generation
+    notices: tuple[str, ...]
+
+
+def propose(
+    assistant: Assistant,
+    sources: Sources,
+    request: EditRequest,
+    budget: Budget,
+    sampling: Sampling,
+    progress: ProgressSink = ignore_progress,
+    cancellation: Cancellation | None = None,
+    on_kept: KeptSink = ignore_kept,
+) -> Proposal:
+    """Have the target write a change, and check it. Nothing is written anywhere.
+
+    Raises EditError where no sound change comes of it, PositionError, BudgetError, CancelledError, and what the models
+    raise.
+    """
+    assert assistant.target is not None, "an assistant without a target changes nothing"
+    cancellation = cancellation or Cancellation()
+    task = _TASKS[request.kind](assistant.read(sources, cancellation), request)
+    selection = assistant.select(sources, task.question, budget, progress, cancellation)
+    target = assistant.target.wait_for(cancellation)
+    sampling = replace(sampling, max_tokens=_answer_tokens(target, task), stop=())
+    spans, prompt = _fitted(selection, task, target, sampling)
+    on_kept(Kept.of(spans, target.seconds_to_read(prompt)))
+    generation = _generated(target, prompt, sampling, task, progress, cancellation)
+    edit = _edit(generation, task)
+    checked, notices = check_sound(edit), (*selection.notices, *generation.notices)
+    return Proposal(task.title, edit, checked, spans, selection.stats, generation, notices)
+
+
+def _answer_tokens(target: Target, task: Task) -> int:
+    return min(int(_MORE * target.count(task.expected)) + _LEAST_ANSWER, target.context_limit // 2)
+
+
+def _fitted(selection: Selection, task: Task, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:
+    """The prompt with as many of the kept spans, best first, as the context holds. BudgetError if it holds none."""
+    room = target.context_limit - sampling.max_tokens - target.thinking_tokens(sampling)
+    spans = [span for span in selection.spans if not any(_overlaps(span, lines) for lines in task.shown)]
+    best = sorted(spans, key=lambda span: -span.score)
+    while True:
+        kept = tuple(span for span in spans if span in best)
+        prompt = target.chat_prompt(_messages(selection.workspace, kept, task), thinking=sampling.thinking)
+        if len(prompt) <= room:
+            return kept, prompt
+        if not best:
+            raise BudgetError(
+                f"the code to change does not fit the target's context of {target.context_limit:,} tokens twice: "
+                "select less of it, or raise winnow.targetContext"
+            )
+        best = best[: len(best) // 2]
+
+
+def _messages(workspace: Workspace, spans: Sequence[Span], task: Task) -> list[Message]:
+    code = code_of(workspace, spans)
+    around = f"Code of the same project, to know and not to change:\n\n{code}\n\n" if code else ""
+    return [Message("system", _SYSTEM), Message("user", f"{around}{task.prompt}")]
+
+
+def _overlaps(span: Span, lines: Cursor) -> bool:
+    return span.path == lines.path and span.start_line <= lines.end_line and lines.start_line <= span.end_line
+
+
+@dataclass(frozen=True, slots=True)
+class _EnoughOr(Cancellation):
+    """Set once the answer has all that is needed, or when the user cancels."""
+
+    users: Cancellation = field(default_factory=Cancellation)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the target may stop."""
+        return self._event.is_set() or self.users.cancelled
+
+    def check(self) -> None:
+        """Raise CancelledError if the user cancelled."""
+        self.users.check()
+
+
+def _generated(
+    target: Target,
+    prompt: Any,
+    sampling: Sampling,
+    task: Task,
+    progress: ProgressSink,
+    cancellation: Cancellation,
+) -> Generation:
+    """The answer as far as its first block that changes something: what models say below it takes as long again."""
+    stop, heard = _EnoughOr(users=cancellation), [""]
+
+    def hear(piece: str) -> None:
+        heard[0] += piece
+        if "`" in piece and is_enough(heard[0], task.read):
+            stop.cancel()
+
+    generation = target.generate(Request(prompt, sampling, hear, stop, progress))
+    cancellation.check()
+    return generation
+
+
+def _edit(generation: Generation, task: Task) -> FileEdit:
+    whole = generation.finish != "length"
+    try:
+        return edit_of(generation.text, task.read, whole=whole)
+    except NoCodeError as error:
+        if whole:
+            raise
+        raise CutOffError(
+            "the model's answer was cut off before the code was whole; nothing was changed: select less code"
+        ) from error

@@ -1,0 +1,100 @@
+"""Workspaces made of a few files, and a target that answers what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from winnow_engine.core import Cancellation, Thinking
+from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_engine.store import Store
+from winnow_engine.targets.base import Generation, Request
+
+Reading = Callable[[Mapping[str, str | bytes]], Workspace]
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Iterator[Reading]:
+    """Makes a workspace of files."""
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+
+        def read(files: Mapping[str, str | bytes]) -> Workspace:
+            for path, text in files.items():
+                (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+                data = text if isinstance(text, bytes) else text.encode()
+                (tmp_path / "root" / path).write_bytes(data)
+            return read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+
+        yield read
+
+
+class Words(list[Message]):
+    """A prompt of a token a word."""
+
+    def __len__(self) -> int:
+        return sum(len(message.content.split()) for message in self)
+
+
+@dataclass
+class Scripted:
+    """A target that gives one answer, in pieces of a few characters, and stops when it is told to."""
+
+    answer: str
+    finish: str = "eos"
+    context_limit: int = 100_000
+    asked: list[Any] = field(default_factory=list)
+    heard: str = ""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def thinking_tokens(self, _: object) -> int:
+        return 0
+
+    def seconds_to_read(self, _: object) -> float:
+        return 1.0
+
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> Words:
+        return Words(messages)
+
+    def generate(self, request: Request[Words]) -> Generation:
+        self.asked.append(request)
+        self.heard, finish = "", self.finish
+        for start in range(0, len(self.answer), 3):
+            if request.cancellation.cancelled:
+                finish = "cancelled"
+                break
+            piece = self.answer[start : start + 3]
+            self.heard += piece
+            request.on_text(piece)
+        return Generation(self.heard, finish, 9, 0, 0.0, 0.0, 9, 0.0)  # type: ignore[arg-type]
+
+
+@dataclass
+class Selecting:
+    """An assistant that keeps the spans a test says."""
+
+    workspace: Workspace
+    scripted: Scripted
+    spans: tuple[Any, ...] = ()
+    questions: list[Any] = field(default_factory=list)
+
+    @property
+    def target(self) -> Any:
+        return SimpleNamespace(wait_for=lambda _: self.scripted)
+
+    def read(self, *_: object) -> Workspace:
+        return self.workspace
+
+    def select(self, _sources: object, question: Any, *_: object) -> Selection:
+        self.questions.append(question)
+        return Selection(self.workspace, self.spans, SelectionStats(100, 10, 100), ("a notice",))

@@ -1,0 +1,79 @@
+"""Edits of exact lines: what they leave alone, whatever ends the lines, and the check that a file still parses."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.editing.changes import FileEdit, LineEdit, check_sound, inserting, line_end, replacing
+from winnow_engine.errors import UnsoundEditError
+from winnow_engine.index.lines import text_lines
+
+
+def edited(data: bytes, *edits: LineEdit) -> bytes:
+    return FileEdit("a.py", data, edits).after
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_lines_that_differ_are_edited_and_end_as_the_file_does(end: str) -> None:
+    data = end.join(["one", "two", "three", "four", ""]).encode()
+    edits = tuple(replacing(data, 2, 4, ["two", "3", "four", "five"]))
+    assert [(edit.start_line, edit.end_line) for edit in edits] == [(3, 3), (5, 4)]
+    assert edited(data, *edits) == end.join(["one", "two", "3", "four", "five", ""]).encode()
+
+
+def test_space_at_the_end_of_a_line_is_no_difference() -> None:
+    assert list(replacing(b"one  \n\t\ntwo\n", 1, 3, ["one", "", "two"])) == []
+
+
+def test_lines_are_deleted() -> None:
+    assert edited(b"one\ntwo\nthree\n", *replacing(b"one\ntwo\nthree\n", 1, 3, ["one", "three"])) == b"one\nthree\n"
+
+
+@pytest.mark.parametrize(("line", "expected"), [(1, b"new\none\ntwo"), (2, b"one\nnew\ntwo"), (3, b"one\ntwo\nnew")])
+def test_a_file_without_a_last_line_end_gets_none(line: int, expected: bytes) -> None:
+    assert edited(b"one\ntwo", inserting(b"one\ntwo", line, ["new"])) == expected
+    assert edited(b"one\ntwo", *replacing(b"one\ntwo", 2, 2, ["2", "3"])) == b"one\n2\n3"
+
+
+def test_an_empty_file_is_filled() -> None:
+    assert edited(b"", inserting(b"", 1, ["one", "two"])) == b"one\ntwo\n"
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=6), st.lists(st.sampled_from("abc"), max_size=6))
+def test_any_lines_become_any_others(old: list[str], new: list[str]) -> None:
+    data = "".join(f"{line}\n" for line in ["first", *old, "last"]).encode()
+    edits = tuple(replacing(data, 1, len(old) + 2, ["first", *new, "last"]))
+    assert text_lines(edited(data, *edits).decode()) == ["first", *new, "last"]
+    assert all(one.end_line < other.start_line for one, other in pairwise(edits))
+
+
+def test_the_end_of_most_lines_counts() -> None:
+    assert line_end(b"a\r\nb\r\nc\n") == "\r\n"
+    assert line_end(b"") == "\n"
+
+
+@pytest.mark.parametrize("text", ["def f(:\n    pass\n", "def f():\n", "x = (1\n", "def f():\n\nclass A:\n    pass\n"])
+def test_what_would_no_longer_parse_is_refused(text: str) -> None:
+    with pytest.raises(UnsoundEditError, match=r"a\.py would no longer parse.*nothing was changed"):
+        check_sound(FileEdit("a.py", b"x = 1\n", (LineEdit(1, 1, text),)))
+
+
+def test_a_file_with_errors_may_be_changed_as_long_as_it_does_not_get_worse() -> None:
+    broken = b"def f(:\n    pass\n\n\nx = 1\n"
+    assert check_sound(FileEdit("a.py", broken, (LineEdit(5, 5, "x = 2\n"),)))
+    assert check_sound(FileEdit("a.py", broken, (LineEdit(1, 1, "def f():\n"),)))
+    with pytest.raises(UnsoundEditError):
+        check_sound(FileEdit("a.py", broken, (LineEdit(5, 5, "x = )\n"),)))
+
+
+def test_text_in_no_known_language_cannot_be_checked() -> None:
+    assert not check_sound(FileEdit("notes.txt", b"", (LineEdit(1, 0, "(\n"),)))
+
+
+def test_the_difference_of_a_new_file_comes_from_nothing() -> None:
+    diff = FileEdit("tests/test_a.py", None, (LineEdit(1, 0, "x = 1\n"),)).diff
+    assert diff.split("\n") == ["--- /dev/null", "+++ tests/test_a.py", "@@ -0,0 +1 @@", "+x = 1"]

@@ -1,0 +1,38 @@
+"""Code from a model stands where it is to stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from winnow_engine.editing.indentation import reindented
+
+CODE = ["def f():", "    if x:", "        return 1", ""]
+
+
+def test_code_in_its_place_stays() -> None:
+    assert reindented(CODE, ["def f():", "    pass"]) == CODE
+
+
+def test_a_method_that_was_written_as_a_function_is_indented() -> None:
+    assert reindented(CODE, ["    def f():", "        pass"]) == [*(f"    {line}" for line in CODE[:3]), ""]
+
+
+def test_what_stands_too_deep_is_brought_back() -> None:
+    deep = [f"        {line}" if line else line for line in CODE]
+    assert reindented(deep, ["    def f():"]) == [f"    {line}" if line else line for line in CODE]
+
+
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_tabs_stay_tabs(width: int) -> None:
+    code = ["def f():", f"{' ' * width}if x:", f"{' ' * 2 * width}return 1"]
+    like = ["\tdef f():", "\t\treturn 0"]
+    assert reindented(code, like) == ["\tdef f():", "\t\tif x:", "\t\t\treturn 1"]
+
+
+def test_spaces_stay_spaces() -> None:
+    assert reindented(["def f():", "\treturn 1\tx"], ["def f():", "    return 0"]) == ["def f():", "    return 1\tx"]
+
+
+def test_lines_of_a_string_left_of_the_code_stay() -> None:
+    code = ["  def f():", '    return """', "left", '"""']
+    assert reindented(code, ["    def f():"]) == ["    def f():", '      return """', "left", '"""']

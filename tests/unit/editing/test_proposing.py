@@ -1,0 +1,140 @@
+"""From a request to a checked edit: what the target is shown, when it may stop, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from winnow_engine.core import Budget, Cancellation, Cursor, Sampling, Span, UnitKind
+from winnow_engine.editing.proposing import Proposal, propose
+from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.errors import (
+    AmbiguousCodeError,
+    BudgetError,
+    CancelledError,
+    CutOffError,
+    NoCodeError,
+    UnchangedError,
+    UnsoundEditError,
+)
+
+from .conftest import Scripted, Selecting
+
+FILES = {
+    "shop.py": "RATE = 2\n\n\ndef price(count):\n    return rate * count\n",
+    "till.py": "from shop import price\n\n\ndef pay(count):\n    return price(count)\n",
+}
+FIX = "```python\ndef price(count):\n    return RATE * count\n```"
+CALLER = Span("till.py", 4, 5, 9, 2.0, UnitKind.FUNCTION, "pay")
+ITSELF = Span("shop.py", 4, 5, 9, 3.0, UnitKind.FUNCTION, "price")
+
+
+def run(reading, target: Scripted, spans=(ITSELF, CALLER), kind: EditKind = EditKind.FIX, **more) -> Proposal:
+    assistant = Selecting(reading(FILES), target, spans)
+    request = EditRequest(kind, Cursor("shop.py", 5, 5), ("undefined name `rate`",))
+    return propose(assistant, None, request, Budget(), Sampling(max_tokens=5, stop=("RATE",)), **more)
+
+
+def test_a_fix_is_proposed_and_nothing_is_written(reading, tmp_path) -> None:
+    proposal = run(reading, Scripted(f"Sure.\n{FIX}\nThe name was wrong."))
+    assert proposal.edit.after.decode() == FILES["shop.py"].replace("rate", "RATE")
+    assert (proposal.title, proposal.checked, proposal.notices) == ("Fix `price`", True, ("a notice",))
+    assert proposal.spans == (CALLER,)
+    assert (tmp_path / "root" / "shop.py").read_text() == FILES["shop.py"]
+
+
+def test_the_target_sees_the_code_around_it_and_the_code_to_change_once(reading) -> None:
+    target = Scripted(FIX)
+    run(reading, target)
+    (request,) = target.asked
+    text = request.prompt[-1].content
+    assert text.count("def price") == 1
+    assert text.index("def pay") < text.index("def price") < text.index("undefined name `rate`")
+    assert request.sampling.max_tokens > 200
+    assert request.sampling.stop == ()
+
+
+def test_the_target_stops_once_the_block_is_closed(reading) -> None:
+    target = Scripted(f"{FIX}\n" + "And so on. " * 50)
+    proposal = run(reading, target)
+    assert proposal.generation.finish == "cancelled"
+    assert len(target.heard) < len(FIX) + 4
+    assert proposal.edit.edits
+
+
+def test_kept_code_is_told_before_the_target_reads_it(reading) -> None:
+    kept = []
+    run(reading, Scripted(FIX), on_kept=kept.append)
+    assert [(one.spans, one.seconds) for one in kept] == [((CALLER,), 1.0)]
+
+
+def test_a_user_who_cancels_gets_no_change(reading) -> None:
+    cancellation = Cancellation()
+    target = Scripted(FIX)
+    generate = target.generate
+
+    def cancelled(request):
+        cancellation.cancel()
+        assert request.cancellation.cancelled
+        with pytest.raises(CancelledError):
+            request.cancellation.check()
+        return generate(request)
+
+    target.generate = cancelled  # type: ignore[method-assign]
+    with pytest.raises(CancelledError):
+        run(reading, target, cancellation=cancellation)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ("I do not know.", NoCodeError),
+        ("```python\ndef price(count):\n    return rate * count\n```", UnchangedError),
+        ("```python\ndef price(count:\n    return RATE * count\n```", UnsoundEditError),
+        ("```python\ndef price(count):\n```", UnsoundEditError),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_refused(reading, answer: str, error: type) -> None:
+    with pytest.raises(error):
+        run(reading, Scripted(answer))
+
+
+def test_two_versions_are_refused(reading) -> None:
+    class Deaf(Scripted):
+        def generate(self, request):
+            return super().generate(replace(request, on_text=lambda _: None))
+
+    with pytest.raises(AmbiguousCodeError):
+        run(reading, Deaf(f"{FIX}\nor\n{FIX.replace('RATE', '2')}"))
+
+
+def test_an_answer_that_was_cut_off_is_refused(reading) -> None:
+    with pytest.raises(CutOffError, match="cut off"):
+        run(reading, Scripted("```python\ndef price(count):\n    return RATE", finish="length"))
+
+
+def test_code_around_it_is_left_out_where_the_context_is_small(reading) -> None:
+    target = Scripted(FIX, context_limit=180)
+    assert run(reading, target, spans=(ITSELF, CALLER)).spans == (CALLER,)
+    small = next(limit for limit in range(60, 180) if _spans(reading, limit) == ())
+    with pytest.raises(BudgetError, match="does not fit the target's context"):
+        run(reading, Scripted(FIX, context_limit=small // 2))
+
+
+def _spans(reading, limit: int) -> tuple[Span, ...] | None:
+    try:
+        return run(reading, Scripted(FIX, context_limit=limit)).spans
+    except BudgetError:
+        return None
+
+
+def test_a_docstring_needs_no_code_block(reading) -> None:
+    proposal = run(reading, Scripted("What some pieces cost."), kind=EditKind.DOCUMENT)
+    assert '    """What some pieces cost."""\n' in proposal.edit.after.decode()
+
+
+def test_a_test_goes_to_a_new_file(reading) -> None:
+    code = "```python\nfrom shop import price\n\n\ndef test_price():\n    assert price(2) == 4\n```"
+    proposal = run(reading, Scripted(code), kind=EditKind.TEST)
+    assert (proposal.edit.path, proposal.edit.before) == ("tests/test_shop.py", None)
