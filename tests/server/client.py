@@ -52,6 +52,10 @@ class Client(LanguageClient):
         self.registered: list[types.Registration] = []
         self.refused: set[str] = set()
         self.show_succeeds = True
+        self.asked: list[types.ShowMessageRequestParams] = []
+        self.choice: str | None = "Apply"
+        self.applied: list[types.WorkspaceEdit] = []
+        self.applying = types.ApplyWorkspaceEditResult(True)
         self.started: types.InitializeResult | None = None
         self._news = asyncio.Event()
         for method, handler in HANDLERS.items():
@@ -151,7 +155,7 @@ class Client(LanguageClient):
         self.protocol.writer.transport.abort()
 
     def refuse(self, what: str) -> None:
-        """Answer the server's requests for a `registration` or the `configuration` with an error."""
+        """Answer the server's requests for a `registration`, the `configuration` or a `question` with an error."""
         self.refused.add(what)
 
     def check(self, what: str) -> None:
@@ -189,6 +193,17 @@ def _show(ls: Client, params: types.ShowDocumentParams) -> types.ShowDocumentRes
     return types.ShowDocumentResult(ls.show_succeeds)
 
 
+def _asked(ls: Client, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+    ls.check("question")
+    ls.asked.append(params)
+    return types.MessageActionItem(ls.choice) if ls.choice else None
+
+
+def _apply(ls: Client, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+    ls.applied.append(params.edit)
+    return ls.applying
+
+
 def _created(ls: Client, params: types.WorkDoneProgressCreateParams) -> None:
     ls.values[params.token].append({"kind": "created"})
 
@@ -210,6 +225,8 @@ HANDLERS = {
     "winnow/kept": _kept,
     types.WINDOW_SHOW_MESSAGE: _message,
     types.WINDOW_SHOW_DOCUMENT: _show,
+    types.WINDOW_SHOW_MESSAGE_REQUEST: _asked,
+    types.WORKSPACE_APPLY_EDIT: _apply,
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: _created,
     types.CLIENT_REGISTER_CAPABILITY: _register,
     types.WORKSPACE_CONFIGURATION: _settings,

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session"
 QUESTION = "What does delivery cost?"
 INVALID_PARAMS, REQUEST_FAILED, REQUEST_CANCELLED = -32602, -32803, -32800
 CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
-COMMANDS = ["winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.reindex", "winnow.cancel"]
+COMMANDS = ["winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.edit", "winnow.reindex", "winnow.cancel"]
 START = {"line": 0, "character": 0}
 HERE = {"start": START, "end": START}
 
@@ -193,6 +193,11 @@ MALFORMED: list[tuple[str, list[Any]]] = [
     ("winnow.explain", [OUTSIDE]),
     ("winnow.explain", [OUTSIDE | {"about": "life"}]),
     ("winnow.explain", [OUTSIDE | {"diagnostics": ["unused"]}]),
+    ("winnow.edit", []),
+    ("winnow.edit", [{"change": "fix"}]),
+    ("winnow.edit", [OUTSIDE]),
+    ("winnow.edit", [OUTSIDE | {"change": "test"}]),
+    ("winnow.edit", [OUTSIDE | {"change": "rewrite"}]),
     ("winnow.nothing", []),
     ("", []),
 ]

@@ -1,4 +1,4 @@
-"""Code actions that explain the code or a problem at the cursor."""
+"""Code actions that explain or change the code at the cursor, or explain or fix a problem there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_lsp.server.features.commands import EXPLAIN
+from winnow_engine.editing.request import EditKind
+from winnow_engine.index.languages import for_path
+from winnow_lsp.server.features.commands import EDIT, EXPLAIN
+from winnow_lsp.server.render.workspace_edits import EditSupport
 from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.texts import text_now
 from winnow_lsp.server.topics import Topic
 
-KIND, PROBLEM_KIND = "winnow.explain", "quickfix.winnow"
+KIND, PROBLEM_KIND, CHANGE_KIND = "winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"
 _TITLES = {
     Topic.CODE: "Explain",
     Topic.USAGE: "How is this used?",
@@ -22,13 +26,14 @@ _LONGEST_TITLE = 60
 
 def register(server: WinnowServer) -> None:
     """Offer code actions."""
-    options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND], resolve_provider=True)
+    options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND, CHANGE_KIND], resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         if server.editor.folders.find(params.text_document.uri) is None:
             return []
-        wanted = [action for action in _actions(params) if _is_wanted(action, params.context.only)]
+        actions = [*_actions(params), *await _changes(server, params)]
+        wanted = [action for action in actions if _is_wanted(action, params.context.only)]
         return wanted if _resolves_commands(server) else [_resolved(action) for action in wanted]
 
     @server.feature(types.CODE_ACTION_RESOLVE)
@@ -47,6 +52,31 @@ def _actions(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
         yield types.CodeAction(title, kind=KIND, data=_data(params.text_document, params.range, topic))
 
 
+async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Changes of the code as it is now, for clients that take edits."""
+    uri = params.text_document.uri
+    text = await text_now(server.editor, uri)
+    if text is None or not EditSupport.of(server.client_capabilities).applies:
+        return []
+    return list(_change_actions(params, text.digest))
+
+
+def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:
+    def data(at: types.Range, change: EditKind, *problems: str) -> dict[str, Any]:
+        listed = {"diagnostics": [{"message": problem} for problem in problems]} if problems else {}
+        place = {"textDocument": {"uri": params.text_document.uri}, "range": _range_json(at)}
+        return {**place, "change": change.value, "digest": digest, **listed}
+
+    for problem in params.context.diagnostics:
+        title, fix = _cut(f"Fix this problem: {problem.message}"), data(problem.range, EditKind.FIX, problem.message)
+        yield types.CodeAction(title, kind=PROBLEM_KIND, diagnostics=[problem], data=fix)
+    language = for_path(params.text_document.uri)
+    if language and (language.test_files or language.test_mark):
+        yield types.CodeAction("Add a test for this", kind=CHANGE_KIND, data=data(params.range, EditKind.TEST))
+    if language and language.documentation:
+        yield types.CodeAction("Document this", kind=CHANGE_KIND, data=data(params.range, EditKind.DOCUMENT))
+
+
 def _data(document: types.TextDocumentIdentifier, at: types.Range, topic: Topic) -> dict[str, Any]:
     """The argument of `winnow.explain`, which an action carries until it is resolved."""
     return {"textDocument": {"uri": document.uri}, "range": _range_json(at), "about": topic.value}
@@ -60,7 +90,8 @@ def _range_json(at: types.Range) -> dict[str, Any]:
 
 
 def _resolved(action: types.CodeAction) -> types.CodeAction:
-    action.command = types.Command(action.title, EXPLAIN, arguments=[action.data])
+    changes = isinstance(action.data, dict) and "change" in action.data
+    action.command = types.Command(action.title, EDIT if changes else EXPLAIN, arguments=[action.data])
     return action
 
 

@@ -77,7 +77,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 return work
 
             try:
-                answered = await engine.queue.question(prepare, _moved(server, engine, bar))
+                answered = await engine.queue.question(prepare, moved(server, engine, bar))
             finally:
                 deltas.close()
         server.indexer.answered(seen, answered.stats.selection)
@@ -100,7 +100,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 sources, assistant = server.editor.sources(folders), engine.assistant()
                 return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
 
-            selected = await engine.queue.question(prepare, _moved(server, engine, bar))
+            selected = await engine.queue.question(prepare, moved(server, engine, bar))
         server.indexer.answered(seen, selected.stats)
         return {"question": question.text, **selection_json(selected, folders.location)}
 
@@ -129,10 +129,8 @@ async def _worded(server: WinnowServer, params: AskParams) -> Question:
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
-    """The settings' budget with what the request says instead. Where nothing indexes later, a question waits for it."""
-    budget = server.editor.settings.budget
-    if not server.editor.settings.index_automatic:
-        budget = replace(budget, first_look_tokens=0)
+    """The settings' budget with what the request says instead."""
+    budget = settings_budget(server)
     with parsing():
         if params.budget_tokens is not None:
             tokens = None if params.budget_tokens == AUTO else params.budget_tokens
@@ -142,12 +140,20 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
     return budget
 
 
-def _moved(server: WinnowServer, engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
-    def moved(before: int) -> None:
+def settings_budget(server: WinnowServer) -> Budget:
+    """The settings' budget. Where nothing indexes later, a question waits for the index."""
+    budget = server.editor.settings.budget
+    return budget if server.editor.settings.index_automatic else replace(budget, first_look_tokens=0)
+
+
+def moved(server: WinnowServer, engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
+    """Tells a question's place in the queue by its bar."""
+
+    def now(before: int) -> None:
         if before:
             bar.say(f"waiting, {before} before this one")
         else:
             server.bars.running = bar
             bar.say("searching" if engine.drafter.state == "ready" else "loading models")
 
-    return moved
+    return now

@@ -9,12 +9,14 @@ import attrs
 from lsprotocol import types
 
 from winnow_lsp.server.features.asking import answer, select
+from winnow_lsp.server.features.editing import change
 from winnow_lsp.server.render.markdown import answer_page, spans_page
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
-from winnow_lsp.server.wire.messages import AskParams
+from winnow_lsp.server.wire.messages import AskParams, EditParams
 
 ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
+EDIT = "winnow.edit"
 REINDEX, CANCEL = "winnow.reindex", "winnow.cancel"
 
 Reply = Coroutine[None, None, Any]
@@ -51,6 +53,13 @@ async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) 
     return result
 
 
+async def _edit(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    with parsing():
+        asked = EditParams.read(_argument(params))
+    token = params.work_done_token or await server.bars.new_token()
+    return await change(server, attrs.evolve(asked, work_done_token=token))
+
+
 async def _reindex(server: WinnowServer, params: types.ExecuteCommandParams) -> None:
     await server.editor.configured.wait()
     token = params.work_done_token or await server.bars.new_token()
@@ -67,6 +76,7 @@ _HANDLERS: dict[str, Handler] = {
     ASK: _ask,
     EXPLAIN: _ask,
     SHOW_SPANS: _show_spans,
+    EDIT: _edit,
     REINDEX: _reindex,
     CANCEL: _cancel,
 }
@@ -74,9 +84,13 @@ _HANDLERS: dict[str, Handler] = {
 
 def _asked(params: types.ExecuteCommandParams) -> AskParams:
     with parsing():
-        if not params.arguments or len(params.arguments) != 1:
-            raise ValueError(f"{params.command} takes one argument, an object")
-        return AskParams.read(params.arguments[0])
+        return AskParams.read(_argument(params))
+
+
+def _argument(params: types.ExecuteCommandParams) -> object:
+    if not params.arguments or len(params.arguments) != 1:
+        raise ValueError(f"{params.command} takes one argument, an object")
+    return params.arguments[0]
 
 
 async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:

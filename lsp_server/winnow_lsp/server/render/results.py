@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from winnow_engine.assistant import Answer, Stats
 from winnow_engine.core import Citation, Kept, Span
+from winnow_engine.editing.proposing import Proposal
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.host.stat_names import for_wire
 from winnow_lsp.host.stats import flat_stats
@@ -51,6 +52,17 @@ def _before_json(citations: Iterable[Citation], locate: Locate) -> dict[str, Any
     """The cited lines that a change removed, each with the commit that has them; nothing if there are none."""
     found = [{"location": locate(citation), "commit": citation.commit} for citation in citations if citation.commit]
     return {"citedBefore": found} if found else {}
+
+
+def proposal_json(proposal: Proposal, locate: Locate) -> dict[str, Any]:
+    """`EditResult`, less the edit."""
+    return {
+        "title": proposal.title,
+        "diff": proposal.edit.diff,
+        "checked": proposal.checked,
+        "spans": _spans_json(proposal.spans, locate),
+        "notices": list(proposal.notices),
+    }
 
 
 def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:

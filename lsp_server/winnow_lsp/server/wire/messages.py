@@ -9,11 +9,12 @@ import attrs
 from lsprotocol import types
 
 from winnow_engine.core import ABOUT_CHANGE, Turn
+from winnow_engine.editing.request import EditKind
 from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")
 
-ASK, SPANS, SERVER = "winnow/ask", "winnow/spans", "winnow/server"
+ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
 READ_AHEAD = "winnow/readAhead"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
@@ -44,7 +45,6 @@ class AskParams:
         """Read them from JSON. Raises ValueError, naming the field, if one is missing or has the wrong type."""
         fields = _mapping(value, "params")
         budget = _optional(fields, "budget", _mapping) or {}
-        problems = _optional(fields, "diagnostics", _list) or []
         earlier, changes = _optional(fields, "earlier", _list), _optional(fields, "changes", _text)
         about = _optional(fields, "about", _topic)
         worded = ABOUT_CHANGE if changes is not None and about is None else ""
@@ -52,7 +52,7 @@ class AskParams:
             question=_optional(fields, "question", _text) or worded,
             about=about,
             changes=changes,
-            problems=tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems),
+            problems=_problems(fields),
             text_document=_optional(fields, "textDocument", _document),
             range=_place(fields),
             conversation=_optional(fields, "conversation", _text),
@@ -90,6 +90,34 @@ class AskedFrom:
         )
 
 
+@attrs.frozen
+class EditParams:
+    """A change of the code at `range`. `digest` is that of the text for which the change was offered."""
+
+    change: EditKind
+    text_document: types.TextDocumentIdentifier
+    range: types.Range
+    problems: tuple[str, ...] = ()
+    digest: str | None = None
+    work_done_token: types.ProgressToken | None = None
+
+    @classmethod
+    def read(cls, value: object) -> EditParams:
+        """Read them from JSON. Raises ValueError, naming the field, if one is missing or has the wrong type."""
+        fields = _mapping(value, "params")
+        place = _place(fields)
+        if place is None:
+            raise ValueError("a change needs the range or position of the code")
+        return cls(
+            change=_kind_of_edit(fields.get("change"), "change"),
+            text_document=_document(fields.get("textDocument"), "textDocument"),
+            range=place,
+            problems=_problems(fields),
+            digest=_optional(fields, "digest", _text),
+            work_done_token=_optional(fields, "workDoneToken", _token),
+        )
+
+
 @attrs.define
 class ReadAheadNotification:
     """`winnow/readAhead`."""
@@ -119,7 +147,22 @@ class SpansRequest:
     jsonrpc: str = "2.0"
 
 
-MESSAGES: Mapping[str, type] = {ASK: AskRequest, SPANS: SpansRequest, READ_AHEAD: ReadAheadNotification}
+@attrs.define
+class EditRequest:
+    """`winnow/edit`."""
+
+    id: int | str
+    params: EditParams
+    method: str = EDIT
+    jsonrpc: str = "2.0"
+
+
+MESSAGES: Mapping[str, type] = {
+    ASK: AskRequest,
+    SPANS: SpansRequest,
+    EDIT: EditRequest,
+    READ_AHEAD: ReadAheadNotification,
+}
 
 
 def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
@@ -147,6 +190,18 @@ def _text(value: object, name: str) -> str:
 
 def _flag(value: object, name: str) -> bool:
     return _expect(bool, value, name, "true or false")
+
+
+def _problems(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    problems = _optional(fields, "diagnostics", _list) or []
+    return tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems)
+
+
+def _kind_of_edit(value: object, name: str) -> EditKind:
+    text = _text(value, name)
+    if text not in set(EditKind):
+        raise ValueError(f"{name} must be one of {', '.join(EditKind)}")
+    return EditKind(text)
 
 
 def _topic(value: object, name: str) -> Topic:

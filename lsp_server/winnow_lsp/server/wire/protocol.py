@@ -27,7 +27,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
-from winnow_lsp.server.wire.messages import MESSAGES, AskedFrom, AskParams
+from winnow_lsp.server.wire.messages import MESSAGES, AskedFrom, AskParams, EditParams
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ def converter() -> cattrs.Converter:
     """Converts between JSON and types. All clients share it, because it grows to megabytes as it meets types."""
     made: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     made.register_structure_hook(AskParams, lambda value, _: AskParams.read(value))
+    made.register_structure_hook(EditParams, lambda value, _: EditParams.read(value))
     made.register_structure_hook(AskedFrom, lambda value, _: AskedFrom.read(value))
     made.register_structure_hook_factory(_is_sequence, lambda kind: _list_hook(made, kind))
     return made
@@ -215,5 +216,5 @@ def _explanation(error: Exception) -> str:
 
 def _reason(error: BaseException, expected: type | None) -> str:
     """One thing that is wrong: in the words of our own checks, or in those of cattrs."""
-    own = type(error) is ValueError and expected in (AskParams, AskedFrom)
+    own = type(error) is ValueError and expected in (AskParams, AskedFrom, EditParams)
     return str(error) if own else cattrs.v.format_exception(error, expected)

@@ -1,0 +1,144 @@
+"""`winnow/edit` and the command `winnow.edit`: a change of the code, proposed, shown, and made if the user agrees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from winnow_engine.core import Cancellation
+from winnow_engine.editing.changes import FileEdit
+from winnow_engine.editing.proposing import Proposal, propose
+from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.errors import EditError, TextChangedError
+from winnow_lsp.host.queue import Work
+from winnow_lsp.server.features.asking import moved, settings_budget
+from winnow_lsp.server.render.results import proposal_json
+from winnow_lsp.server.render.workspace_edits import EditSupport, workspace_edit
+from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.texts import Text, check_writable, text_now
+from winnow_lsp.server.wire.errors import parsing, protocol_errors
+from winnow_lsp.server.wire.messages import EDIT, EditParams
+
+_APPLY, _DISCARD = "Apply", "Discard"
+_MOST_SHOWN = 60  # lines of a difference in a message
+
+
+def register(server: WinnowServer) -> None:
+    """Offer the request."""
+
+    @server.feature(EDIT)
+    async def edit(params: EditParams) -> dict[str, Any]:
+        with protocol_errors():
+            proposal, folders = await proposed(server, params)
+            return {
+                **proposal_json(proposal, folders.location),
+                "edit": await _workspace_edit(server, proposal, folders),
+            }
+
+
+async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
+    """Propose a change, show it to the user, and have the client make it; `applied` says whether it did."""
+    with protocol_errors():
+        support = EditSupport.of(server.client_capabilities)
+        if not support.applies:
+            raise EditError("this editor takes no edits from a server: use the request winnow/edit")
+        proposal, folders = await proposed(server, params)
+        await _workspace_edit(server, proposal, folders)  # what is wrong with it shows before the user is asked
+        agreed = support.confirms or await _agreed(server, proposal)
+        return {
+            **proposal_json(proposal, folders.location),
+            "applied": agreed and await _applied(server, proposal, folders),
+        }
+
+
+async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, Folders]:
+    """Queue a change, and return what the target proposes with the folders that its path is in."""
+    with protocol_errors(), server.questions.unfinished(False):
+        await server.editor.configured.wait()
+        engine, folders = server.engine, server.editor.folders
+        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+            bar.begin()
+            seen, request = frozenset[str](), await _request(server, params)
+
+            def prepare() -> Work[Proposal]:
+                nonlocal seen
+                seen = frozenset(server.indexer.stale)
+                sources, assistant = server.editor.sources(folders), engine.assistant()
+                budget, sampling = settings_budget(server), server.editor.settings.sampling
+
+                def work(cancellation: Cancellation) -> Proposal:
+                    return propose(assistant, sources, request, budget, sampling, bar.report, cancellation, bar.kept)
+
+                return work
+
+            proposal = await engine.queue.question(prepare, moved(server, engine, bar))
+        server.indexer.answered(seen, proposal.selection)
+        return proposal, folders
+
+
+async def _request(server: WinnowServer, params: EditParams) -> EditRequest:
+    """What is asked of the engine, unless it is plain before the long part that nothing can come of it.
+
+    Raises PositionError outside the workspace, ReadOnlyError, TextChangedError.
+    """
+    uri = params.text_document.uri
+    with parsing():
+        cursor = server.editor.folders.cursor(uri, params.range)
+        request = EditRequest(params.change, cursor, params.problems)
+    text = await text_now(server.editor, uri)
+    if params.digest is not None and (text is None or text.digest != params.digest):
+        raise _changed(cursor.path)
+    if params.change is not EditKind.TEST:
+        check_writable(uri)
+    return request
+
+
+async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders) -> types.WorkspaceEdit:
+    """The edit for the client. TextChangedError if the text is not what the target saw, ReadOnlyError."""
+    edit, uri = proposal.edit, folders.uri(proposal.edit.path)
+    text = await text_now(server.editor, uri)
+    _check_same(edit, text)
+    check_writable(uri)
+    support = EditSupport.of(server.client_capabilities)
+    codec = server.workspace.position_codec
+    return workspace_edit(edit, uri, text.version if text else None, proposal.title, support, codec)
+
+
+def _check_same(edit: FileEdit, text: Text | None) -> None:
+    if edit.before != (text.data if text else None):
+        raise _changed(edit.path)
+
+
+def _changed(path: str) -> TextChangedError:
+    return TextChangedError(f"{path} has changed since this was asked for; nothing else was changed: ask again")
+
+
+async def _agreed(server: WinnowServer, proposal: Proposal) -> bool:
+    """Show the difference to a user whose editor does not show edits before it makes them, and ask."""
+    lines = proposal.edit.diff.split("\n")[2:]
+    more = [f"… {len(lines) - _MOST_SHOWN} more lines"] if len(lines) > _MOST_SHOWN else []
+    shown = "\n".join([*lines[:_MOST_SHOWN], *more])
+    actions = [types.MessageActionItem(_APPLY), types.MessageActionItem(_DISCARD)]
+    message = f"{proposal.title} in {proposal.edit.path}?\n{shown}"
+    asked = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
+    try:
+        chosen = await server.window_show_message_request_async(asked)
+    except JsonRpcException as error:
+        raise EditError(f"the editor could not ask whether to change {proposal.edit.path}: {error}") from error
+    return chosen is not None and chosen.title == _APPLY
+
+
+async def _applied(server: WinnowServer, proposal: Proposal, folders: Folders) -> bool:
+    """Have the client make the edit. EditError if it says why it did not; a user who declines says nothing."""
+    edit = await _workspace_edit(server, proposal, folders)
+    params = types.ApplyWorkspaceEditParams(edit, f"Winnow: {proposal.title}")
+    try:
+        done = await server.workspace_apply_edit_async(params)
+    except JsonRpcException as error:
+        raise EditError(f"the editor did not change {proposal.edit.path}: {error}") from error
+    if not done.applied and done.failure_reason:
+        raise EditError(f"the editor did not change {proposal.edit.path}: {done.failure_reason}")
+    return done.applied

@@ -1,0 +1,85 @@
+"""An edit of the engine as a client takes it: with versions, and annotated where the client shows it before it acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec
+
+from winnow_engine.editing.changes import FileEdit, LineEdit
+from winnow_engine.errors import NotApplicableError
+from winnow_engine.index.lines import Lines, text_lines
+
+_ANNOTATION = "winnow"
+
+DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
+
+
+@dataclass(frozen=True, slots=True)
+class EditSupport:
+    """What a client takes: edits at all, those with versions, files to be made, and annotations it asks the user by."""
+
+    applies: bool
+    versions: bool
+    creates: bool
+    confirms: bool
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities) -> EditSupport:
+        """What a client says. Who makes files takes them among document changes, whether it says so or not."""
+        workspace = capabilities.workspace
+        edit = workspace.workspace_edit if workspace else None
+        operations = (edit.resource_operations if edit else None) or ()
+        return cls(
+            applies=bool(workspace and workspace.apply_edit),
+            versions=bool(edit and (edit.document_changes or operations)),
+            creates=types.ResourceOperationKind.Create in operations,
+            confirms=bool(edit and edit.document_changes and edit.change_annotation_support),
+        )
+
+
+def workspace_edit(
+    edit: FileEdit, uri: str, version: int | None, title: str, support: EditSupport, codec: PositionCodec
+) -> types.WorkspaceEdit:
+    """The edit for a client. NotApplicableError if it would have to make a file and cannot."""
+    edits = list(_text_edits(edit, codec))
+    if edit.before is None and not support.creates:
+        raise NotApplicableError(f"this editor makes no files for a server: make an empty {edit.path}, and ask again")
+    if not support.versions:
+        return types.WorkspaceEdit(changes={uri: edits})
+    annotation = _ANNOTATION if support.confirms else None
+    identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+    changes: list[DocumentChange] = [types.TextDocumentEdit(identifier, _annotated(edits, annotation))]
+    if edit.before is None:
+        options = types.CreateFileOptions(overwrite=False, ignore_if_exists=False)
+        changes.insert(0, types.CreateFile(uri, options=options, annotation_id=annotation))
+    annotations = {_ANNOTATION: types.ChangeAnnotation(title, needs_confirmation=True, description="Winnow")}
+    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations if annotation else None)
+
+
+def _annotated(
+    edits: Sequence[types.TextEdit], annotation: str | None
+) -> list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit]:
+    if annotation is None:
+        return list(edits)
+    return [types.AnnotatedTextEdit(annotation_id=annotation, range=e.range, new_text=e.new_text) for e in edits]
+
+
+def _text_edits(edit: FileEdit, codec: PositionCodec) -> Iterator[types.TextEdit]:
+    data = edit.before or b""
+    for one in edit.edits:
+        yield types.TextEdit(types.Range(*_places(one, data, codec)), one.text)
+
+
+def _places(edit: LineEdit, data: bytes, codec: PositionCodec) -> Iterator[types.Position]:
+    """Where an edit starts and ends: at the start of lines, or at the end of a last line without a line end."""
+    lines = Lines(data)
+    open_ended = bool(data) and not data.endswith((b"\n", b"\r"))
+    for line in (edit.start_line - 1, edit.end_line):
+        if line < lines.count or not open_ended:
+            yield types.Position(line, 0)
+        else:
+            last = text_lines(data[slice(*lines.span(lines.count, lines.count))].decode("utf-8", "replace"))[0]
+            yield types.Position(lines.count - 1, codec.client_num_units(last))

@@ -1,0 +1,51 @@
+"""The text of files as it is now: in the editor where it is open, else on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+
+from winnow_engine.errors import ReadOnlyError
+from winnow_engine.index.regular import read_regular
+from winnow_lsp.host.uris import file_path
+from winnow_lsp.server.session.editor import EditorState
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's content; `version` is that of the open document, None for a file on disk."""
+
+    data: bytes
+    version: int | None = None
+
+    @property
+    def digest(self) -> str:
+        """What tells one text from another."""
+        return hashlib.blake2b(self.data, digest_size=16).hexdigest()
+
+
+async def text_now(editor: EditorState, uri: str) -> Text | None:
+    """The text of a file; None if there is no such file, or it is larger than files of a workspace may be."""
+    document = editor.document(uri)
+    if document is not None:
+        return Text(document.source.encode("utf-8", "replace"), document.version)
+    limit = editor.settings.files.max_bytes
+    try:
+        data = await asyncio.to_thread(read_regular, file_path(uri), limit + 1)
+    except OSError:
+        return None
+    return Text(data) if len(data) <= limit else None
+
+
+def check_writable(uri: str) -> None:
+    """Raise ReadOnlyError for a file that may not be written; one that does not exist yet may be."""
+    path = file_path(uri)
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+        raise ReadOnlyError(f"{path.name} is read-only: make it writable first")
