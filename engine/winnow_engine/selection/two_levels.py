@@ -2,7 +2,7 @@
 
 The first level is one vector a unit, words, names and paths. The second is every feature, MaxSim among them, of the
 candidates and of a sample that stands for all others, so that a score means what it means when all units are scored.
-Small workspaces are scored whole, and so is one of which much is kept (docs/decisions/0012-two-levels.md).
+Small workspaces are scored whole, and so is one of which much is kept (docs/decisions/0014-two-levels.md).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ class Breadth:
     """By names, titles and paths, and of what the leaders lead to; of each."""
 
 
+USUAL = Breadth()
+
+
 def search(
     workspace: Workspace,
     keys: WorkspaceKeys,
@@ -55,7 +58,7 @@ def search(
     large = keys.tokens >= LEAST_TOKENS and (budget_tokens or 0) <= MOST_BUDGET
     if not (large and drafter.has_two_levels) or keys.missing_tokens:
         return ask_drafter(workspace, keys, drafter, question, cancellation)
-    return TwoLevelSearch(workspace, keys, drafter).ask(question, cancellation)
+    return TwoLevelSearch(workspace, keys, drafter, USUAL).ask(question, cancellation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class TwoLevelSearch:
     workspace: Workspace
     keys: WorkspaceKeys
     drafter: Drafter
-    breadth: Breadth = Breadth()
+    breadth: Breadth = USUAL
 
     def ask(self, located: Question, cancellation: Cancellation) -> AskedQuestion:
         """The question with the drafter's scores of its candidates, and so its sub-questions. CancelledError."""
