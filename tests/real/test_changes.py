@@ -53,6 +53,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+SMALL = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
 MODELS = ("--drafter", "qwen2.5-coder-0.5b", "--target", "qwen2.5-coder-1.5b")
 
 
@@ -98,3 +99,35 @@ def test_the_words_may_be_left_out(user: User, top: Path) -> None:
     done = user.run("spans", "--changes", "-w", str(top), "--drafter", "smollm2-135m", "--budget", "300", "--json")
     assert done.returncode == 0, done.stderr
     assert "total_price" in {span["name"] for span in json.loads(done.stdout)["spans"]}
+
+
+def test_a_review_stands_at_lines_that_exist(user: User, top: Path, qwen_small: Path, qwen_target: Path) -> None:
+    done = user.run("review", "-w", str(top), *MODELS, "--budget", "700", "--json")
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert [(file["path"], file["added"], file["removed"]) for file in made["files"]] == [("shop/basket.py", 1, 1)]
+    for finding in made["findings"]:
+        lines = (top / finding["path"]).read_text().splitlines()
+        assert 1 <= finding["start_line"] <= finding["end_line"] <= len(lines)
+        assert finding["reason"]
+
+
+def test_a_review_for_ci(user: User, top: Path) -> None:
+    done = user.run("review", "-w", str(top), *SMALL, "--max-tokens", "40", "--budget", "300", "--sarif")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["version"], len(document["runs"])) == ("2.1.0", 1)
+
+
+def test_a_commit_message_for_what_is_staged(user: User, tmp_path: Path, qwen_small: Path, qwen_target: Path) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "feat: open the shop", FILES)
+    git.commit(top, "fix: count twice", {"shop/delivery.py": "def delivery_days(country):\n    return 3\n"})
+    git.write(top, {"shop/greeting.py": "def greet(name, title):\n    return f'Hello {title} {name}'\n"})
+    git.git(top, "add", "--all")
+    done = user.run("review", "--message", "-w", str(top), *MODELS, "--budget", "600", "--max-tokens", "80")
+    assert done.returncode == 0, done.stderr
+    subject = done.stdout.splitlines()[0]
+    assert 5 < len(subject) <= 72
+    assert not subject.endswith(".")
+    assert "greet" in done.stdout.lower() or "title" in done.stdout.lower()

@@ -7,25 +7,21 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Question
+from winnow_lsp.cli.answered import answered
 from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import (
     drafter_option,
-    folders_of,
     question_of,
     sampling_options,
     selection_options,
     server_option,
     target_options,
-    uses_server,
     workspaces_options,
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
-from winnow_lsp.cli.shared import answer_shared
 from winnow_lsp.client.asking import Listener
-from winnow_lsp.client.connection import ConnectionLostError
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
 
@@ -50,27 +46,11 @@ def ask(question: str | None, show_spans: bool, server: bool, **options: Any) ->
             click.echo(text, nl=False)
 
         listener = Listener((lambda _: None) if as_json else show, view.kept, view.say, view.think)
-        shared = uses_server(server, options)
-        reply = _from_server(asked, options, listener, cancellation) if shared else None
-        by_server = reply is not None
-        if reply is None:
-            from winnow_lsp.cli.here import answer
-
-            reply = answer(asked, options, listener, view, cancellation)
+        reply, by_server = answered(asked, options, server, listener, view, cancellation)
     if as_json:
         click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
     else:
         _print(reply, show_spans, by_server)
-
-
-def _from_server(
-    question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
-) -> Reply | None:
-    """The shared server's answer; None if there is no server."""
-    try:
-        return answer_shared(folders_of(options), question, options, listener, cancellation)
-    except ConnectionLostError as error:
-        raise click.ClickException(f"{error}; ask again, or with --no-server") from error
 
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:

@@ -1,0 +1,110 @@
+"""What a review says, checked: a finding without a line of the change or of the workspace is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from winnow_engine.changes.compact import TouchedFile
+from winnow_engine.index.names import identifiers
+from winnow_engine.index.workspace import Workspace
+
+Confidence = Literal["low", "medium", "high"]
+"""How sure a finding is. A model's own word counts at most as much as what was checked of it."""
+
+QUESTION = (
+    "Review this change. First say in one sentence what it does. Then list the problems that it introduces, each on a "
+    "line of its own: `path:line`, then high, medium or low for how sure you are, then the reason. Name bugs, callers "
+    "and tests that no longer fit, and unfinished work, not matters of style. If there is none, write: No problems."
+)
+
+_LEVELS: tuple[Confidence, ...] = get_args(Confidence)
+_PLACE = re.compile(r"(?P<path>[^\s:`'\"()\[\]<>,*|]+):L?(?P<start>\d{1,7})(?:\s*[-–]\s*L?(?P<end>\d{1,7}))?")
+_LEVEL = re.compile(r"\b(high|medium|low)\b(?:\s+confidence)?", re.IGNORECASE)
+_EDGES = " \t*-–—:|,.()[]"
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_MOST_CHARACTERS = 600
+_MOST_LINES = 80  # that a finding may be about
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem at some lines of the workspace, and who found it: a rule's name, or `model`."""
+
+    path: str
+    start_line: int
+    end_line: int
+    reason: str
+    confidence: Confidence
+    rule: str
+
+
+def findings_of(answer: str, touched: Sequence[TouchedFile], workspace: Workspace) -> tuple[list[Finding], int]:
+    """What a model's answer lists, each place once, and how many lines were left out for naming no line that exists."""
+    lines = [line for line in answer.splitlines() if _PLACE.search(line)]
+    changed = {one.now.file.path: set(_changed_lines(one)) for one in touched if one.now.file is not None}
+    found = {(one.path, one.start_line): one for line in lines for one in _finding(line, changed, workspace)}
+    named = sum(1 for line in lines if any(True for _ in _finding(line, changed, workspace)))
+    return list(found.values()), len(lines) - named
+
+
+def summary_of(answer: str) -> str:
+    """The first sentence that is no finding, in one line; "" if there is none."""
+    plain = (line.strip(" #*-`") for line in answer.splitlines() if not _PLACE.search(line))
+    first = next((line for line in plain if len(line) > 20), "")
+    return first[:_MOST_CHARACTERS]
+
+
+def _finding(line: str, changed: Mapping[str, set[int]], workspace: Workspace) -> Iterator[Finding]:
+    """The finding of a line, if it names a place that exists and says something of it."""
+    match = _PLACE.search(line)
+    if match is None:
+        return
+    path = _path(match["path"], workspace)
+    start, end = int(match["start"]), int(match["end"] or match["start"])
+    rest = line[match.end() :].removeprefix("`")
+    level = _LEVEL.search(rest[:40])
+    reason = (rest[level.end() :] if level else rest).strip(_EDGES)
+    if path is None or not reason or not 1 <= start <= end <= _count(path, workspace) or end - start > _MOST_LINES:
+        return
+    said: Confidence = _LEVELS[_LEVELS.index(level[1].lower())] if level else "low"
+    at_change = bool(changed.get(path, set()) & set(range(start, end + 1)))
+    confidence = _checked(said, reason, at_change, workspace, path)
+    yield Finding(path, start, end, reason[:_MOST_CHARACTERS], confidence, "model")
+
+
+def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspace, path: str) -> Confidence:
+    """At most `medium` away from the changed lines, and `low` if the reason names code that is nowhere."""
+    if not _names_exist(reason, workspace, path):
+        return "low"
+    return said if at_change else min(said, "medium", key=_LEVELS.index)
+
+
+def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
+    """Whether the code names between backticks occur in the workspace; the file itself counts whole."""
+    names = {name for quoted in _QUOTED.findall(reason) for name in identifiers(quoted) if len(name) > 2}
+    text = identifiers(workspace.files[workspace.file_number(path)].data.decode("utf-8", "replace")) if names else set()
+    symbols = workspace.symbols
+    return all(name in text or len(symbols.defining(name)) or len(symbols.using_name(name)) for name in names)
+
+
+def _path(name: str, workspace: Workspace) -> str | None:
+    """The file with this path, or the only one whose path ends in it."""
+    name = name.replace("\\", "/").removeprefix("./")
+    ending = [file.path for file in workspace.files if file.path == name or file.path.endswith(f"/{name}")]
+    return name if name in ending else ending[0] if len(ending) == 1 else None
+
+
+def _count(path: str, workspace: Workspace) -> int:
+    return workspace.files[workspace.file_number(path)].line_count
+
+
+def _changed_lines(one: TouchedFile) -> Iterable[int]:
+    """The lines of the workspace that the change wrote, and those next to lines that it removed."""
+    for hunk in one.units.file.hunks:
+        for line in hunk.after or (hunk.after.start - 1, hunk.after.start):
+            now = one.now.line(line)
+            if now is not None:
+                yield now

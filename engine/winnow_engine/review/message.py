@@ -1,0 +1,102 @@
+"""A commit message for what is staged, in the manner of the repository's own."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from winnow_engine.git.objects import commits
+from winnow_engine.git.repository import Repository
+
+_RECENT = 40  # commits that show the manner
+_SHOWN = 8
+_LONGEST = 72  # characters of a subject, unless the repository's own are longer
+_CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
+_CITATION = re.compile(r"\s*[(\[]?`?[\w./-]+:\d+(-\d+)?`?[)\]]?")
+_LABEL = re.compile(r"^(subject|commit message|message|title)\s*:\s*", re.IGNORECASE)
+_MOST_BODY = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a repository writes subjects: recent ones, newest first, and what most of them have in common."""
+
+    subjects: tuple[str, ...] = ()
+    conventional: bool = False
+    capital: bool = True
+    full_stop: bool = False
+    longest: int = _LONGEST
+    bodies: bool = True
+
+
+def manner_of(repository: Repository) -> Manner:
+    """The manner of the latest commits that are no merges; the usual one before the first."""
+    if repository.head() is None:
+        return Manner()
+    ids = repository.git.run("rev-list", "--no-merges", f"--max-count={_RECENT}", "HEAD", "--").decode().split()
+    found = [commit for commit in commits(repository.git, ids) if commit.subject]
+    if not found:
+        return Manner()
+    subjects = [commit.subject for commit in found]
+    plain = [_CONVENTIONAL.sub("", subject, count=1) for subject in subjects]
+    return Manner(
+        subjects=tuple(subjects),
+        conventional=_most(bool(_CONVENTIONAL.match(subject)) for subject in subjects),
+        capital=_most(text[:1].isupper() for text in plain),
+        full_stop=_most(subject.endswith(".") for subject in subjects),
+        longest=max(_LONGEST, round(statistics.median(map(len, subjects)))),
+        bodies=_most(len(commit.message.strip().splitlines()) > 2 for commit in found),
+    )
+
+
+def message_question(manner: Manner) -> str:
+    """What to ask a model about the staged change."""
+    shown = "\n".join(f"- {subject}" for subject in manner.subjects[:_SHOWN])
+    like = f" Write it as these were written:\n{shown}\n" if shown else " "
+    body = "an empty line, and one to three lines that say why" if manner.bodies else "nothing else"
+    return (
+        f"Write the commit message for this change: a subject of at most {manner.longest} characters, then {body}."
+        f"{like}Reply with the message only."
+    )
+
+
+def message_of(answer: str, manner: Manner) -> str:
+    """The message in a model's answer, with the subject in the repository's form; "" if there is none."""
+    lines = [line.rstrip() for line in answer.strip().splitlines() if not line.startswith("```")]
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    if not lines:
+        return ""
+    subject = _subject(lines[0], manner)
+    body = "\n".join(_CITATION.sub("", line) for line in lines[1:]).strip()[:_MOST_BODY]
+    return f"{subject}\n\n{body}" if body and manner.bodies and subject else subject
+
+
+def _subject(line: str, manner: Manner) -> str:
+    text = _CITATION.sub("", _LABEL.sub("", line.strip(" \t`*#\"'-"))).strip(" \t`*\"'")
+    prefix = _CONVENTIONAL.match(text)
+    head, rest = (text[: prefix.end()], text[prefix.end() :]) if prefix else ("", text)
+    if not manner.conventional:
+        head = ""
+    rest = _with_first_letter(rest, capital=manner.capital).rstrip(".")
+    return _cut(head + rest, manner.longest) + ("." if manner.full_stop else "")
+
+
+def _with_first_letter(text: str, *, capital: bool) -> str:
+    """The text with its first letter as asked, unless its first word has capitals of its own, as names have."""
+    word = text.partition(" ")[0]
+    if word[1:] != word[1:].lower() or "_" in word:
+        return text
+    return (text[:1].upper() if capital else text[:1].lower()) + text[1:]
+
+
+def _cut(text: str, longest: int) -> str:
+    """The text, ended after a word if it is too long."""
+    return text if len(text) <= longest else text[: longest + 1].rsplit(" ", 1)[0][:longest].rstrip(",;: ")
+
+
+def _most(of: Iterable[bool]) -> bool:
+    values = list(of)
+    return sum(values) * 2 > len(values)

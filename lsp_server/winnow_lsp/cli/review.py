@@ -1,0 +1,107 @@
+"""`winnow review`: a summary of a change and what may be wrong with it, or a commit message for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.reading import read_changes
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.errors import NothingChangedError
+from winnow_engine.git.repository import open_repository
+from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.review.findings import QUESTION
+from winnow_engine.review.message import manner_of, message_of, message_question
+from winnow_engine.review.review import FileSummary, Review, reviewed
+from winnow_engine.review.sarif import sarif
+from winnow_engine.store import Store, default_path
+from winnow_lsp.cli.answered import answered
+from winnow_lsp.cli.found import with_target
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.options import (
+    budget_options,
+    drafter_option,
+    folders_of,
+    sampling_options,
+    server_option,
+    target_options,
+    workspaces_options,
+)
+from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli.session import sources_of
+from winnow_lsp.client.asking import Listener
+
+
+@click.command()
+@click.argument("changes", required=False, metavar="[REV|RANGE]")
+@click.option("--message", is_flag=True, help="Propose a commit message, for what is staged unless a change is named.")
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for CI.")
+@workspaces_options
+@budget_options
+@drafter_option
+@target_options
+@sampling_options
+@server_option
+def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, server: bool, **options: Any) -> None:
+    """Review what changed: `working` (what is not committed, the default), `staged`, `branch`, a commit or a range."""
+    if as_sarif and (message or as_json):
+        raise click.UsageError("--sarif goes with neither --json nor --message")
+    asked, options = changes or ("staged" if message else "working"), with_target(options)
+    quiet = as_json or as_sarif
+    with cancel_on_interrupt() as cancellation, ProgressView(quiet) as view:
+        workspace, found = _read(options, asked, cancellation)
+        manner = manner_of(open_repository(folders_of(options)[0].root, cancellation)) if message else None
+        text = QUESTION if manner is None else message_question(manner)
+        listener = Listener(lambda _: None, view.kept, view.say, view.think)
+        question = Question(text, changes=asked)
+        reply, _ = answered(question, options, server, listener, view, cancellation)
+    if manner is not None:
+        proposed = message_of(reply.answer, manner)
+        click.echo(json.dumps({"message": proposed}, ensure_ascii=False) if as_json else proposed)
+        return
+    made = reviewed(reply.answer, found, workspace)
+    if as_sarif:
+        click.echo(json.dumps(sarif(made, version("winnow-lsp")), indent=2, ensure_ascii=False))
+    elif as_json:
+        click.echo(json.dumps(made.as_json() | {"notices": list(reply.notices)}, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_lines(made)))
+        for notice in reply.notices:
+            click.echo(f"note: {notice}", err=True)
+
+
+def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:
+    """The workspace and the change, read here: a finding is checked against what this process sees."""
+    sources = sources_of(options)
+    with closing(Store(default_path())) as store:
+        workspace = read_workspace(sources, store, cancellation)
+    found = read_changes(sources, workspace, asked, cancellation)
+    if not found.files:
+        raise NothingChangedError(f"nothing changed: {found.title} has no file that differs")
+    return workspace, found
+
+
+def _lines(made: Review) -> Iterator[str]:
+    """The review as text: what changed by file, a sentence, and the findings."""
+    yield f"{made.title}\n"
+    yield from (f"  {_file_line(file)}" for file in made.files)
+    if made.summary:
+        yield f"\n{made.summary}"
+    yield "\nFindings:" if made.findings else "\nNo findings."
+    for finding in made.findings:
+        last = "" if finding.end_line == finding.start_line else f"-{finding.end_line}"
+        yield f"  {finding.path}:{finding.start_line}{last}  {finding.confidence}  {finding.reason}"
+    if made.unsupported:
+        yield f"\n({made.unsupported} more named no line that exists, and were left out)"
+
+
+def _file_line(file: FileSummary) -> str:
+    names = f": {', '.join(file.units[:6])}{' …' if len(file.units) > 6 else ''}" if file.units else ""
+    return f"{file.path}  {file.what}  +{file.added} -{file.removed}{names}"

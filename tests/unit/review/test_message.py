@@ -1,0 +1,59 @@
+"""Commit messages in the repository's manner."""
+
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+
+from winnow_engine.git.repository import open_repository
+from winnow_engine.review.message import Manner, manner_of, message_of, message_question
+
+
+def manner(top: Path, *messages: str) -> Manner:
+    git.new(top)
+    for message in messages:
+        git.commit(top, message)
+    return manner_of(open_repository(top))
+
+
+def test_conventional_commits_in_lower_case(tmp_path: Path) -> None:
+    found = manner(tmp_path, "feat: add a basket", "fix(shop): count twice", "chore!: move on")
+    assert (found.conventional, found.capital, found.full_stop, found.bodies) == (True, False, False, False)
+    assert (
+        message_of("```\nfix(basket): Return the maximum.\n\nBecause.\n```", found) == "fix(basket): return the maximum"
+    )
+
+
+def test_sentences_with_bodies(tmp_path: Path) -> None:
+    body = "\n\nIt was wrong.\nNow it is right.\n"
+    found = manner(tmp_path, f"Add a basket.{body}", f"Count twice.{body}", "")
+    assert (found.conventional, found.capital, found.full_stop, found.bodies) == (False, True, True, True)
+    made = message_of("Subject: fix: return the maximum\n\nThe sum (shop/basket.py:2) was wrong.", found)
+    assert made == "Return the maximum.\n\nThe sum was wrong."
+
+
+def test_before_the_first_commit(tmp_path: Path) -> None:
+    assert manner(tmp_path) == Manner()
+    assert "as these were written" not in message_question(Manner())
+
+
+def test_the_question_shows_recent_subjects(tmp_path: Path) -> None:
+    asked = message_question(manner(tmp_path, "Add a basket", "Count twice"))
+    assert "- Count twice\n- Add a basket" in asked
+    assert "at most 72" in asked
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("", ""),
+        ("```\n```", ""),
+        ("parseHTML keeps its name", "parseHTML keeps its name"),
+        ("read_all takes bytes", "read_all takes bytes"),
+        ("**Fix it**", "Fix it"),
+        ("word " * 30, " ".join(["Word", *["word"] * 13])),
+        ("x" * 100, "X" + "x" * 71),
+    ],
+)
+def test_the_subject_has_the_usual_form(answer: str, expected: str) -> None:
+    assert message_of(answer, Manner()) == expected

@@ -1,0 +1,132 @@
+"""Nothing in a review is invented: each finding stands at a line that exists."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import git_repositories as git
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winnow_engine.changes.reading import read_changes
+from winnow_engine.core import Cancellation
+from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.review.review import Review, reviewed
+from winnow_engine.review.sarif import sarif
+from winnow_engine.store import Store
+
+VALID = jsonschema.Draft4Validator(json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_text("utf-8")))
+BASKET = "def total(items):\n    return sum(items)\n\n\ndef gone():\n    return 0\n"
+FILES = {
+    "shop/basket.py": BASKET,
+    "shop/orders.py": (
+        "from shop.basket import gone, total\n\n\ndef checkout(items):\n    return gone() + total(items)\n"
+    ),
+    "web/orders.py": "ORDERS = 1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Path]:
+    """A function is gone that is still called, another one changed, and a conflict was left."""
+    top = git.new(tmp_path_factory.mktemp("repository"))
+    git.commit(top, "one", dict(FILES))
+    basket = "def total(items):\n    return max(items)\n<<<<<<< HEAD\n"
+    git.write(top, {"shop/basket.py": basket, "web/x y.py": "X = 1\n>>>>>>> topic\n"})
+    store = Store(tmp_path_factory.mktemp("store") / "index.sqlite")
+    return read_workspace(git.sources_of(top), store, Cancellation()), top
+
+
+@pytest.fixture
+def review(changed: tuple[Workspace, Path]) -> Callable[[str], Review]:
+    """The review that a model's answer makes."""
+    workspace, top = changed
+    found = read_changes(git.sources_of(top), workspace, "", Cancellation())
+    return lambda answer: reviewed(answer, found, workspace)
+
+
+def model(made: Review) -> list[tuple[str, int, int, str, str]]:
+    return [
+        (one.path, one.start_line, one.end_line, one.confidence, one.reason)
+        for one in made.findings
+        if one.rule == "model"
+    ]
+
+
+def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None:
+    made = review("")
+    assert [(one.path, one.start_line, one.rule) for one in made.findings] == [
+        ("shop/basket.py", 3, "conflict-marker"),
+        ("web/x y.py", 2, "conflict-marker"),
+        ("shop/orders.py", 1, "still-used"),
+        ("shop/orders.py", 5, "still-used"),
+    ]
+    assert [(file.path, file.added, file.removed) for file in made.files] == [
+        ("shop/basket.py", 2, 5),
+        ("web/x y.py", 2, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("`shop/basket.py:2` - high - it takes the largest", ("shop/basket.py", 2, 2, "high", "it takes the largest")),
+        ("1. **basket.py:1-2**: medium: wrong `total`", ("shop/basket.py", 1, 2, "medium", "wrong `total`")),
+        ("- shop/basket.py:2 | Low confidence | maybe", ("shop/basket.py", 2, 2, "low", "maybe")),
+        ("shop/basket.py:2: no level is given", ("shop/basket.py", 2, 2, "low", "no level is given")),
+        ("shop/orders.py:4 high away from the change", ("shop/orders.py", 4, 4, "medium", "away from the change")),
+        ("shop/basket.py:2 high `invented_name` fails", ("shop/basket.py", 2, 2, "low", "`invented_name` fails")),
+    ],
+)
+def test_a_finding_is_read_and_checked(
+    review: Callable[[str], Review], line: str, expected: tuple[object, ...]
+) -> None:
+    made = review(f"This replaces the sum by the maximum.\n\n{line}\n")
+    assert model(made) == [expected]
+    assert made.summary == "This replaces the sum by the maximum."
+    assert made.unsupported == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "shop/basket.py:99 - high - beyond the end",
+        "shop/nowhere.py:1 - high - no such file",
+        "orders.py:1 - high - which of the two",
+        "shop/basket.py:2-1 - high - backwards",
+        "shop/basket.py:0 - high - no line",
+        "shop/basket.py:2",
+        "http://example.org:80 - high - no place at all",
+    ],
+)
+def test_what_names_no_line_is_left_out_and_counted(review: Callable[[str], Review], line: str) -> None:
+    made = review(line)
+    assert model(made) == []
+    assert made.unsupported == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from(["shop/basket.py", "orders.py", ":", "1", "2", "99", "-", " ", "high", "`x`", "\n", "\0", "é"])
+    )
+)
+def test_whatever_is_said_findings_stand_at_lines_that_exist(review: Callable[[str], Review], parts: list[str]) -> None:
+    made = review("".join(parts))
+    for one in made.findings:
+        text = {"shop/basket.py": 3, "shop/orders.py": 5, "web/orders.py": 1, "web/x y.py": 2}
+        assert 1 <= one.start_line <= one.end_line <= text[one.path]
+        assert one.reason
+    VALID.validate(sarif(made, "0.1.0"))
+
+
+def test_sarif(review: Callable[[str], Review]) -> None:
+    document = sarif(review("shop/basket.py:2 - high - the largest"), "0.1.0")
+    VALID.validate(document)
+    results = document["runs"][0]["results"]
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert "web/x%20y.py" in uris
+    with pytest.raises(jsonschema.ValidationError):
+        VALID.validate({**document, "version": "3"})
