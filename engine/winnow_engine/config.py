@@ -56,7 +56,8 @@ class FileRules:
 class Config:
     """Everything a user can set about how questions are answered.
 
-    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`).
+    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`), `index_megabytes` what all that is
+    indexed may take on disk.
     """
 
     models: ModelConfig = field(default_factory=ModelConfig)
@@ -64,6 +65,7 @@ class Config:
     sampling: Sampling = field(default_factory=Sampling)
     files: FileRules = field(default_factory=FileRules)
     shared_indexes: tuple[str, ...] = ()
+    index_megabytes: int = 4000
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ _LOCK_WAIT_S = 30
 _PACK_BYTES, _PACK_EVERY_S, _MOST_WAITING_BYTES = 8 << 20, 2.0, 64 << 20
 _WRITE_EVERY_S = 0.5  # a transaction takes from 0.8 ms to tens of milliseconds, however little is in it
 
-CACHE_BYTES = 4 << 30
-"""The size the cache is trimmed to: about 60 million tokens of an adapter's keys."""
+CACHE_BYTES = 4 * 10**9
+"""The size the cache is trimmed to unless somebody says otherwise: 50 million tokens with an adapter's keys."""
 
 
 def content_key(path: str, data: bytes) -> str:
@@ -80,6 +80,8 @@ class Store:
         self._beneath: dict[str, Beneath] = {}
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
+        self.max_bytes = CACHE_BYTES
+        """What the cache should be trimmed to."""
         self.workspaces = path.parent / f"{path.stem}.workspaces"
         """The folder for what is kept of whole workspaces."""
 

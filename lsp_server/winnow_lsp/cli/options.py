@@ -101,6 +101,7 @@ workspace_options = shared(
     click.option("-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."),
     file_options,
     setting("index.shared"),
+    setting("index.maxMegabytes"),
 )
 workspaces_options = shared(
     click.option(
@@ -113,6 +114,7 @@ workspaces_options = shared(
     ),
     file_options,
     setting("index.shared"),
+    setting("index.maxMegabytes"),
 )
 drafter_option = setting("drafter")
 target_option = setting("target")

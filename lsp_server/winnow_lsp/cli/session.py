@@ -13,7 +13,7 @@ from winnow_engine.config import Config, ModelConfig
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import CACHE_BYTES, Store, default_path
+from winnow_engine.store import Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.cli.options import config_of, folders_of
@@ -28,7 +28,7 @@ def assistant(config: Config, *, answers: bool) -> Iterator[Assistant]:
         attach(store, config.shared_indexes)
         with closing(open_assistant(models, store, answers=answers, on_compile=_say_compiling)) as made:
             yield made
-        store.trim(CACHE_BYTES)
+        store.trim(config.index_megabytes * 10**6)
 
 
 def sources_of(options: dict[str, Any]) -> Sources:

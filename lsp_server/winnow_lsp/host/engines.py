@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
 from winnow_engine.assistant import Assistant, open_assistant
-from winnow_engine.config import ModelConfig
+from winnow_engine.config import Config, ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import CACHE_BYTES, Store
+from winnow_engine.store import Store
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.host.queue import Queue
 
@@ -92,7 +92,7 @@ class Engine:
         self._assistant.close()
         del self._assistant
         try:
-            self._store.trim(CACHE_BYTES)
+            self._store.trim(self._store.max_bytes)
         except WinnowError as error:  # the cache is too large now, but whole
             _log.warning("%s", error)
         _give_memory_back()
@@ -142,9 +142,13 @@ class Engines:
         self._used: dict[ModelConfig, tuple[Engine, int]] = {}
         self._kept: Engine | None = None
 
-    def attach(self, locations: Iterable[str]) -> None:
-        """Use indexes that others wrote, for all clients: records go by content, so they mean the same to each."""
-        attach(self._store, locations)
+    def use(self, config: Config) -> None:
+        """Use a client's indexes that others wrote, and its bound for the index, for all clients.
+
+        Records go by content, so they mean the same to each. The last client's bound holds.
+        """
+        attach(self._store, config.shared_indexes)
+        self._store.max_bytes = config.index_megabytes * 10**6
 
     def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""

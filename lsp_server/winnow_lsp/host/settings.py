@@ -271,6 +271,13 @@ SETTINGS: tuple[Setting, ...] = (
         "Indexes that others wrote with `winnow index --out`, as folders or URLs: what they have is not encoded here.",
         "--shared-index",
     ),
+    Setting(
+        "index.maxMegabytes",
+        "index_megabytes",
+        _whole(1),
+        "Disk for what is indexed, of all workspaces: 80 bytes a token. What was used longest ago is deleted first.",
+        "--index-megabytes",
+    ),
     Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
     Setting(
         "readAhead",

@@ -80,7 +80,7 @@ async def serve_http(
 @asynccontextmanager
 async def _repository(engines: Engines, config: Config) -> AsyncIterator[Repository]:
     """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
-    engines.attach(config.shared_indexes)
+    engines.use(config)
     engine = engines.acquire(config.models)
     repository = Repository(engine, config)
     try:

@@ -58,7 +58,7 @@ class WinnowServer(LanguageServer):
     async def use(self, settings: Settings) -> None:
         """Take new settings. Models that they replace are released once they have done what was asked of them."""
         before, self.editor.settings = self._engine, settings
-        self.engines.attach(settings.shared_indexes)
+        self.engines.use(settings)
         if before is None or before.models == settings.models:
             return
         self._engine = None

@@ -2,12 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from winnow_engine.config import Config
 from winnow_engine.core import Cancellation, ignore_progress
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
@@ -28,8 +28,8 @@ class Engines:
         self.happened: list[str] = []
         self.cancelled = False
 
-    def attach(self, locations: Sequence[str]) -> None:
-        assert not locations
+    def use(self, config: Config) -> None:
+        assert not config.shared_indexes
 
     def acquire(self, models: object) -> Any:
         return SimpleNamespace(

@@ -21,6 +21,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'files.maxBytes': '--max-file-bytes',
   'index.firstLook': '--first-look',
   'index.shared': '--shared-index',
+  'index.maxMegabytes': '--index-megabytes',
 };
 
 /** A setting's value, and its default. */
