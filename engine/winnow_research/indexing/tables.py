@@ -1,0 +1,40 @@
+"""What `winnow bench index` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of one folder."""
+    memory, question, again = found["memory"], found["question"], found["new_process"]
+    yield f"{found['tokens']:,} tokens, {found['files']:,} files, {found['units']:,} units"
+    yield f"  text to searchable   {found['seconds']:9.2f} s, {found['tokens_per_s']:,} tokens/s"
+    for name, stage in found["stages"].items():
+        rate = found["tokens"] / stage["active_s"] if stage["active_s"] else 0.0
+        busy = f"{stage['active']:4.0%} of the time, {stage['share']:4.0%} of {stage['workers']} workers"
+        yield f"    {name:19}{stage['active_s']:9.2f} s, {rate:,.0f} tokens/s, {busy}"
+    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in found["one_core_tokens_per_s"].items())
+    yield f"  one core, tokens/s   {rates}"
+    yield f"  on disk              {found['stored_bytes_a_token']:9.1f} bytes a token"
+    grown = memory["peak_bytes"] - memory["before_bytes"]
+    yield f"  memory               {grown / 1e9:9.2f} GB beside what was there, {memory['peak_bytes'] / 1e9:.2f} in all"
+    changed = f"{found['nothing_changed_s']:9.3f} s, in a new process {again['nothing_changed_s']:.3f}"
+    yield f"  nothing changed      {changed}"
+    edited = sorted(found["edited_s"])
+    yield f"  one file saved       {edited[len(edited) // 2]:9.3f} s until fresh, at most {edited[-1]:.3f}"
+    asked = f"{question['median_s']:9.3f} s, the first {question['first_s']:.3f}"
+    yield f"  a question           {asked}, {_stages(question)}"
+    yield f"  first in a new process {again['first_question_s']:7.3f} s"
+
+
+def simulated_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of a simulated workspace."""
+    yield f"{found['tokens']:,} tokens simulated, {found['copies']} copies, {found['units']:,} units"
+    yield f"  a question           {found['question_s']:9.3f} s, the first {found['first_question_s']:.3f}"
+    yield f"  memory               {found['memory']['peak_bytes'] / 1e9:9.2f} GB in all"
+
+
+def _stages(question: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {seconds:.3f}" for name, seconds in question["stages_s"].items() if seconds >= 0.0005)

@@ -1,0 +1,34 @@
+"""`winnow bench index` on real weights: everything is encoded once, and later steps have less to do."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real_weights
+
+SMALL = ("--drafter", "smollm2-135m", "--sizes", "5k", "--simulate", "20k", "--repetitions", "1")
+
+
+def test_a_folder_is_indexed_asked_about_edited_and_opened_again(smollm2: Path, tmp_path: Path) -> None:
+    out = tmp_path / "index.json"
+    command = [sys.executable, "-m", "winnow_lsp", "bench", "index", *SMALL, "--out", str(out), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert json.loads(out.read_text()) == document
+    (found,) = document["folders"]
+    assert 2000 < found["tokens"] < 40_000
+    assert {"read", "analyse", "encode"} <= set(found["stages"])
+    assert all(0 <= stage["share"] <= 1.01 for stage in found["stages"].values())
+    assert set(found["one_core_tokens_per_s"]) == {"read", "hash", "parse", "words", "tokenise"}
+    assert found["stored_bytes_a_token"] > 8
+    assert found["memory"]["peak_bytes"] >= found["memory"]["before_bytes"]
+    assert 0 < found["edited_s"][0] < found["seconds"]
+    assert found["question"]["seconds"]
+    assert found["new_process"]["first_question_s"] > 0
+    (many,) = document["simulated"]
+    assert many["tokens"] == many["copies"] * found["tokens"]
+    assert many["units"] == many["copies"] * found["units"]
