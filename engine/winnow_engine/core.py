@@ -265,7 +265,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A report on long work: `done` of `total` (0 if unknown) in `stage`, that is `tokens` of `total_tokens`."""
+    """A report on long work: `done` of `total` (0 if unknown) in `stage`, that is `tokens` of `total_tokens`.
+
+    It took `elapsed_s` so far, and the rest is expected to take `left_s`, None if that is unknown.
+    """
 
     stage: str
     done: int
@@ -273,6 +276,7 @@ class Progress:
     tokens: int = 0
     total_tokens: int = 0
     elapsed_s: float = 0.0
+    left_s: float | None = None
 
 
 ProgressSink = Callable[[Progress], None]

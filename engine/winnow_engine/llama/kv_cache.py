@@ -61,8 +61,9 @@ class KvCache:
             end = min(start + self.context.n_batch, total)
             if not self.extend(prompt[start:end], want_logits=end == total):
                 return False
-            elapsed_s = time.perf_counter() - started
-            progress(Progress("prefill", end - first, total - first, end - first, total - first, elapsed_s))
+            elapsed_s, read, left = time.perf_counter() - started, end - first, total - end
+            left_s = elapsed_s * left / read + self.context.attention_s * left * (total - first) / 2
+            progress(Progress("prefill", read, total - first, read, total - first, elapsed_s, left_s))
         return True
 
     def verify(self, token: int, tree: DraftTree) -> bool:

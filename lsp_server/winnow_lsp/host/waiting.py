@@ -25,10 +25,10 @@ class Waiting:
         self._expect(kept.seconds)
 
     def read(self, progress: Progress) -> None:
-        """Note how far the target has read; once it has read something, its pace tells how long the rest takes."""
+        """Note how far the target has read; once it has read something, it knows better how long the rest takes."""
         self._read = progress
-        if progress.tokens:
-            self._expect(progress.elapsed_s * (progress.total_tokens / progress.tokens - 1))
+        if progress.left_s is not None:
+            self._expect(progress.left_s)
 
     def reported(self, progress: Progress) -> str:
         """Take note of any report of the engine's. Returns the line that it makes."""

@@ -4,7 +4,7 @@ from winnow_engine.core import Kept, Progress, Thought
 from winnow_lsp.host.waiting import Waiting, indexing_line, thought_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
-A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0)
+A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0, left_s=19.0)
 
 
 class Clock:
@@ -40,7 +40,7 @@ def test_nothing_is_foretold_before_anything_is_known() -> None:
     assert waiting.line() == "waiting for the target"
     waiting.read(NOTHING_READ)
     assert waiting.line() == "reading 2,900 tokens"
-    waiting.read(Progress("prefill", 2_900, 2_900, 2_900, 2_900, elapsed_s=20.0))
+    waiting.read(Progress("prefill", 2_900, 2_900, 2_900, 2_900, elapsed_s=20.0, left_s=0.0))
     assert waiting.line() == "reading 2,900 of 2,900 tokens"
 
 

@@ -24,7 +24,7 @@ async def test_each_line_is_sent_once_with_a_number_that_grows(monkeypatch: pyte
             lambda: reports.moved(0),
             lambda: reports.progress(Progress("index", 3, 9)),
             lambda: reports.kept(Kept((Span("a.py", 2, 5, 9, 1.0, UnitKind.FUNCTION),), None)),
-            lambda: reports.progress(Progress("prefill", 5, 10, 5, 10, 2.0)),
+            lambda: reports.progress(Progress("prefill", 5, 10, 5, 10, 2.0, left_s=2.0)),
             lambda: reports.text("It"),
         ):
             note()

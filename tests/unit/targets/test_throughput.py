@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Prompt, Sampling
+from winnow_engine.core import Progress, Prompt, Sampling
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
@@ -33,11 +33,11 @@ def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:
 
 def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
     throughput = PrefillThroughput()
-    throughput.learn(100, 1.0)
+    throughput.learn(0, 100, 1.0)
     assert throughput.token_s == pytest.approx(0.01)
-    throughput.learn(100, 2.0)
+    throughput.learn(0, 100, 2.0)
     slower = throughput.token_s
-    throughput.learn(100, 0.5)
+    throughput.learn(0, 100, 0.5)
     assert slower is not None
     assert throughput.token_s is not None
     assert 0.01 < slower < 0.012
@@ -46,7 +46,7 @@ def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
 
 def test_a_few_tokens_say_nothing() -> None:
     throughput = PrefillThroughput()
-    throughput.learn(63, 1.0)
+    throughput.learn(0, 63, 1.0)
     assert throughput.token_s is None
 
 
@@ -63,7 +63,7 @@ def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
     throughput = PrefillThroughput()
     throughput.recall(0.5)
     assert (throughput.token_s, throughput.measured_s) == (0.5, None)
-    throughput.learn(64, 64.0)
+    throughput.learn(0, 64, 64.0)
     assert throughput.token_s == 1.0
 
 
@@ -71,11 +71,36 @@ def assumed(target: LlamaTarget) -> float:
     return 1.2e11 * OPTIONS.threads / target._parking.session()._model.parameters
 
 
+def seconds(target: LlamaTarget, start: int, end: int) -> float:
+    rate = target.prefill_tokens_per_s
+    assert rate is not None
+    return target._parking.throughput.seconds(start, end, 1 / rate)
+
+
 def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         assert target.prefill_tokens_per_s == pytest.approx(assumed(target))
         answer = ask(target)
-        assert target.prefill_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+        assert seconds(target, 0, len(PROMPT)) == pytest.approx(answer.prefill_s)
+
+
+def test_later_tokens_take_longer() -> None:
+    throughput = PrefillThroughput()
+    throughput.assume(1_777_088_000, 2, attention_s=1e-6)
+    throughput.learn(0, 2000, 20.0)
+    assert throughput.token_s == pytest.approx(0.01)
+    assert throughput.seconds(0, 1000, 0.01) == pytest.approx(10 - 0.5)
+    assert throughput.seconds(1000, 2000, 0.01) == pytest.approx(10 + 0.5)
+    throughput.learn(0, 1000, 9.5)
+    assert throughput.token_s == pytest.approx(0.01)
+
+
+def test_what_attention_needs_is_never_more_than_half() -> None:
+    throughput = PrefillThroughput()
+    throughput.assume(1_777_088_000, 2, attention_s=1.0)
+    throughput.learn(0, 4000, 40.0)
+    assert throughput.token_s == pytest.approx(0.005)
+    assert throughput.seconds(0, 1000, 0.005) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize("place", ["resident", "on-demand"])
@@ -93,22 +118,33 @@ def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
 def test_only_what_is_not_in_memory_takes_time(tiny_llama: Path) -> None:
     longer, other = np.concatenate([PROMPT, PROMPT[:40]]), PROMPT[::-1].copy()
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
-        assert target.seconds_to_read(PROMPT) is None
+        assert target.seconds_to_read(PROMPT) == pytest.approx(seconds(target, 0, len(PROMPT)))
         ask(target)
-        rate = target.prefill_tokens_per_s
-        assert rate is not None
         for prompt, unread in ((PROMPT, 1), (longer, 40), (other, len(other))):
-            assert target.seconds_to_read(prompt) == pytest.approx(unread / rate)
+            expected = seconds(target, len(prompt) - unread, len(prompt))
+            assert target.seconds_to_read(prompt) == pytest.approx(expected)
 
 
-def test_what_is_on_disk_takes_no_time_to_read(tiny_llama: Path) -> None:
+def test_a_gpu_that_has_read_nothing_has_no_forecast(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        assert target.seconds_to_read(PROMPT) is None
+
+
+def test_what_is_on_disk_takes_as_long_as_restoring_it(tiny_llama: Path) -> None:
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         ask(target)
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        target._parking.session()._snapshots._bytes_per_s = 1e12
-        rate = target.prefill_tokens_per_s
-        assert rate is not None
-        assert target.seconds_to_read(PROMPT) == pytest.approx(1 / rate)
+        snapshots = target._parking.session()._snapshots
+        assert snapshots is not None
+        (path,) = snapshots._snapshots._folder.iterdir()
+        size, restore_s = path.stat().st_size, 1e-6
+        snapshots._bytes_per_s = size / restore_s
+        last = seconds(target, len(PROMPT) - 1, len(PROMPT))
+        assert target.seconds_to_read(PROMPT) == pytest.approx(restore_s + last)
+        restored = ask(target)
+        assert restored.restored_tokens == len(PROMPT) - 1
+        assert snapshots._bytes_per_s != size / restore_s  # learned how long it really takes
 
 
 def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +154,7 @@ def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: py
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         assert target.prefill_tokens_per_s is None
         answer = ask(target, PROMPT[::-1].copy())
-        assert target.prefill_tokens_per_s == pytest.approx(len(PROMPT) / answer.prefill_s)
+        assert seconds(target, 0, len(PROMPT)) == pytest.approx(answer.prefill_s)
 
 
 def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:
@@ -130,3 +166,17 @@ def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:
         at = 1e9 if path.name == snapshots._name(PROMPT[1:]) else 0.5e9
         os.utime(path, (at, at))
     assert snapshots.newest_token_s() == 0.25
+
+
+def test_while_it_reads_it_tells_how_long_the_rest_takes(tiny_llama: Path) -> None:
+    told: list[Progress] = []
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        target.generate(Request(PROMPT, Sampling(max_tokens=1), progress=told.append))
+        attention_s = target._parking.throughput.attention_s
+    first, *parts = told
+    assert first.left_s is None
+    assert [part.done for part in parts] == [32, 64, 96, 128, 160]
+    for part in parts:
+        left = len(PROMPT) - part.done
+        later = attention_s * left * len(PROMPT) / 2
+        assert part.left_s == pytest.approx(part.elapsed_s * left / part.done + later)

@@ -12,7 +12,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling, Thinking
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.context import LlamaContext, attention_s
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -50,7 +50,7 @@ class Session:
         """
         self._options, self._name, self._throughput = options, path.stem, throughput
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
-        throughput.assume(self._model.parameters, options.threads)
+        throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
@@ -97,7 +97,7 @@ class Session:
         prefilled = cache.prefill(prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            self._throughput.learn(len(prompt) - reused, prefill_s)
+            self._throughput.learn(reused, len(prompt), prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit)
         first_at = answer.first_token_at
@@ -139,10 +139,16 @@ class Session:
 
     def unread(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` are neither in memory nor on disk; at least one."""
+        return len(prompt) - self._available(prompt)[0]
+
+    def seconds_to_read(self, prompt: Prompt, token_s: float) -> float:
+        """How long `prompt` takes to restore and to read, if a token of a typical one takes `token_s`."""
+        held, restore_s = self._available(prompt)
+        return restore_s + self._throughput.seconds(held, len(prompt), token_s)
+
+    def _available(self, prompt: Prompt) -> tuple[int, float]:
         held = self._cache.reusable(prompt) if self._cache else 0
-        if self._snapshots:
-            held = self._snapshots.available(prompt, held, self.context_limit)
-        return len(prompt) - held
+        return self._snapshots.available(prompt, held, self.context_limit) if self._snapshots else (held, 0.0)
 
     def _cache_with(self, prompt: Prompt, max_tokens: int, abort: AbortFlag) -> tuple[KvCache, int, int]:
         """The cache with what is known of the prompt's beginning: how many tokens come from disk, how many stay."""

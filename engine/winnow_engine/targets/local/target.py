@@ -62,14 +62,12 @@ class LlamaTarget:
         None for a GPU that has read nothing.
         """
         token_s = self._token_s
-        if token_s is None:
-            return None if self._on_gpu else 1 / self._parking.throughput.assumed_s
-        return 1 / token_s
+        return None if token_s is None else 1 / token_s
 
     @property
     def _token_s(self) -> float | None:
         throughput = self._parking.throughput
-        return throughput.measured_s if self._on_gpu else throughput.token_s
+        return throughput.measured_s if self._on_gpu else throughput.token_s or throughput.assumed_s
 
     def count(self, text: str) -> int:
         """The number of tokens that `text` takes as the content of a message."""
@@ -88,11 +86,11 @@ class LlamaTarget:
         return self._submit(lambda: self._parking.session().forced_prefix(tools)).result() if tools.required else ""
 
     def seconds_to_read(self, prompt: Prompt) -> float | None:
-        """How long the tokens take that are neither in memory nor on disk, at the throughput measured so far."""
+        """How long the prompt takes that is not in memory yet, at `prefill_tokens_per_s`."""
         token_s = self._token_s
         if token_s is None:
             return None
-        return token_s * self.unread(prompt)
+        return self._submit(lambda: self._parking.session().seconds_to_read(prompt, token_s)).result()
 
     def unread(self, prompt: Prompt) -> int:
         """How many of the prompt's tokens are neither in memory nor on disk; at least one."""

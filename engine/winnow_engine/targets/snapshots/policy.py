@@ -19,7 +19,7 @@ from winnow_engine.targets.throughput import PrefillThroughput
 
 # A prompt that takes less time to read again is not worth megabytes of writing.
 _LEAST_S = 1.0
-# Assumed until a snapshot was loaded: a disk of the last decade, checksum included.
+# Assumed until a snapshot was restored: a disk of the last decade, checksum included.
 _GUESSED_BYTES_PER_S = 300e6
 _log = logging.getLogger(__name__)
 
@@ -46,19 +46,27 @@ class SnapshotPolicy:
         """
         held = common_prefix(cache.tokens, prompt)
         found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
+        started = time.perf_counter()
         snapshot = self._loaded(found) if found else None
+        load_s = time.perf_counter() - started
         self.save(cache, len(cache.tokens) - held)
         if found is None or snapshot is None:
             return 0
+        started = time.perf_counter()
         if not cache.restore(snapshot.tokens, snapshot.state):
             refuse(found.path, "llama.cpp does not take it")
             return 0
+        if found.size:
+            self._bytes_per_s = found.size / (load_s + time.perf_counter() - started)
         return found.shared - held
 
-    def available(self, prompt: Prompt, held: int, room: int) -> int:
-        """How many tokens of `prompt` need not be read, if memory holds `held` of them and has room for `room`."""
+    def available(self, prompt: Prompt, held: int, room: int) -> tuple[int, float]:
+        """How many tokens of `prompt` need not be read, and in how many seconds they are in memory.
+
+        Memory holds `held` of them and has room for `room`.
+        """
         found = self._worth_loading(prompt[:-1], held, room)
-        return found.shared if found else held
+        return (found.shared, found.size / self._bytes_per_s) if found else (held, 0.0)
 
     def save(self, cache: KvCache, forgotten: int) -> None:
         """Have a cache written before it forgets its last `forgotten` tokens, if they take long to read and are new."""
@@ -87,14 +95,11 @@ class SnapshotPolicy:
     def _loaded(self, found: StoredSnapshot) -> Snapshot | None:
         if found.unsaved is not None:
             return found.unsaved
-        started = time.perf_counter()
         try:
-            snapshot = self._snapshots.load(found)
+            return self._snapshots.load(found)
         except SnapshotError as error:
             _log.warning("%s", error)
             return None
-        self._bytes_per_s = found.size / (time.perf_counter() - started)
-        return snapshot
 
 
 def open_policy(

@@ -34,7 +34,9 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_second_each(monkeypatch: pytest.MonkeyPatch, token_s: float = 1.0) -> None:
-    monkeypatch.setattr(PrefillThroughput, "learn", lambda self, tokens, seconds: setattr(self, "measured_s", token_s))
+    monkeypatch.setattr(
+        PrefillThroughput, "learn", lambda self, start, end, seconds: setattr(self, "measured_s", token_s)
+    )
 
 
 @pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])

@@ -41,7 +41,7 @@ class Disk:
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(PrefillThroughput, "learn", lambda self, tokens, seconds: setattr(self, "measured_s", 1.0))
+    monkeypatch.setattr(PrefillThroughput, "learn", lambda self, start, end, seconds: setattr(self, "measured_s", 1.0))
     disk = Disk(monkeypatch)
     yield disk
     disk.goes.set()
