@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from winnow_engine.config import FileRules
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import files
+from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.files import explain, scan
 from winnow_engine.index.ignore import patterns
+from winnow_engine.index.records import analysed
 from winnow_engine.index.regular import read_regular
+from winnow_engine.index.workspace import Folder, Means, Sources, read_workspace
+from winnow_engine.store import Store
 
 
 @pytest.fixture
@@ -173,3 +180,72 @@ def test_damaged_git_files_are_no_obstacle(root: Path) -> None:
 def test_a_pattern_that_invites_backtracking_is_matched_in_linear_time(root: Path, pattern: str, name: str) -> None:
     (compiled,) = patterns([pattern], root, ".gitignore")
     assert not compiled.matches(f"{root}/{name}", is_dir=False)  # would not end
+
+
+def test_a_maze_of_links_is_walked_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.py").write_text("secret = 1\n")
+    rooms = [root / f"room{number}" for number in range(30)]
+    for room in rooms:
+        room.mkdir()
+    for room in rooms:
+        for other in rooms:
+            (room / f"to_{other.name}").symlink_to(f"../{other.name}")
+        (room / "up").symlink_to("..")
+        (room / "out").symlink_to(outside)
+        (room / "root").symlink_to("/")
+    scanned: list[str] = []
+    scan_as_is = os.scandir
+
+    def count(path: str | Path) -> os._ScandirIterator[str]:
+        scanned.append(str(path))
+        return scan_as_is(path)
+
+    monkeypatch.setattr(os, "scandir", count)
+    reasons = left_out(root)
+    assert len(reasons) == 30 * 33
+    assert set(reasons.values()) == {"symbolic link to a directory"}
+    assert sorted(set(scanned)) == sorted([str(root), *map(str, rooms)])
+    assert len(scanned) <= len(rooms) + 2
+
+
+@pytest.mark.parametrize("name", [b"a\nb", b"\xff\xfe", b"a\rb", "\u202egnp".encode()])
+def test_directories_whose_names_cannot_be_shown_are_left_out(root: Path, name: bytes) -> None:
+    folder = Path(os.fsdecode(os.fsencode(root) + b"/" + name))
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    assert left_out(root) == {next(iter(left_out(root))): "its name is not printable UTF-8"}
+
+
+def test_a_large_file_that_the_user_wants_is_cut_in_linear_time(root: Path) -> None:
+    """Scaled down from 500 MB, which would take minutes: past 4 MB nothing is parsed, so that it is the same code."""
+    line = b"value = compute(first, second, third)  # and so on, to a common length\n"
+    (root / "good.py").write_bytes(line * 120_000)
+    (source,) = scan(root, FileRules(max_bytes=500_000_000))
+    record = analysed(source.path, source.data)
+    ends = record["units"][:, 2]
+    assert ends[-1] == len(source.data) == 120_000 * len(line)
+    assert max(ends[1:] - ends[:-1]) <= 2_000
+    assert not len(record["definitions"])
+
+
+def test_many_tiny_files_are_each_read_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scaled down from 100,000, which take a minute of processor time."""
+    for number in range(2_000):
+        path = root / f"d{number % 50}" / f"f{number}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"x{number} = {number}\n")
+    opened: list[str] = []
+
+    def count(path: Path | str, limit: int) -> bytes:
+        opened.append(str(path))
+        return read_regular(path, limit)
+
+    monkeypatch.setattr(files, "read_regular", count)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Analysts(2)) as analysts:
+        means = Means(analysts)
+        workspace = read_workspace(Sources((Folder(root),)), store, Cancellation(), None, means)
+        assert len(workspace.files) == len(workspace.units) == 2_001
+        assert [file.path for file in workspace.files] == sorted(file.path for file in workspace.files)
+        assert len(opened) == len(set(opened)) == 2_001
