@@ -78,6 +78,40 @@ class Matches:
         cursor, code = self.question.cursor, self.question.code
         return identifiers(code.text) - self.workspace.names_defined_at(cursor) if cursor and code else set()
 
+    @cached_property
+    def defined(self) -> Scores:
+        """How much each unit defines what it surely names, float32 [U]."""
+        return self.workspace.symbols.definitions(self.names.certain)
+
+    @cached_property
+    def mentioned(self) -> Scores:
+        """How much each unit defines what it may name, float32 [U]."""
+        return self.workspace.symbols.definitions(self.names.possible)
+
+    @cached_property
+    def users(self) -> Scores:
+        """How much each unit uses what it surely names, float32 [U]."""
+        return self.workspace.symbols.users(self.names.certain)
+
+    @cached_property
+    def defined_for_cursor(self) -> Scores:
+        """How much each unit defines what the code at the cursor uses, float32 [U]."""
+        return self.workspace.symbols.definitions(self.names_at_cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What the leaders lead to: the units ahead, by number, with their likelihoods as shares of the first one's.
+
+    `files` are the sums of the leaders' likelihoods by file, float64 [F]; `used` and `using` say how much each unit is
+    used by leaders and uses what they define, float32 [U].
+    """
+
+    leaders: Mapping[int, float]
+    files: NDArray[np.float64]
+    used: Scores
+    using: Scores
+
 
 @dataclass(frozen=True)
 class AskedQuestion:
@@ -85,8 +119,9 @@ class AskedQuestion:
 
     The question has a cursor, and the code there, only if it is about that code. Scored are the `candidates`, C of the
     workspace's U units; None for all of them. `drafter_scores` are the scores the drafter's profile gives these, by
-    name; NaN for units without keys. `moments` has the moments of those that are known of all units. A question that
-    asks for several things has `subquestions`, each asked on its own and with candidates of its own.
+    name; NaN for units without keys. `moments` has the moments of those that are known of all units; `known_matches`
+    and `links` are what has been looked for before. A question that asks for several things has `subquestions`, each
+    asked on its own and with candidates of its own.
     """
 
     workspace: Workspace
@@ -95,12 +130,13 @@ class AskedQuestion:
     subquestions: tuple[AskedQuestion, ...] = ()
     candidates: Candidates | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    known: Matches | None = None
+    known_matches: Matches | None = None
+    links: Links | None = None
 
     @cached_property
     def matches(self) -> Matches:
-        """What the question's text matches: `known`, if that was looked for before."""
-        return self.known or Matches(self.workspace, self.question)
+        """What the question's text matches."""
+        return self.known_matches or Matches(self.workspace, self.question)
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.selection.unit_features import neighbours
+from winnow_engine.selection.unit_features import links_of, neighbours
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
 LEAST_TOKENS = 1_000_000
@@ -91,16 +91,18 @@ class TwoLevelSearch:
         """One question: candidates of the first level, then those that the leaders among them lead to."""
         matches, table = Matches(self.workspace, question), self.workspace.file_table
         chosen = united([always, *self._sources(matches, coarse)])
-        candidates = Candidates(chosen, table.unit_sample, len(self.keys.units))
+        candidates = Candidates(chosen, table.unit_sample, int(self.workspace.unit_starts[-1]))
         scores = self._scored(candidates.units, states)
-        asked = AskedQuestion(
-            self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known=matches
+        first = AskedQuestion(
+            self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches
         )
-        found = neighbours(asked, self.breadth.linked)
+        links = links_of(first)
+        found = neighbours(self.workspace, links, self.breadth.linked)
         wider, more = candidates.with_more(found), np.setdiff1d(found, candidates.units)
         if len(more):
             scores = _merged(candidates.units, scores, more, self._scored(more, states))
-        return replace(asked, candidates=wider, drafter_scores=scores, moments=_moments(coarse, wider))
+        moments = _moments(coarse, wider)
+        return replace(first, candidates=wider, drafter_scores=scores, moments=moments, links=links)
 
     def _scored(self, units: NDArray[np.int64], states: QuestionStates) -> dict[str, Scores]:
         found: dict[str, Scores] = {}
@@ -124,14 +126,12 @@ class TwoLevelSearch:
 
     def _sources(self, matches: Matches, coarse: Mapping[str, Scores]) -> Iterator[NDArray[np.int64]]:
         """The units that each source of candidates gives."""
-        symbols, breadth = self.workspace.symbols, self.breadth
+        breadth = self.breadth
         yield from (highest(scores, breadth.coarse) for scores in coarse.values())
         yield best(matches.words, breadth.words)
-        yield best(matches.titles, breadth.linked)
         yield self._units_of([*matches.files, *best(matches.paths, breadth.linked).tolist()])[: breadth.linked]
-        for names in (matches.names.certain, matches.names.possible, matches.names_at_cursor):
-            yield best(symbols.definitions(names), breadth.linked)
-        yield best(symbols.users(matches.names.certain), breadth.linked)
+        named = matches.titles, matches.defined, matches.mentioned, matches.users, matches.defined_for_cursor
+        yield from (best(scores, breadth.linked) for scores in named)
 
     def _units_of(self, files: Sequence[int]) -> NDArray[np.int64]:
         """The units of files, file by file, as many as `linked` allows."""

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Scores, UnitKind
-from winnow_engine.selection.asked_question import AskedQuestion, Moments
-from winnow_engine.selection.candidates import best, united
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.asked_question import AskedQuestion, Links, Moments
+from winnow_engine.selection.candidates import best, highest, united
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
 _LEADERS = 24  # units whose files, users and used definitions score higher
@@ -27,24 +28,19 @@ _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 def unit_features(asked: AskedQuestion) -> dict[str, Scores]:
     """All features of the scored units by name, float32 [C] each; of the question, not of its sub-questions."""
     features = _direct_features(asked)
-    features.update(_neighbour_features(asked, _leaders(features, len(asked.drafter_scores))))
-    return features
+    return features | _neighbour_features(asked, asked.links or _links(asked, features))
 
 
-def neighbours(asked: AskedQuestion, most: int) -> NDArray[np.int64]:
-    """The units that the leaders lead to: of each feature that says so at most so many, the likeliest, int64."""
-    leaders, workspace = leaders_of(asked), asked.workspace
-    files = _file_shares(asked, leaders)
-    first = np.argsort(-files, kind="stable")[: len(leaders)]
-    starts = workspace.unit_starts
-    beside = np.concatenate([np.arange(starts[file], starts[file + 1]) for file in first if files[file]])
-    linked = workspace.symbols.used_by(leaders), workspace.symbols.using(leaders)
-    return united([beside[:most], *(best(scores, most) for scores in linked)])
+def links_of(asked: AskedQuestion) -> Links:
+    """What the leaders among the scored units lead to."""
+    return _links(asked, _direct_features(asked))
 
 
-def leaders_of(asked: AskedQuestion) -> dict[int, float]:
-    """The units ahead, by number; see `_leaders`."""
-    return _numbered(asked, _leaders(_direct_features(asked), len(asked.drafter_scores)))
+def neighbours(workspace: Workspace, links: Links, most: int) -> NDArray[np.int64]:
+    """The units that the leaders lead to, int64: of each feature that says so at most so many, the likeliest."""
+    starts, files = workspace.unit_starts, highest(np.asarray(links.files, np.float32), len(links.leaders))
+    beside = [np.arange(starts[file], starts[file + 1]) for file in files if links.files[file]]
+    return united([np.concatenate(beside)[:most], *(best(scores, most) for scores in (links.used, links.using))])
 
 
 def _direct_features(asked: AskedQuestion) -> dict[str, Scores]:
@@ -149,10 +145,10 @@ _FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
     "titles": _titles,
     "paths": _paths,
     "files": _files,
-    "names": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.names.certain))),
-    "mentions": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.names.possible))),
-    "users": lambda asked: _capped(asked.pick(asked.workspace.symbols.users(asked.names.certain))),
-    "cursor": lambda asked: _capped(asked.pick(asked.workspace.symbols.definitions(asked.matches.names_at_cursor))),
+    "names": lambda asked: _capped(asked.pick(asked.matches.defined)),
+    "mentions": lambda asked: _capped(asked.pick(asked.matches.mentioned)),
+    "users": lambda asked: _capped(asked.pick(asked.matches.users)),
+    "cursor": lambda asked: _capped(asked.pick(asked.matches.defined_for_cursor)),
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(*_PROSE),
     "headers": _headers,
@@ -173,9 +169,11 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
     return {int(unit): float(np.exp(ahead[unit] - ahead[first[0]])) for unit in first}
 
 
-def _numbered(asked: AskedQuestion, leaders: Mapping[int, float]) -> dict[int, float]:
-    """Leaders by their number in the workspace."""
-    return {int(asked.units[place]): share for place, share in leaders.items()}
+def _links(asked: AskedQuestion, features: Mapping[str, Scores]) -> Links:
+    """What the leaders by these features lead to."""
+    places = _leaders(features, len(asked.drafter_scores))
+    leaders, symbols = {int(asked.units[place]): share for place, share in places.items()}, asked.workspace.symbols
+    return Links(leaders, _file_shares(asked, leaders), symbols.used_by(leaders), symbols.using(leaders))
 
 
 def _file_shares(asked: AskedQuestion, leaders: Mapping[int, float]) -> NDArray[np.float64]:
@@ -187,14 +185,12 @@ def _file_shares(asked: AskedQuestion, leaders: Mapping[int, float]) -> NDArray[
     return shares
 
 
-def _neighbour_features(asked: AskedQuestion, leaders: Mapping[int, float]) -> dict[str, Scores]:
+def _neighbour_features(asked: AskedQuestion, links: Links) -> dict[str, Scores]:
     """What the leaders lead to: the rest of their files, the definitions they use, the units that use them."""
     own = np.zeros(len(asked.units), np.float32)
-    own[list(leaders)] = list(leaders.values())
-    by_number, symbols = _numbered(asked, leaders), asked.workspace.symbols
-    of_file = _file_shares(asked, by_number)[asked.file_numbers]
+    own[np.searchsorted(asked.units, list(links.leaders))] = list(links.leaders.values())
     return {
-        "file": np.asarray(np.log1p(np.maximum(of_file - own, 0)), np.float32),
-        "used": _capped(asked.pick(symbols.used_by(by_number))),
-        "using": _capped(asked.pick(symbols.using(by_number))),
+        "file": np.asarray(np.log1p(np.maximum(links.files[asked.file_numbers] - own, 0)), np.float32),
+        "used": _capped(asked.pick(links.used)),
+        "using": _capped(asked.pick(links.using)),
     }
