@@ -329,7 +329,7 @@ def _files(
     earlier = {file.path: file for file in before.files}
     same = [_same(one, earlier.get(one.path), before.base) for one in found]
     new = [one for one, file in zip(found, same, strict=True) if file is None]
-    indexed = iter(_indexed(new, store, cancellation, means))
+    indexed = iter(list(_indexed(new, store, cancellation, means)))  # all of them, so that it stores them now
     return tuple(file or next(indexed) for file in same)
 
 
