@@ -155,7 +155,7 @@ def processor_features(cpuinfo: str) -> set[str]:
 
 def describe(compiler: Compiler, options: Iterable[str]) -> str:
     """All that a build depends on."""
-    files = [(_HERE / name).read_text() for name in ("libraries.cmake", "wait.h")]
+    files = [(_HERE / name).read_text() for name in ("libraries.cmake", "q4_k.h", "wait.h")]
     recipe = hashlib.sha256("".join(files).encode()).hexdigest()[:12]
     flags = [f"{name}={os.environ[name]}" for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS") if name in os.environ]
     machine = f"{platform.system()} {platform.machine()} {platform.libc_ver()[0]}"

@@ -15,25 +15,42 @@ cmake_language(DEFER CALL leave_out)
 # `winnow doctor` shows how the library was built.
 install(FILES ${WINNOW_BUILD_NOTE} DESTINATION ${SKBUILD_PLATLIB_DIR}/llama_cpp/lib)
 
-# Where there is no OpenMP, threads wait as wait.h says.
-function(replace_once text old new)
+function(replace_once text old new file)
   string(FIND "${${text}}" "${old}" found)
   if(found EQUAL -1)
-    message(FATAL_ERROR "ggml-cpu.c has changed: make wait.h fit it")
+    message(FATAL_ERROR "${file} has changed: make what ${CMAKE_CURRENT_LIST_DIR} puts into it fit")
   endif()
   string(REPLACE "${old}" "${new}" replaced "${${text}}")
   set(${text} "${replaced}" PARENT_SCOPE)
 endfunction()
 
-set(barrier ${CMAKE_CURRENT_SOURCE_DIR}/vendor/llama.cpp/ggml/src/ggml-cpu/ggml-cpu.c)
+# Where there is no OpenMP, threads wait as wait.h says.
+set(ggml_cpu ${CMAKE_CURRENT_SOURCE_DIR}/vendor/llama.cpp/ggml/src/ggml-cpu)
+set(barrier ${ggml_cpu}/ggml-cpu.c)
 file(READ ${barrier} source)
 if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT source MATCHES winnow_wait)
   set(passed "&tp->n_barrier_passed")
   replace_once(source
     "while (atomic_load_explicit(${passed}, memory_order_relaxed) == n_passed) {\n        ggml_thread_cpu_relax();\n    }"
-    "winnow_wait(${passed}, n_passed);")
+    "winnow_wait(${passed}, n_passed);"
+    ggml-cpu.c)
   replace_once(source
     "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        return;"
-    "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        winnow_wake(${passed});\n        return;")
+    "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        winnow_wake(${passed});\n        return;"
+    ggml-cpu.c)
   file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/wait.h\"\n${source}")
+endif()
+
+# With AVX2, q4_k.h multiplies.
+set(product ${ggml_cpu}/arch/x86/repack.cpp)
+file(READ ${product} source)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_GEMM_Q4_K)
+  set(include "#include \"../../repack.h\"\n")
+  replace_once(source "${include}" "${include}#include \"${CMAKE_CURRENT_LIST_DIR}/q4_k.h\"\n" arch/x86/repack.cpp)
+  string(JOIN ", " parameters "void ggml_gemm_q4_K_8x8_q8_K(int n" "float * GGML_RESTRICT s" "size_t bs"
+    "const void * GGML_RESTRICT vx" "const void * GGML_RESTRICT vy" "int nr" "int nc) {\n")
+  replace_once(source "${parameters}"
+    "${parameters}#ifdef WINNOW_GEMM_Q4_K\n    return winnow_gemm_q4_K(n, s, bs, vx, vy, nr, nc);\n#endif\n"
+    arch/x86/repack.cpp)
+  file(WRITE ${product} "${source}")
 endif()
