@@ -2,8 +2,9 @@
 
 A variant is NAME or NAME=SETTING,...: `lib` is a folder with libllama.so, capitals are variables of the environment,
 `poll` is that of llama/threads.py (or `none`: llama.cpp's own threads), `repack` is 1 or 0 (by default, what
-llama/repacking.py decides), anything else is a parameter of llama.cpp's context. Each variant runs in a process of its
-own. The least time of all turns is reported: what other programs on the machine add is not the variant's.
+llama/repacking.py decides), anything else is a parameter of llama.cpp's context, such as `flash_attn_type` (1, 0, or -1
+for what llama.cpp finds best). Each variant runs in a process of its own. Passes come behind the last prompt. The least
+time of all turns is reported: what other programs on the machine add is not the variant's.
 
     python -m winnow_research.studies.prefill qwen2.5-coder-1.5b old=lib=/old/lib new=lib=/new/lib,n_ubatch=256
 """
@@ -36,12 +37,12 @@ def parse_variant(text: str) -> tuple[str, dict[str, str]]:
 class Variant:
     """A process that measures when it is told to."""
 
-    def __init__(self, model: Path, settings: Mapping[str, str], prompt: int, repeat: int) -> None:
+    def __init__(self, model: Path, settings: Mapping[str, str], prompts: Sequence[int], repeat: int) -> None:
         own = {key: value for key, value in settings.items() if key.isupper()}
         if "lib" in settings:
             own["LLAMA_CPP_LIB_PATH"] = settings["lib"]
         rest = {key: value for key, value in settings.items() if not key.isupper() and key != "lib"}
-        command = [sys.executable, "-m", __spec__.name, "--child", json.dumps([str(model), rest, prompt, repeat])]
+        command = [sys.executable, "-m", __spec__.name, "--child", json.dumps([str(model), rest, prompts, repeat])]
         self._process = subprocess.Popen(
             command, env=os.environ | own, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -60,7 +61,7 @@ class Variant:
         self._process.communicate()
 
 
-def _child(model: str, settings: Mapping[str, str], prompt: int, repeat: int) -> None:
+def _child(model: str, settings: Mapping[str, str], prompts: Sequence[int], repeat: int) -> None:
     import llama_cpp
     import numpy as np
 
@@ -72,7 +73,7 @@ def _child(model: str, settings: Mapping[str, str], prompt: int, repeat: int) ->
 
     repack = settings.get("repack")
     loaded, options = LlamaModel(Path(model), repack=None if repack is None else bool(int(repack))), TargetOptions()
-    params = context_params(2 * prompt + 64, options, 1 + max(_PASSES))
+    params = context_params(max(prompts) + 64, options, 1 + max(_PASSES))
     for key, value in settings.items():
         if key not in ("poll", "repack"):
             setattr(params, key, int(value))
@@ -81,7 +82,7 @@ def _child(model: str, settings: Mapping[str, str], prompt: int, repeat: int) ->
     if settings.get("poll") != "none":
         ThreadPool(params.n_threads, int(settings.get("poll", 0))).attach(context)
     memory = llama_cpp.llama_get_memory(context)
-    tokens = np.random.default_rng(0).integers(0, 4000, prompt + max(_PASSES)).astype(np.int32)
+    tokens = np.random.default_rng(0).integers(0, 4000, max(prompts) + max(_PASSES)).astype(np.int32)
 
     def run(start: int, end: int, every_row: bool) -> None:
         for first in range(start, end, params.n_batch):
@@ -97,11 +98,11 @@ def _child(model: str, settings: Mapping[str, str], prompt: int, repeat: int) ->
         run(start, end, every_row)
         return [time.perf_counter() - wall, time.process_time() - processor]
 
-    timed(0, prompt, False)  # the weights are read from disk
+    timed(0, min(prompts), False)  # the weights are read from disk
     for _ in sys.stdin:
-        found = {f"prefill {prompt}": timed(0, prompt, False)}
+        found = {f"prefill {prompt}": timed(0, prompt, False) for prompt in prompts}
         for size in _PASSES:
-            found[f"pass {size}"] = _least([timed(prompt, prompt + size, True) for _ in range(repeat)])
+            found[f"pass {size}"] = _least([timed(prompts[-1], prompts[-1] + size, True) for _ in range(repeat)])
         print(json.dumps(found), flush=True)
 
 
@@ -117,7 +118,7 @@ def main() -> None:
     parser = study_parser(__file__, __doc__)
     parser.add_argument("model", metavar="NAME|FILE")
     parser.add_argument("variant", nargs="+", type=parse_variant)
-    parser.add_argument("--prompt", type=int, default=512, metavar="TOKENS")
+    parser.add_argument("--prompt", type=int, nargs="+", default=[512], metavar="TOKENS")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=5, help="passes of each size a round")
     arguments = parser.parse_args()
