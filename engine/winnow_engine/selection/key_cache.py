@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink, Unit
+from winnow_engine.core import Cancellation, ProgressSink, Unit
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
@@ -25,7 +25,9 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.packs import Record
 from winnow_engine.runtime import Behind, Stages
+from winnow_engine.selection.index_report import IndexReport
 from winnow_engine.selection.located_keys import TOKENS, LocatedKeys, locate, tidied
+from winnow_engine.selection.pieces import EarlierPieces, PlannedFile, path_key
 from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
 from winnow_engine.store import Store
 
@@ -63,6 +65,7 @@ class KeyCache:
     def __init__(self, store: Store, drafter: Drafter) -> None:
         self.drafter, self._store = drafter, store
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
+        self._pieces = f"pieces-1-{drafter.identity}"
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
@@ -166,7 +169,7 @@ class KeyCache:
         """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
         wanted = _by_file(workspace, units)
         sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
-        report = _Report(len(sizes), sum(sizes.values()), progress)
+        report = IndexReport(len(sizes), sum(sizes.values()), progress)
         texts = (
             FileText(workspace.files[number].local_path, workspace.files[number].texts(some))
             for number, (_, some) in wanted.items()
@@ -192,23 +195,46 @@ class KeyCache:
         stages: Stages,
     ) -> None:
         """Store the keys of `count` files with `size` bytes in all."""
-        report = _Report(count, size, progress)
-        taken: deque[IndexedFile] = deque()
+        report = IndexReport(count, size, progress)
+        planned: deque[PlannedFile] = deque()
 
         def texts() -> Iterator[FileText]:
             for file in files:
-                taken.append(file)
-                yield FileText(file.local_path, file.texts(file.units))
+                one = self._planned(file)
+                missing = one.missing()
+                planned.append(one)
+                yield from missing
 
-        def write(name: str, keys: FileKeys) -> None:
+        def store(one: PlannedFile) -> None:
             with stages.busy("write"):
-                writer.put(name, _record(keys))
+                writer.put(one.file.units_key, _record(one.whole()))
+                if one.large:
+                    pieces.put(path_key(one.file.local_path), one.record())
 
-        with self._store.writer(self._namespace) as writer, Behind(_WRITTEN_BEHIND) as behind:
+        def finish() -> None:
+            while planned and planned[0].complete:
+                one = planned.popleft()
+                behind.add(partial(store, one))
+                report.add(one.whole(), one.file.content.size)
+
+        writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
+        with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
             for keys in self._timed(self.drafter.encode(texts(), cancellation, stages)):
-                file = taken.popleft()
-                behind.add(partial(write, file.units_key, keys))
-                report.add(keys, file.content.size)
+                finish()  # files all of whose pieces are as they were
+                planned[0].add(keys)
+                finish()
+            finish()
+
+    def _planned(self, file: IndexedFile) -> PlannedFile:
+        """A file with the keys of those of its pieces that were in its last version."""
+        planned = PlannedFile.of(file)
+        if planned.large:
+            key = path_key(file.local_path)
+            for record in self._store.get(self._pieces, [key]).values():
+                name = record["keys"].tobytes().hex()
+                for whole in self._store.get(self._namespace, [name]).values():
+                    planned.take(EarlierPieces.of(record, _file_keys(whole)))
+        return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
         """The same keys; notes how fast they came."""
@@ -218,23 +244,6 @@ class KeyCache:
             yield keys
         if tokens >= _ENOUGH_TOKENS:
             self.tokens_per_s = tokens / (time.perf_counter() - started)
-
-
-class _Report:
-    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together."""
-
-    def __init__(self, count: int, size: int, progress: ProgressSink) -> None:
-        self._count, self._size, self._progress = count, size, progress
-        self._done = self._done_bytes = self._tokens = 0
-        self._started = time.perf_counter()
-
-    def add(self, keys: FileKeys, size: int) -> None:
-        self._done_bytes += size
-        self._done += 1
-        self._tokens += int(keys.unit_tokens.sum())
-        total = round(self._tokens * self._size / self._done_bytes)
-        elapsed = time.perf_counter() - self._started
-        self._progress(Progress("index", self._done, self._count, self._tokens, total, elapsed))
 
 
 def _record(keys: FileKeys) -> Record:

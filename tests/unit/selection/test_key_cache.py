@@ -16,6 +16,7 @@ from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
 from winnow_engine.selection import located_keys
 from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.pieces import pieces
 from winnow_engine.selection.workspace_keys import NO_UNIT, WorkspaceKeys
 from winnow_engine.store import Store
 
@@ -228,3 +229,57 @@ def test_any_sequence_of_edits_gives_the_keys_of_the_files(home: Home, seed: int
         rng.choice(steps)()
         home.write("always.py", "here = 1\n")
         check(*home.keys())
+
+
+class PlacingDrafter(CountingDrafter):
+    """A word's key also says where in the text it stands that is encoded together."""
+
+    def encode(self, files: Iterable[FileText], *_: object) -> Iterator[FileKeys]:
+        for file in files:
+            (keys,) = super().encode([file])
+            codes = np.array(keys.arrays["codes"])
+            codes[:, 1] = np.arange(len(codes)) % 100
+            yield FileKeys(keys.unit_tokens, {**keys.arrays, "codes": codes})
+
+
+def functions(rng: random.Random, count: int) -> list[str]:
+    return [
+        f"def name_{rng.random()}(one, two):\n    return one + {'two * ' * rng.randint(1, 60)}1\n\n\n"
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_edit_in_a_large_file_encodes_what_is_near(home: Home, seed: int) -> None:
+    rng = random.Random(seed)
+    home.drafter = PlacingDrafter()
+    parts = functions(rng, 300)
+    home.write("large.py", "".join(parts))
+    home.keys()
+    for edit in range(4):
+        at = rng.randrange(len(parts))
+        parts[at : at + rng.randint(1, 2)] = functions(rng, rng.randint(0, 3))
+        home.write("large.py", "".join(parts))
+        home.drafter.encoded.clear()
+        workspace, keys = home.keys()
+        assert 1 <= len(home.drafter.encoded) <= 4, edit  # of 15 pieces or so
+        scratch = Home.__new__(Home)
+        scratch.root, scratch.cache, scratch.drafter = home.root, home.cache.parent / f"{edit}.sqlite", PlacingDrafter()
+        _, fresh = scratch.keys()
+        assert len(scratch.drafter.encoded) > 10
+        assert keys.unit_tokens.tolist() == fresh.unit_tokens.tolist()
+        for name, array in keys.arrays.items():
+            np.testing.assert_array_equal(array, fresh.arrays[name])
+    assert workspace.file_number("large.py") is not None
+
+
+def test_pieces_are_of_a_size_that_a_segment_holds_and_tile_the_file() -> None:
+    rng = random.Random(0)
+    texts = [*functions(rng, 400), "x = 1\n" * 3000, *functions(rng, 5)]
+    found = pieces(texts)
+    assert [unit for one in found for unit in one] == list(range(len(texts)))
+    sizes = [sum(len(texts[unit]) for unit in one) for one in found]
+    assert max(size for size, one in zip(sizes, found, strict=True) if 400 not in one) <= 6500
+    assert sorted(sizes)[len(sizes) // 10] >= 2500
+    assert pieces(texts[:10]) == [range(10)]
+    assert pieces([]) == [range(0)]
