@@ -29,6 +29,7 @@ from winnow_engine.core import (
 )
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import FileChangedError
+from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.lately import first_to_index
 from winnow_engine.index.workspace import Means, Sources, Taker, Workspace, read_workspace
@@ -303,13 +304,15 @@ class Assistant:
             begin = partial(self._begin_early, early, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
             question = workspace.located(question)  # PositionError or GitError now, not after the long part
-            changes = asked_changes(question, sources, workspace, cancellation)
+            past = asked_past(question, sources, workspace, cancellation)
+            changes = None if past else asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:
                 needed_later.raise_if_failed()
         with clock.stage("index"):
             question = with_change(question, changes, workspace, cache.drafter.count)
+            question = with_past(question, past, workspace, cache.drafter.count)
             keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
             wanted = budget.tokens(keys.tokens)

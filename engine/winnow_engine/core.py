@@ -110,6 +110,10 @@ _POINTING = re.compile(
 
 ABOUT_CHANGE = "What does this change do, and what could it break? Name the code and the tests that rely on it."
 """The question about a change that is asked without words."""
+WHY = "why"
+"""What the `changes` of a question say that asks for the history of the code at the cursor."""
+ABOUT_WHY = "Why is this code so? Say which commits made it so, and for what reason."
+"""That question without words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ class Change:
 
     `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
     (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
-    its users and what it uses gain, float32 [U].
+    its users and what it uses gain, float32 [U]. `commits` may be cited by their ids: each with the path and the first
+    and last of the lines it is cited for.
     """
 
     title: str
@@ -140,6 +145,7 @@ class Change:
     removed: tuple[tuple[str, int, str], ...]
     code: CodeAtCursor
     related: Scores
+    commits: tuple[tuple[str, str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +153,8 @@ class Question:
     """What the user asks, where from, and the turns before it, oldest first.
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
-    kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it;
-    `change` is that, once it has been read.
+    kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it, or is
+    WHY; `change` is that, once it has been read.
     """
 
     text: str

@@ -167,7 +167,7 @@ class Messages:
         return {"question": question["question"]} | dict(self._some(question))
 
     def _explain(self) -> dict[str, Any]:
-        about = self._rng.choice(("code", "diagnostic", "usage", "impact", "else"))
+        about = self._rng.choice(("code", "diagnostic", "usage", "impact", "why", "else"))
         place = {"textDocument": {"uri": self._uri()}, "range": self._of(types.Range, 0, "")}
         return place | {"about": about, "diagnostics": [{"message": self._text()}]}
 

@@ -40,6 +40,18 @@ async def test_three_things_are_offered_about_the_code_at_the_cursor(client, fil
     assert [action.command for action in actions] == [None] * 3
 
 
+async def test_in_a_repository_the_history_can_be_asked_for(client, file: Path) -> None:
+    git = file.parents[1] / ".git"
+    git.mkdir()
+    try:
+        last = (await offered(client, file))[-1]
+        assert last.title == "Why is this so?"
+        resolved = await client.code_action_resolve_async(last)
+        assert resolved.command.arguments[0]["about"] == "why"
+    finally:
+        git.rmdir()
+
+
 async def test_each_problem_at_the_cursor_can_be_explained(client, file: Path) -> None:
     long = types.Diagnostic(PLACE, "x" * 500)
     first, second, *_ = await offered(client, file, PROBLEM, long)

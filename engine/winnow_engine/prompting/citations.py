@@ -17,6 +17,7 @@ _PLACE = re.compile(
 _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
 _CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
 _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
+_COMMIT = re.compile(r"\b[0-9a-f]{7,64}\b")
 _MARK = re.compile(r"^\s*[-+]")  # of a difference
 _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur in too many places
 
@@ -28,10 +29,11 @@ def cite(
 ) -> tuple[Citation, ...]:
     """Citations in the order found: places written as path:line, then quoted lines, then names of kept units.
 
-    Lines that a change removed are cited in the commit that has them.
+    Lines that a change removed are cited in the commit that has them, and so are those of a commit that is named by its
+    id.
     """
     quotes = _quotes(answer, _removed_places(change) | _line_places(workspace, spans))
-    found = [*_places(answer, workspace), *quotes, *_names(answer, spans)]
+    found = [*_commits(answer, change), *_places(answer, workspace), *quotes, *_names(answer, spans)]
     return tuple(dict.fromkeys(_not_inside(found)))
 
 
@@ -63,6 +65,15 @@ def _file_named(name: str, workspace: Workspace) -> IndexedFile | None:
     ending = [file for file in workspace.files if file.path == name or file.path.endswith(f"/{name}")]
     exact = [file for file in ending if file.path == name]
     return (exact or ending)[0] if exact or len(ending) == 1 else None
+
+
+def _commits(answer: str, change: Change | None) -> Iterator[Citation]:
+    """The commits of a history that the answer names, in the order in which it does."""
+    known = change.commits if change else ()
+    for named in _COMMIT.findall(answer):
+        for commit, path, start, end in known:
+            if commit.startswith(named):
+                yield Citation(path, start, end, commit)
 
 
 def _quotes(answer: str, places: _Places) -> Iterator[Citation]:

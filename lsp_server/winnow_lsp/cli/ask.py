@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from winnow_engine.core import Question
 from winnow_lsp.cli.answered import answered
 from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
@@ -37,8 +38,12 @@ from winnow_lsp.host.waiting import thought_line
 @server_option
 def ask(question: str | None, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repositories in the workspace."""
-    asked, as_json = question_of(question, options), options["as_json"]
-    options = with_target(options)
+    show_answer(question_of(question, options), options, show_spans=show_spans, server=server)
+
+
+def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> None:
+    """Have a question answered by the shared server or here, and print the answer as it comes."""
+    as_json, options = options["as_json"], with_target(options)
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
         def show(text: str) -> None:

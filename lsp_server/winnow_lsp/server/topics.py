@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from winnow_engine.core import Cursor, Question
+from winnow_engine.core import WHY, Cursor, Question
 
 _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
@@ -17,6 +17,7 @@ class Topic(StrEnum):
     DIAGNOSTIC = "diagnostic"
     USAGE = "usage"
     IMPACT = "impact"
+    WHY = "why"
 
 
 _WORDING = {
@@ -24,6 +25,7 @@ _WORDING = {
     Topic.DIAGNOSTIC: "Explain this problem in {it}, and how to fix it:{problems}",
     Topic.USAGE: "How is {it} used? Name the places that use it, and what for.",
     Topic.IMPACT: "What would break if {it} changed? Name the code that relies on it, and how.",
+    Topic.WHY: "Why is {it} so? Say which commits made it so, and for what reason.",
 }
 
 
@@ -31,4 +33,4 @@ def ask_about(topic: Topic, cursor: Cursor, name: str = "", problems: Sequence[s
     """The question about the symbol called `name`, or about the selected code where that is empty."""
     it = f"`{name}`" if name else "the selected code"
     listed = "".join(f"\n- {problem[:_LONGEST_PROBLEM]}" for problem in problems)
-    return Question(_WORDING[topic].format(it=it, problems=listed), cursor)
+    return Question(_WORDING[topic].format(it=it, problems=listed), cursor, changes=WHY if topic is Topic.WHY else None)

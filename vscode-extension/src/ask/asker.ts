@@ -118,6 +118,8 @@ function wording({ text, about, place }: Question): string {
       return `How is ${what} used?`;
     case 'impact':
       return `What would break if ${what} changed?`;
+    case 'why':
+      return `Why is ${what} so?`;
     case 'diagnostic':
       return `Explain the problem in ${what}`;
     default:

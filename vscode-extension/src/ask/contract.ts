@@ -57,7 +57,7 @@ export interface Thinking {
   tokens: number;
 }
 
-export type Topic = 'code' | 'diagnostic' | 'usage' | 'impact';
+export type Topic = 'code' | 'diagnostic' | 'usage' | 'impact' | 'why';
 
 /** Where a question is asked from; shown as a chip. */
 export interface Place {

@@ -20,6 +20,7 @@ export function registerAsking(view: AskView): vscode.Disposable {
     vscode.commands.registerCommand('winnow.explainCode', about('code')),
     vscode.commands.registerCommand('winnow.explainUsage', about('usage')),
     vscode.commands.registerCommand('winnow.explainImpact', about('impact')),
+    vscode.commands.registerCommand('winnow.explainWhy', about('why')),
     vscode.commands.registerCommand('winnow.explainDiagnostic', about('diagnostic')),
   );
 }

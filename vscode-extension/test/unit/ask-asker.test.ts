@@ -119,7 +119,7 @@ describe('an answer on its way', () => {
     expect(asker.replay()).toHaveLength(1);
   });
 
-  test.each([['code', 'Explain a.py:3'], ['usage', 'How is a.py:3 used?'], ['impact', 'What would break if a.py:3 changed?'], ['diagnostic', 'Explain the problem in a.py:3']] as const)('about %s reads as words at once', async (about, words) => {
+  test.each([['code', 'Explain a.py:3'], ['usage', 'How is a.py:3 used?'], ['impact', 'What would break if a.py:3 changed?'], ['why', 'Why is a.py:3 so?'], ['diagnostic', 'Explain the problem in a.py:3']] as const)('about %s reads as words at once', async (about, words) => {
     const { asker, posted } = setUp();
     void asker.ask({ about, place: { uri: 'file:///a.py', label: 'a.py:3' } });
     await tick();

@@ -5,6 +5,7 @@ local TITLES = {
   code = "Explain this code",
   usage = "How is this used?",
   impact = "What would break if this changed?",
+  why = "Why is this so?",
   diagnostic = "Explain this problem",
 }
 

@@ -46,7 +46,7 @@ function M.new(question, where)
 end
 
 --- Explain what is at the cursor or in the lines given.
----@param about? ""|"code"|"diagnostic"|"usage"|"impact" "code" when empty
+---@param about? ""|"code"|"diagnostic"|"usage"|"impact"|"why" "code" when empty
 ---@param where? winnow.Where
 function M.explain(about, where)
   local place = require("winnow.place").find(where or {})

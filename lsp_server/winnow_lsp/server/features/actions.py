@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
 from winnow_engine.editing.request import EditKind
+from winnow_engine.git.repository import may_have_history
 from winnow_engine.index.languages import for_path
+from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
 from winnow_lsp.server.render.workspace_edits import EditSupport
 from winnow_lsp.server.server import WinnowServer
@@ -20,6 +23,7 @@ _TITLES = {
     Topic.CODE: "Explain",
     Topic.USAGE: "How is this used?",
     Topic.IMPACT: "What would break if this changed?",
+    Topic.WHY: "Why is this so?",
 }
 _LONGEST_TITLE = 60
 
@@ -32,7 +36,8 @@ def register(server: WinnowServer) -> None:
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         if server.editor.folders.find(params.text_document.uri) is None:
             return []
-        actions = [*_actions(params), *await _changes(server, params)]
+        topics = _topics(file_path(params.text_document.uri))
+        actions = [*_actions(params, topics), *await _changes(server, params)]
         wanted = [action for action in actions if _is_wanted(action, params.context.only)]
         return wanted if _resolves_commands(server) else [_resolved(action) for action in wanted]
 
@@ -41,14 +46,19 @@ def register(server: WinnowServer) -> None:
         return _resolved(action) if action.data is not None else action
 
 
-def _actions(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
+def _topics(file: Path) -> dict[Topic, str]:
+    """What can be asked about a file, with titles; its history only where it seems to have one."""
+    return {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or may_have_history(file.parent)}
+
+
+def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Iterator[types.CodeAction]:
     for problem in params.context.diagnostics:
         title = f"Explain this problem: {problem.message}"
         data = _data(params.text_document, problem.range, Topic.DIAGNOSTIC) | {
             "diagnostics": [{"message": problem.message}]
         }
         yield types.CodeAction(_cut(title), kind=PROBLEM_KIND, diagnostics=[problem], data=data)
-    for topic, title in _TITLES.items():
+    for topic, title in topics.items():
         yield types.CodeAction(title, kind=KIND, data=_data(params.text_document, params.range, topic))
 
 

@@ -111,7 +111,8 @@ async def _question(server: WinnowServer, params: AskParams) -> Question:
     Raises PositionError for a document outside the workspace.
     """
     async with server.questions.in_order:
-        return replace(await _worded(server, params), changes=params.changes)
+        worded = await _worded(server, params)
+        return worded if params.changes is None else replace(worded, changes=params.changes)
 
 
 async def _worded(server: WinnowServer, params: AskParams) -> Question:

@@ -31,5 +31,6 @@ function suggested(place: Place | undefined, disabled: boolean): Node[] {
     button(`Explain ${place.label}`, { 'data-about': 'code' }),
     button('How is this used?', { 'data-about': 'usage' }),
     button('What would break if this changed?', { 'data-about': 'impact' }),
+    button('Why is this so?', { 'data-about': 'why' }),
   ];
 }

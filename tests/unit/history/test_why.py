@@ -1,0 +1,166 @@
+"""The commits that shaped lines, in real repositories: through moves, renames, re-indentation and unsaved edits."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from git_repositories import commit, git, head, new, sources_of, write
+
+from winnow_engine.core import WHY, Cancellation, Citation, Cursor, Folder, Question
+from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
+from winnow_engine.git.repository import open_repository
+from winnow_engine.history.blame import parse_porcelain
+from winnow_engine.history.question import asked_past, with_past
+from winnow_engine.history.shaping import Shaping, shaping_commits
+from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.prompting.citations import cite
+from winnow_engine.store import Store
+
+WAIT = """def wait(bus):
+    patience = 3
+    while patience and not bus.comes_around_the_corner():
+        patience -= 1
+    return bus.comes_around_the_corner()
+"""
+MORE = """def walk(steps):
+    for step in range(steps):
+        yield "left" if step % 2 else "right"
+"""
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return new(tmp_path / "project")
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Workspace]:
+    store = Store(tmp_path / "index.sqlite")
+    return lambda root, **open_documents: read_workspace(sources_of(root, **open_documents), store, Cancellation())
+
+
+def shaped(top: Path, path: str, *lines: int) -> tuple[list[Shaping], int]:
+    data = (top / path).read_bytes()
+    return shaping_commits(open_repository(top), Folder(top), path, data, lines or range(1, data.count(b"\n") + 1))
+
+
+def subjects(found: tuple[list[Shaping], int]) -> list[str]:
+    return [one.commit.subject for one in found[0]]
+
+
+def test_the_commit_of_each_line_and_the_one_before_it(top: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT})
+    commit(top, "Unrelated", {"walk.py": MORE})
+    commit(top, "Wait longer\n\nPeople missed it by seconds.", {"bus.py": WAIT.replace("= 3", "= 5")})
+    found = shaped(top, "bus.py", 2)
+    assert subjects(found) == ["Wait longer", "Wait for the bus"]
+    assert [one.level for one in found[0]] == [0, 1]
+    assert [one.lines for one in found[0]] == [(2,), (2,)]
+    assert subjects(shaped(top, "bus.py", 1)) == ["Wait for the bus"]
+
+
+def test_moves_to_another_file_and_new_indentation_are_seen_through(top: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT + MORE})
+    commit(top, "Move waiting out", {"bus.py": MORE, "waiting.py": WAIT})
+    indented = "class Stop:\n" + "".join(f"    {line}\n" for line in WAIT.splitlines())
+    commit(top, "Make it a method", {"waiting.py": indented})
+    assert subjects(shaped(top, "waiting.py", 3, 4, 5)) == ["Wait for the bus"]
+    (first,) = shaped(top, "waiting.py", 4)[0]
+    assert (first.path, first.lines) == ("bus.py", (3,))
+
+
+def test_a_renamed_file_keeps_its_history(top: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT})
+    git(top, "mv", "bus.py", "coach.py")
+    commit(top, "Call it coach")
+    assert subjects(shaped(top, "coach.py")) == ["Wait for the bus"]
+
+
+def test_what_is_not_committed_is_counted_and_the_rest_is_found(top: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT})
+    write(top, {"bus.py": "# new\n" + WAIT})
+    found, uncommitted = shaped(top, "bus.py", 1, 2, 3)
+    assert ([one.commit.subject for one in found], uncommitted) == (["Wait for the bus"], 1)
+    assert found[0].lines == (1, 2)
+
+
+def test_a_file_in_no_commit_and_a_repository_without_one_are_said(top: Path) -> None:
+    write(top, {"bus.py": WAIT})
+    with pytest.raises(RevisionError, match="there is no commit yet"):
+        shaped(top, "bus.py")
+    git(top, "commit", "--quiet", "--allow-empty", "-m", "Without the bus")
+    with pytest.raises(RevisionError, match=r"bus\.py is in no commit yet"):
+        shaped(top, "bus.py")
+
+
+def test_a_merge_and_a_shallow_clone_end_where_history_does(top: Path, tmp_path: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT})
+    git(top, "checkout", "--quiet", "-b", "side")
+    commit(top, "Wait longer", {"bus.py": WAIT.replace("= 3", "= 5")})
+    git(top, "checkout", "--quiet", "main")
+    commit(top, "Walk", {"walk.py": MORE})
+    git(top, "merge", "--quiet", "--no-edit", "side")
+    assert subjects(shaped(top, "bus.py", 2)) == ["Wait longer", "Wait for the bus"]
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{top}", "clone")
+    found, _ = shaped(tmp_path / "clone", "bus.py", 2)
+    assert [one.commit.id for one in found] == [head(top)]
+
+
+def test_names_that_git_quotes_and_folders_within_a_repository(top: Path) -> None:
+    odd = 'un "usual"\tnäme.py'
+    commit(top, "Odd", {f"sub/{odd}": WAIT})
+    found, _ = shaping_commits(open_repository(top / "sub"), Folder(top / "sub"), odd, WAIT.encode(), [2])
+    assert [(one.commit.subject, one.lines) for one in found] == [("Odd", (2,))]
+    assert not found[0].path.startswith("sub/")
+
+
+def test_porcelain_with_an_escaped_name_is_read() -> None:
+    commit_id = b"a" * 40
+    output = commit_id + b' 7 3 1\nauthor A\nfilename "a\\303\\244\\t\\"b\\"\\\\"\n\tcode\n'
+    (origin,) = parse_porcelain(output)
+    assert (origin.line, origin.line_then, origin.path) == (3, 7, 'aä\t"b"\\')
+
+
+def asked(top: Path, workspace: Workspace, cursor: Cursor | None) -> Iterator[str]:
+    question = workspace.located(Question("Why is this so?", cursor, changes=WHY))
+    past = asked_past(question, sources_of(top), workspace, Cancellation())
+    change = with_past(question, past, workspace, len).change
+    assert change is not None
+    yield from (shown.text for shown in change.shown)
+
+
+def test_the_target_reads_messages_and_differences_and_less_where_there_is_less_room(
+    top: Path, read: Callable[..., Workspace]
+) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT, "walk.py": MORE})
+    longer = commit(top, "Wait longer\n\nPeople missed it by seconds.", {"bus.py": WAIT.replace("= 3", "= 5")})
+    texts = list(asked(top, read(top), Cursor("bus.py", 2, 2)))
+    assert [len(text) for text in texts] == sorted(map(len, texts), reverse=True)
+    first = texts[0]
+    assert f"commit {longer[:10]} " in first
+    assert "Wait longer\n  People missed it by seconds." in first
+    assert "-    patience = 3\n+    patience = 5" in first
+    assert "also in walk.py" in first
+    assert "Wait longer" in texts[-1]
+    assert "patience = 5" not in texts[-1]
+
+
+def test_an_answer_cites_a_commit_by_its_id(top: Path, read: Callable[..., Workspace]) -> None:
+    longer = commit(top, "Wait longer", {"bus.py": WAIT})
+    workspace = read(top)
+    question = workspace.located(Question("Why?", Cursor("bus.py", 2, 3), changes=WHY))
+    past = asked_past(question, sources_of(top), workspace, Cancellation())
+    change = with_past(question, past, workspace, len).change
+    answer = f"Because of commit {longer[:8]}, see bus.py:2; not of deadbee or {longer[:5]}."
+    assert cite(answer, workspace, (), change) == (Citation("bus.py", 2, 3, longer), Citation("bus.py", 2, 2))
+
+
+def test_a_question_without_a_place_or_a_repository_says_what_to_do(
+    top: Path, tmp_path: Path, read: Callable[..., Workspace]
+) -> None:
+    commit(top, "First", {"bus.py": WAIT})
+    with pytest.raises(PositionError, match="FILE:LINE"):
+        list(asked(top, read(top), None))
+    write(tmp_path / "plain", {"bus.py": WAIT})
+    with pytest.raises(NotARepositoryError):
+        list(asked(tmp_path / "plain", read(tmp_path / "plain"), Cursor("bus.py", 1, 1)))
