@@ -227,7 +227,7 @@ class Assistant:
         cancellation: Cancellation | None = None,
         stages: Stages | None = None,
     ) -> Workspace:
-        """Bring the cached keys of the workspace up to date, first those of open files and of files changed lately.
+        """Bring the cached keys of the workspace up to date, first those of files that are open or changed lately.
 
         `stages` is told how busy reading, parsing, encoding and the rest are.
         """
@@ -235,7 +235,7 @@ class Assistant:
         try:
             with EncodedAsRead(self.keys, progress, cancellation, stages) as early:
                 workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
-            first = first_to_index(sources, workspace.files)
+            first = first_to_index(sources, workspace.files, cancellation)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first, stages)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation, stages)

@@ -1,14 +1,18 @@
-"""Which files to index first: those open in editors, then those that changed lately.
+"""Which files to index first: those open in editors, then those edited lately, then those of the last commits.
 
-What changed is told by the files' times, not by git. Git runs programs that a repository's configuration names, and it
-does not know what is not committed. After a fresh checkout all files are about as old, and none comes first.
+What was edited is told by the files' times, because git knows nothing of what is not committed. After a fresh checkout
+all files are about as old, and the commits tell alone.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import GitError
+from winnow_engine.git.latest import changed_lately
+from winnow_engine.git.repository import open_repository
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Sources
 
@@ -16,13 +20,27 @@ _APART_S = 3600.0  # later than the median, from which a change stands out
 _MOST = 100  # files; the rest is best read folder by folder
 
 
-def first_to_index(sources: Sources, files: Sequence[IndexedFile]) -> list[str]:
+def first_to_index(
+    sources: Sources, files: Sequence[IndexedFile], cancellation: Cancellation | None = None
+) -> list[str]:
     """The paths of the files to index before all others, in order."""
     times = {file.path: _changed_at(sources, file) for file in files}
     usual = statistics.median(times.values()) if times else 0.0
-    lately = sorted((path for path, time in times.items() if time > usual + _APART_S), key=lambda path: -times[path])
+    edited = sorted((path for path, time in times.items() if time > usual + _APART_S), key=lambda path: -times[path])
+    committed = _committed(sources, cancellation or Cancellation())
+    lately = dict.fromkeys([*edited, *(path for path in committed if path in times)])
     there = [path for path in sources.open_documents if path in times]
-    return list(dict.fromkeys([*there, *lately[:_MOST]]))
+    return list(dict.fromkeys([*there, *list(lately)[:_MOST]]))
+
+
+def _committed(sources: Sources, cancellation: Cancellation) -> Iterator[str]:
+    """The paths of the files that the last commits changed, repository by repository."""
+    for folder in sources.folders:
+        try:
+            paths = changed_lately(open_repository(folder.root, cancellation))
+        except GitError:  # no repository, no git, or one that belongs to somebody else
+            continue
+        yield from map(folder.workspace_path, paths)
 
 
 def _changed_at(sources: Sources, file: IndexedFile) -> float:

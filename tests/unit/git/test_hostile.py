@@ -173,6 +173,7 @@ def test_nothing_runs(hostile: tuple[Path, Traps], monkeypatch: pytest.MonkeyPat
     "arguments",
     [
         ("log", "-p", "-z"),
+        ("log", "-z", "--name-only", "--format=", "--no-renames", "--diff-filter=d", "--relative", "-100"),
         ("log", "-S", "return", "-z", "--format=%H"),
         ("log", "-L", "1,2:a.py"),
         ("blame", "--porcelain", "-M", "-C", "-w", "HEAD", "--", "a.py"),
