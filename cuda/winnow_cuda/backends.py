@@ -25,26 +25,31 @@ def warm_up() -> None:
 
 
 def open_encoder(
-    weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify
+    weights: Weights,
+    prefix: Int32,
+    opening: Batch | None,
+    binaries: MutableMapping[str, bytes],
+    notify: Notify,
+    on_compile: Notify,
 ) -> Encoder:
-    """The encoder for `weights` behind `prefix` on this machine.
+    """The encoder for `weights` behind `prefix` on this machine. Questions begin with `opening`, if with anything.
 
     `binaries` keeps compiled GPU kernels between processes. Without them the first use takes some ten seconds longer;
     `on_compile` is called with the name of each kernel before it is compiled. `notify` is called with one sentence if
     the CPU takes over from the GPU, now or later.
     """
     if not availability().usable:
-        return CpuEncoder(weights, prefix)
+        return CpuEncoder(weights, prefix, opening)
     from winnow_cuda.gpu.blas import cublas
     from winnow_cuda.gpu.encoder import GpuEncoder, supports
 
     refusal = supports(weights.shape)
     if refusal is not None:
         notify(f"the drafter runs on the CPU, because it has {refusal}")
-        return CpuEncoder(weights, prefix)
+        return CpuEncoder(weights, prefix, opening)
 
     def on_cpu() -> Encoder:
-        return CpuEncoder(weights, prefix)
+        return CpuEncoder(weights, prefix, opening)
 
     device = open_device()
     device.binaries, device.on_compile = binaries, on_compile

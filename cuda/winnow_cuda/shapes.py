@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 Float16 = NDArray[np.float16]
 Float32 = NDArray[np.float32]
 Int8 = NDArray[np.int8]
+Int16 = NDArray[np.int16]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
@@ -47,6 +48,24 @@ class TransformerShape:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedMatrix:
+    """A matrix [N, K] as `ops/few_rows.py` multiplies it: codes [chunks, N, width], scales float32 [chunks, N]."""
+
+    codes: Int16
+    scales: Float32
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLayer:
+    """The matrices of a `LayerWeights` of the same names, packed."""
+
+    qkv: PackedMatrix
+    attn_output: PackedMatrix
+    gate_up: PackedMatrix
+    ffn_down: PackedMatrix
+
+
+@dataclass(frozen=True, slots=True)
 class LayerWeights:
     """One decoder layer, float32, matrices as [out, in]; query, key and value stacked, gate and up stacked."""
 
@@ -59,6 +78,7 @@ class LayerWeights:
     ffn_norm: Float32  # [width]
     gate_up: Float32  # [2 ffn_width, width]
     ffn_down: Float32  # [width, ffn_width]
+    packed: PackedLayer | None = None
 
 
 class EmbeddingTable(Protocol):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winnow_cuda.ops.few_rows import runs_here
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
 from winnow_engine.drafter.drafter import Drafter
@@ -89,13 +90,33 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
         Drafter(qwen_small)
 
 
+def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
+    qwen: Drafter, qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not runs_here():
+        pytest.skip("needs AVX2")
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    for module in ("weights", "merged"):
+        monkeypatch.setattr(f"winnow_engine.drafter.{module}.runs_here", lambda: False)
+    plain = Drafter(qwen_small)
+    (keys,) = encode(plain, FileText("tools.py", UNITS))
+    offsets = np.cumsum([0, *keys.unit_tokens])
+    for question in QUESTIONS:
+        expected = plain.score(keys.arrays, offsets, question)
+        found = qwen.score(keys.arrays, offsets, question)
+        differences = [np.abs(found[name] - expected[name]).max() for name in expected]
+        assert 0 < max(differences) < 0.15
+        assert [found[name].argmax() for name in found] == [expected[name].argmax() for name in expected]
+
+
 def test_questions_in_one_batch_score_as_each_alone(drafter: Drafter) -> None:
     (keys,) = encode(drafter, FileText("tools.py", UNITS))
     offsets = np.cumsum([0, *keys.unit_tokens])
     together = drafter.score_each(keys.arrays, offsets, QUESTIONS, Cancellation())
     for question, found in zip(QUESTIONS, together, strict=True):
         for name, values in drafter.score(keys.arrays, offsets, question).items():
-            np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-4)
+            # Packed weights round what differs in the last digit to other steps: 0.01 seen.
+            np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=0.05)
 
 
 def test_the_described_unit_scores_highest(drafter: Drafter) -> None:

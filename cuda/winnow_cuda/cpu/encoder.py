@@ -1,34 +1,36 @@
 """The CPU encoder: a drafter's first layers over packed sequences, dense products in BLAS, the rest in Numba.
 
-Several threads may use one encoder at once: nothing in it changes after construction.
+Where weights are packed, questions go through `ops/few_rows.py` instead of BLAS. What is kept of files never does, so
+that it cannot depend on how many files were encoded together.
+
+Several threads may use one encoder at once: nothing that one of them sees changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from winnow_cuda.blas_threads import one_blas_thread
+from winnow_cuda.cpu.opening import Opening, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.ops.attention import segment_attention
+from winnow_cuda.ops.few_rows import few_rows
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Weights
+from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, PackedMatrix, Weights
 
 # Rows of the feed-forward block taken at once: its 9,728-wide activations stay in cache, and below the size from which
 # malloc maps every buffer anew, which costs page faults.
 _FFN_ROWS = 512
-
-
-@dataclass(frozen=True, slots=True)
-class _PrefixLayer:
-    """Keys (after RoPE) and values of the shared prefix in one layer, float32 [P, kv_heads, head_dim]."""
-
-    keys: Float32
-    values: Float32
+# A question, its sub-questions and the code at a cursor have fewer.
+_MOST_FEW_ROWS = 512
 
 
 @dataclass(slots=True)
@@ -41,24 +43,29 @@ class _Pass:
     offsets: Int64
     cos: Float32
     sin: Float32
-    prefix: list[_PrefixLayer]
+    prefix: list[PrefixLayer]
+    exact: bool
 
 
 class CpuEncoder:
-    """Runs `weights` behind a fixed prefix of token ids, whose keys and values are computed once."""
+    """Runs `weights` behind a fixed prefix of token ids, whose keys and values are computed once.
+
+    `opening` is one sequence that questions begin with; it is run once, too.
+    """
 
     # One full segment, or many short ones: enough rows to keep BLAS at speed, small enough to cancel.
     batch_tokens = 2048
     parallel = True
 
-    def __init__(self, weights: Weights, prefix: Int32) -> None:
-        self._weights = weights
+    def __init__(self, weights: Weights, prefix: Int32, opening: Batch | None = None) -> None:
+        self._weights, self._begins_with = weights, opening
         shape = weights.shape
         nothing = np.empty((0, shape.kv_heads, shape.head_dim), np.float32)
-        self._prefix = self._nothing = [_PrefixLayer(nothing, nothing)] * shape.layers
+        self._prefix = self._nothing = [PrefixLayer(nothing, nothing)] * shape.layers
         if len(prefix):
             positions = np.arange(len(prefix), dtype=np.int32)
-            self._prefix = self._prefix_layers(Batch(prefix, positions, np.array([0, len(prefix)])))
+            batch = Batch(prefix, positions, np.array([0, len(prefix)]))
+            self._prefix = self._seen_later(self._start(batch, exact=True))
 
     def encode(
         self,
@@ -67,7 +74,24 @@ class CpuEncoder:
         between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
         """As `Encoder.encode`; allocates about 30 KB a token of the batch."""
-        state, queries, keys = self._start(batch), {}, {}
+        if len(batch.ids) > _MOST_FEW_ROWS:
+            return self._encode(self._start(batch, exact=True), taps, between_layers)
+        opening = None if taps else self._opening
+        # Packed, only attention is left to BLAS, and a second thread would mostly wait.
+        with one_blas_thread() if self._weights.layers[0].packed else nullcontext():
+            if opening is None or not opening.begins(batch):
+                return self._encode(self._start(batch, exact=False), taps, between_layers)
+            state = self._start(opening.rest(batch), exact=False, prefix=opening.layers)
+            return Encoded(opening.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
+
+    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
+        """As `Encoder.encode_keys`."""
+        assert self._weights.readout is not None
+        hidden = self._encode(self._start(batch, exact=True), frozenset(), between_layers).hidden
+        return read_keys(hidden, runs, self._weights.readout)
+
+    def _encode(self, state: _Pass, taps: frozenset[int], between_layers: Callable[[], None] | None) -> Encoded:
+        queries, keys = {}, {}
         for index, (layer, prefix) in enumerate(zip(self._weights.layers, state.prefix, strict=True)):
             q, k, _, _ = self._layer(state, layer, prefix)
             if between_layers is not None:
@@ -76,44 +100,52 @@ class CpuEncoder:
                 queries[index], keys[index] = q[state.places], k[state.places]
         return Encoded(state.x[state.places], queries, keys)
 
-    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
-        """As `Encoder.encode_keys`."""
-        assert self._weights.readout is not None
-        return read_keys(self.encode(batch, between_layers=between_layers).hidden, runs, self._weights.readout)
+    @cached_property
+    def _opening(self) -> Opening | None:
+        if self._begins_with is None:
+            return None
+        state = self._start(self._begins_with, exact=False)
+        return Opening(self._begins_with, self._seen_later(state), state.x)
 
-    def _start(self, batch: Batch) -> _Pass:
+    def _start(self, batch: Batch, *, exact: bool, prefix: list[PrefixLayer] | None = None) -> _Pass:
         shape, (rows, places) = self._weights.shape, shared_rows(batch)
         cos, sin = rope_table(batch.positions[rows], shape.head_dim, shape.rope_base)
-        prefix = self._prefix if batch.sparse is None else self._nothing
-        return _Pass(self._weights.embedding.rows(batch.ids[rows]), rows, places, batch.offsets, cos, sin, prefix)
+        prefix = prefix or (self._prefix if batch.sparse is None else self._nothing)
+        x = self._weights.embedding.rows(batch.ids[rows])
+        return _Pass(x, rows, places, batch.offsets, cos, sin, prefix, exact)
 
-    def _prefix_layers(self, batch: Batch) -> list[_PrefixLayer]:
-        state, found = self._start(batch), []
-        for layer, nothing in zip(self._weights.layers, self._prefix, strict=True):
-            _, _, turned, v = self._layer(state, layer, nothing)
-            found.append(_PrefixLayer(turned, v))
+    def _seen_later(self, state: _Pass) -> list[PrefixLayer]:
+        """Run one sequence → what it saw in each layer, and its own rows, for those that follow it."""
+        found = []
+        for layer, before in zip(self._weights.layers, state.prefix, strict=True):
+            _, _, turned, v = self._layer(state, layer, before)
+            found.append(before.then(turned, v))
         return found
 
     def _layer(
-        self, state: _Pass, layer: LayerWeights, prefix: _PrefixLayer
+        self, state: _Pass, layer: LayerWeights, prefix: PrefixLayer
     ) -> tuple[Float32, Float32, Float32, Float32]:
         """One decoder layer on `state.x`, in place → q and k before RoPE, k after it, v."""
         shape, places = self._weights.shape, state.places
-        q, k, v = self._project(state.x, layer)
+        dense = layer if state.exact or layer.packed is None else layer.packed
+        q, k, v = self._project(state.x, layer, dense.qkv)
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
         packed = (turned_q[places], turned_k[places], v[places])
         mixed = segment_attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
-        state.x += mixed.reshape(len(mixed), shape.q_width) @ layer.attn_output.T
+        state.x += _product(mixed.reshape(len(mixed), shape.q_width), dense.attn_output)
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]
-            rows += swiglu(rms_norm(rows, layer.ffn_norm, shape.rms_eps) @ layer.gate_up.T) @ layer.ffn_down.T
+            wide = _product(rms_norm(rows, layer.ffn_norm, shape.rms_eps), dense.gate_up)
+            rows += _product(swiglu(wide), dense.ffn_down)
         return q, k, turned_k, v
 
-    def _project(self, x: Float32, layer: LayerWeights) -> tuple[Float32, Float32, Float32]:
+    def _project(
+        self, x: Float32, layer: LayerWeights, matrix: Float32 | PackedMatrix
+    ) -> tuple[Float32, Float32, Float32]:
         """Queries [T, heads, D], keys and values [T, kv_heads, D] of the normalised rows."""
         shape = self._weights.shape
-        qkv = rms_norm(x, layer.attn_norm, shape.rms_eps) @ layer.qkv.T
+        qkv = _product(rms_norm(x, layer.attn_norm, shape.rms_eps), matrix)
         if layer.qkv_bias is not None:
             qkv += layer.qkv_bias
         parts = np.split(qkv, [shape.q_width, shape.q_width + shape.kv_width], axis=1)
@@ -121,3 +153,7 @@ class CpuEncoder:
         if layer.q_norm is not None and layer.k_norm is not None:
             q, k = rms_norm(q, layer.q_norm, shape.rms_eps), rms_norm(k, layer.k_norm, shape.rms_eps)
         return q, k, v
+
+
+def _product(rows: Float32, matrix: Float32 | PackedMatrix) -> Float32:
+    return few_rows(rows, matrix) if isinstance(matrix, PackedMatrix) else rows @ matrix.T

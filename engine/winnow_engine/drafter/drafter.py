@@ -9,11 +9,9 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from winnow_cuda.backends import open_encoder, open_scorer, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int64
+from winnow_cuda.shapes import Encoded, Float32, Int64
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.encoding import FileEncoder, FileKeys, FileText
 from winnow_engine.drafter.kernels import default_folder
@@ -21,7 +19,7 @@ from winnow_engine.drafter.merged import MergedWeights, name_of
 from winnow_engine.drafter.merged import default_folder as weights_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
-from winnow_engine.drafter.segments import SEGMENT_TOKENS
+from winnow_engine.drafter.segments import question_batch
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
@@ -53,7 +51,8 @@ class Drafter:
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
             self.identity = _identity(tensors, opened.profile)
             kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity))
-            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept)
+            trained = opened.profile.readout is not None  # else files and questions take the same way in `encode`
+            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=trained)
             warm_up()
         self.vocabulary = vocabulary.result()
         self._template = Template(self.vocabulary)
@@ -61,6 +60,7 @@ class Drafter:
             self._encoder = open_encoder(
                 replace(weights, readout=opened.profile.readout),
                 self._template.prefix,
+                question_batch([self._template.opening], len(self._template.prefix)),
                 default_folder(),
                 self._notify,
                 on_compile,
@@ -162,12 +162,10 @@ class Drafter:
         )
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
-        """The states of questions, in one batch. Each is placed where the last token of a full segment would be."""
-        first, ends = len(self._template.prefix) + SEGMENT_TOKENS, np.cumsum([0, *(len(one.ids) for one in questions)])
-        positions = [np.arange(first, first + len(one.ids), dtype=np.int32) for one in questions]
-        batch = Batch(np.concatenate([one.ids for one in questions]), np.concatenate(positions), ends)
+        """The states of questions, in one batch."""
+        batch = question_batch([one.ids for one in questions], len(self._template.prefix))
         encoded = self._encoder.encode(batch, self._profile.taps, check)
-        rows = [slice(int(start), int(end)) for start, end in pairwise(ends)]
+        rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
         return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]
 
 

@@ -1,12 +1,13 @@
 """Merged weights on disk: a drafter's layers, dequantised and with the adapter's update, in one file that is mapped.
 
-Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file (477 MB of
-float32 for its 8 layers) is mapped read-only, so that loading costs milliseconds and processes share its pages.
+Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file is mapped
+read-only, so that loading costs milliseconds and processes share its pages. Of its 716 MB for the default drafter's 8
+layers, 477 are float32, which files are read with, and 239 are packed, which questions are read with.
 
-Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place
-and shape, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is cut
-short, or whose header or samples are not what they were, is deleted and counts as missing. Complete files are renamed
-into place, and any process may delete any file at any time, so that no lock is needed.
+Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place,
+shape and type, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is
+cut short, or whose header or samples are not what they were, is deleted and counts as missing. Complete files are
+renamed into place, and any process may delete any file at any time, so that no lock is needed.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ import os
 import shutil
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-from winnow_cuda.shapes import Float32, LayerWeights
+from winnow_cuda.ops.few_rows import runs_here
+from winnow_cuda.shapes import LayerWeights, PackedLayer, PackedMatrix
 from winnow_engine.drafter.weights import Layers
 from winnow_engine.folders import cache_folder, delete, files_in, temporary, used_in
 
-Tensors = Mapping[str, Float32]
+Tensors = Mapping[str, NDArray[Any]]
 
 KEPT = 2
 """Files that are kept: those used last."""
@@ -101,7 +105,7 @@ def name_of(identity: str) -> str:
     The adapter's update is a product of matrices, which the libraries for different processors round differently.
     """
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
-    return hashlib.sha256(json.dumps([identity, np.__version__, blas]).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([identity, np.__version__, blas, runs_here()]).encode()).hexdigest()[:32]
 
 
 def default_folder() -> Path:
@@ -115,26 +119,45 @@ def used_bytes(folder: Path) -> tuple[int, int]:
 
 
 def _tensors(layers: Layers) -> Tensors:
-    """The tensors of all layers, as LAYER.FIELD."""
-    named = {f"{i}.{of.name}": getattr(layer, of.name) for i, layer in enumerate(layers) for of in fields(layer)}
-    return {name: tensor for name, tensor in named.items() if tensor is not None}
+    """The tensors of all layers, as LAYER.FIELD, packed ones as LAYER.packed.FIELD.PART."""
+    return {name: tensor for number, layer in enumerate(layers) for name, tensor in _named(str(number), layer)}
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    if is_dataclass(value):
+        for of in fields(value):
+            yield from _named(f"{name}.{of.name}", getattr(value, of.name))
+    elif value is not None:
+        yield name, value
 
 
 def _layers(tensors: Tensors) -> Layers:
     """The inverse of `_tensors`. Vectors are copied: Numba would compile its kernels again for read-only ones."""
-    by_layer: dict[int, dict[str, Float32 | None]] = {}
+    by_layer: dict[int, dict[str, Any]] = {}
     for name, tensor in tensors.items():
         layer, _, field = name.partition(".")
         of = by_layer.setdefault(int(layer), {one.name: None for one in fields(LayerWeights)})
         of[field] = tensor if tensor.ndim > 1 else tensor.copy()
-    return tuple(LayerWeights(**by_layer[layer]) for layer in range(len(by_layer)))  # type: ignore[arg-type]
+    return tuple(LayerWeights(**_with_packed(by_layer[layer])) for layer in range(len(by_layer)))
+
+
+def _with_packed(layer: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a layer, its packed matrices put together."""
+    plain = {name: value for name, value in layer.items() if "." not in name}
+    if len(plain) < len(layer):
+        of = {
+            one.name: PackedMatrix(layer[f"packed.{one.name}.codes"], layer[f"packed.{one.name}.scales"])
+            for one in fields(PackedLayer)
+        }
+        plain["packed"] = PackedLayer(**of)
+    return plain
 
 
 def _write(path: Path, tensors: Tensors) -> None:
     """Write a file whole or not at all. OSError if there is no room, or it cannot be written."""
     places, end = {}, 0
     for name, tensor in tensors.items():
-        places[name] = [end, list(tensor.shape)]
+        places[name] = [end, list(tensor.shape), tensor.dtype.str]
         end += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
     described = json.dumps({"tensors": places, "bytes": end, "samples": _samples(tensors.values())}).encode()
     header = described.ljust(_body(len(described)) - _PREAMBLE.size)
@@ -163,15 +186,15 @@ def _map(path: Path) -> Tensors:
     if hasattr(data, "madvise"):
         data.madvise(mmap.MADV_WILLNEED)  # all of it will be read soon
     tensors = {
-        name: np.frombuffer(data, np.float32, math.prod(shape), start + offset).reshape(shape)
-        for name, (offset, shape) in described["tensors"].items()
+        name: np.frombuffer(data, np.dtype(kind), math.prod(shape), start + offset).reshape(shape)
+        for name, (offset, shape, kind) in described["tensors"].items()
     }
     if _samples(tensors.values()) != described["samples"]:
         raise ValueError("its tensors are damaged")
     return tensors
 
 
-def _samples(tensors: Iterable[Float32]) -> str:
+def _samples(tensors: Iterable[NDArray[Any]]) -> str:
     """A checksum of the beginning of each tensor and of a page for each megabyte of it: milliseconds for all."""
     digest = hashlib.sha256()
     for tensor in tensors:

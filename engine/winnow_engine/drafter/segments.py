@@ -7,7 +7,7 @@ and cut at unit borders; only a unit longer than a segment is cut inside.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,3 +120,10 @@ def runs_of(group: list[Segment]) -> Int32:
     """The runs of all segments of a packed batch, in rows of the batch."""
     ends = np.cumsum([len(segment) for segment in group])
     return np.concatenate([s.runs + np.int32(end - len(s.ids)) for end, s in zip(ends, group, strict=True)])
+
+
+def question_batch(questions: Sequence[Int32], prefix_tokens: int) -> Batch:
+    """Token ids of questions as a batch. Each is placed where the last token of a full segment would be."""
+    first, ends = prefix_tokens + SEGMENT_TOKENS, np.cumsum([0, *(len(ids) for ids in questions)])
+    positions = [np.arange(first, first + len(ids), dtype=np.int32) for ids in questions]
+    return Batch(np.concatenate(questions), np.concatenate(positions), ends)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize
 from numpy.typing import NDArray
 
-from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
+from winnow_cuda.ops.few_rows import packed, runs_here
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, PackedLayer, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, require_supported
 
@@ -132,14 +134,24 @@ def load_weights(
     layers: int,
     merge: Merge = _unchanged,
     kept: Kept | None = None,
+    *,
+    pack: bool = False,
 ) -> Weights:
-    """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name."""
+    """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name.
+
+    With `pack` the matrices are there once more for products of few rows, if this processor has them.
+    """
     shape, tensors = shape_of(header, layers), GgufTensors(path, header)
 
     def decode() -> Layers:
-        return tuple(_layer(tensors, f"blk.{index}", merge) for index in range(layers))
+        plain = (_layer(tensors, f"blk.{index}", merge) for index in range(layers))
+        return tuple(replace(layer, packed=_packed(layer)) if pack and runs_here() else layer for layer in plain)
 
     return Weights(shape, QuantisedEmbedding(tensors), kept(decode) if kept else decode())
+
+
+def _packed(layer: LayerWeights) -> PackedLayer:
+    return PackedLayer(**{of.name: packed(getattr(layer, of.name)) for of in fields(PackedLayer)})
 
 
 def _layer(tensors: GgufTensors, block: str, merge: Merge) -> LayerWeights:

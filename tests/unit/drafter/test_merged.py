@@ -5,13 +5,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from winnow_cuda.shapes import LayerWeights
+from winnow_cuda.ops.few_rows import packed
+from winnow_cuda.shapes import Float32, LayerWeights, PackedLayer
 from winnow_engine.drafter import merged
 from winnow_engine.drafter.merged import MergedWeights, default_folder, name_of, used_bytes
 from winnow_engine.drafter.weights import Layers
@@ -20,13 +21,16 @@ WIDTH = 48
 
 
 def layers(seed: int = 0, count: int = 2) -> Layers:
-    """Layers with odd sizes, without biases in the second, and without QK-norms. The widest matrix is 1.3 MB."""
+    """Layers with odd sizes, without biases in the second, and without QK-norms. The widest matrix is 1.3 MB.
+
+    The first is packed as well.
+    """
     rng = np.random.default_rng(seed)
 
-    def random(*shape: int) -> merged.Float32:
+    def random(*shape: int) -> Float32:
         return rng.standard_normal(shape).astype(np.float32)
 
-    return tuple(
+    plain = [
         LayerWeights(
             attn_norm=random(WIDTH),
             qkv=random(7, WIDTH),
@@ -39,7 +43,9 @@ def layers(seed: int = 0, count: int = 2) -> Layers:
             ffn_down=random(WIDTH, 33),
         )
         for index in range(count)
-    )
+    ]
+    again = {of.name: packed(getattr(plain[0], of.name)) for of in fields(PackedLayer)}
+    return (replace(plain[0], packed=PackedLayer(**again)), *plain[1:])
 
 
 def forbidden() -> Layers:
@@ -48,12 +54,11 @@ def forbidden() -> Layers:
 
 def assert_same(found: Layers, expected: Layers) -> None:
     assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        for field in fields(LayerWeights):
-            mine, given = getattr(one, field.name), getattr(other, field.name)
-            assert (mine is None) == (given is None), field.name
-            if given is not None:
-                np.testing.assert_array_equal(mine, given, strict=True)
+    assert [one.packed is None for one in found] == [one.packed is None for one in expected]
+    mine, given = merged._tensors(found), merged._tensors(expected)
+    assert mine.keys() == given.keys()
+    for name, tensor in mine.items():
+        np.testing.assert_array_equal(tensor, given[name], strict=True)
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""What all questions begin with, at the same positions: its rows come out alike each time, so they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from winnow_cuda.shapes import Batch, Float32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixLayer:
+    """Keys (after RoPE) and values that all sequences see in one layer, float32 [P, kv_heads, head_dim]."""
+
+    keys: Float32
+    values: Float32
+
+    def then(self, keys: Float32, values: Float32) -> PrefixLayer:
+        """With further rows."""
+        return PrefixLayer(np.concatenate([self.keys, keys]), np.concatenate([self.values, values]))
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A batch of one sequence that others begin with.
+
+    layers: the prefix and its own rows, which whatever follows sees; hidden: its rows after the last layer.
+    """
+
+    batch: Batch
+    layers: list[PrefixLayer]
+    hidden: Float32
+
+    def begins(self, batch: Batch) -> bool:
+        """Whether every sequence of `batch` begins with it and goes on."""
+        if batch.sparse is not None or not (np.diff(batch.offsets) > len(self.batch.ids)).all():
+            return False
+        rows = self._rows(batch)
+        same = (batch.ids[rows] == self.batch.ids) & (batch.positions[rows] == self.batch.positions)
+        return bool(same.all())
+
+    def rest(self, batch: Batch) -> Batch:
+        """What follows it in each sequence."""
+        rows = self._rows(batch)
+        offsets = batch.offsets - len(self.batch.ids) * np.arange(len(batch.offsets))
+        return Batch(np.delete(batch.ids, rows), np.delete(batch.positions, rows), offsets)
+
+    def whole(self, batch: Batch, rest: Float32) -> Float32:
+        """The rows of `batch` from those of its `rest`."""
+        rows = self._rows(batch)
+        hidden = np.empty((len(batch.ids), rest.shape[1]), np.float32)
+        hidden[np.delete(np.arange(len(hidden)), rows)] = rest
+        hidden[rows] = self.hidden
+        return hidden
+
+    def _rows(self, batch: Batch) -> Int64:
+        """The rows of `batch` that it is, [sequences, rows]."""
+        return batch.offsets[:-1, None] + np.arange(len(self.batch.ids))

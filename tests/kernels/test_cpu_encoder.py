@@ -1,0 +1,108 @@
+"""The CPU encoder's ways for questions: packed weights, and what all questions begin with, which is run once."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from test_gpu_encoder import PREFIX, QWEN2, error, readout_of, weights_of
+
+from winnow_cuda.cpu import encoder as module
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.ops.few_rows import packed, runs_here
+from winnow_cuda.shapes import Batch, BlockRule, Float32, PackedLayer, PackedMatrix, Weights
+
+OPENING, FIRST = [5, 6, 7, 8], 40
+QUESTIONS = [[*OPENING, 9, 10, 11], [*OPENING, 12], [*OPENING, 9, 13, 14, 15, 16]]
+
+
+def batch_of(sequences: Sequence[Sequence[int]], first: int = FIRST) -> Batch:
+    positions = [np.arange(first, first + len(ids), dtype=np.int32) for ids in sequences]
+    offsets = np.cumsum([0, *map(len, sequences)])
+    return Batch(np.concatenate([np.array(ids, np.int32) for ids in sequences]), np.concatenate(positions), offsets)
+
+
+@pytest.fixture
+def plain() -> Weights:
+    return replace(weights_of(QWEN2, False, True), readout=readout_of(QWEN2.width))
+
+
+@pytest.fixture
+def both(plain: Weights) -> Weights:
+    """The same weights, packed as well."""
+    if not runs_here():
+        pytest.skip("needs AVX2")
+    layers = (
+        replace(layer, packed=PackedLayer(**{of.name: packed(getattr(layer, of.name)) for of in fields(PackedLayer)}))
+        for layer in plain.layers
+    )
+    return replace(plain, layers=tuple(layers))
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """The rows of each dense product, and whether its matrix was packed."""
+    seen = []
+
+    def product(rows: Float32, matrix: Float32 | PackedMatrix) -> Float32:
+        seen.append((len(rows), isinstance(matrix, PackedMatrix)))
+        return multiply(rows, matrix)
+
+    multiply = module._product
+    monkeypatch.setattr(module, "_product", product)
+    return seen
+
+
+def test_the_opening_of_questions_is_run_once(plain: Weights, counted: list[tuple[int, bool]]) -> None:
+    batch, opening = batch_of(QUESTIONS), batch_of([OPENING])
+    expected = CpuEncoder(plain, PREFIX).encode(batch)
+    encoder = CpuEncoder(plain, PREFIX, opening)
+    first = encoder.encode(batch)
+    counted.clear()
+    again = encoder.encode(batch)
+    assert {rows for rows, _ in counted} == {3 + 1 + 5}
+    assert error(first.hidden, expected.hidden) < 1e-5
+    np.testing.assert_array_equal(again.hidden, first.hidden)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        batch_of([[5, 6, 7, 9, 10]]),  # begins otherwise
+        batch_of([OPENING]),  # does not go on
+        batch_of([QUESTIONS[0], [5, 6]]),
+        batch_of(QUESTIONS, FIRST + 1),  # lies elsewhere
+        replace(batch_of(QUESTIONS[:1]), sparse=BlockRule(0.1)),  # sees no prefix
+    ],
+)
+def test_what_does_not_begin_with_it_is_run_whole(plain: Weights, other: Batch) -> None:
+    expected = CpuEncoder(plain, PREFIX).encode(other)
+    found = CpuEncoder(plain, PREFIX, batch_of([OPENING])).encode(other)
+    np.testing.assert_array_equal(found.hidden, expected.hidden)
+
+
+def test_queries_and_keys_are_of_all_rows(plain: Weights) -> None:
+    batch, taps = batch_of(QUESTIONS), frozenset({1})
+    expected = CpuEncoder(plain, PREFIX).encode(batch, taps)
+    found = CpuEncoder(plain, PREFIX, batch_of([OPENING])).encode(batch, taps)
+    np.testing.assert_array_equal(found.queries[1], expected.queries[1])
+
+
+def test_questions_go_by_packed_weights_and_files_never(
+    both: Weights, plain: Weights, counted: list[tuple[int, bool]]
+) -> None:
+    batch, runs = batch_of(QUESTIONS), np.array([[0, 7], [8, 12]], np.int32)
+    encoder = CpuEncoder(both, PREFIX, batch_of([OPENING]))
+    keys = encoder.encode_keys(batch, runs)
+    assert not any(packed for _, packed in counted)
+    exact = CpuEncoder(plain, PREFIX)
+    np.testing.assert_array_equal(keys.codes, exact.encode_keys(batch, runs).codes)
+    expected = exact.encode(batch).hidden
+    counted.clear()
+    found = encoder.encode(batch).hidden
+    assert all(packed for _, packed in counted)
+    assert 0 < error(found, expected) < 5e-3
+    many = batch_of([list(range(50)) * 11])
+    counted.clear()
+    encoder.encode(many)
+    assert not any(packed for _, packed in counted)
