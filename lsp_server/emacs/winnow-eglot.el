@@ -319,6 +319,25 @@ The turns before go along: a server that was started anew does not know them."
   (interactive (progn (winnow--read-ahead) (list (read-string "Ask Winnow: "))))
   (winnow--ask question (list :question question) (winnow--scope)))
 
+(defun winnow--read-changes ()
+  "Let the user name what changed."
+  (completing-read "Changes (working): " '("working" "staged" "branch" "commit") nil nil nil nil "working"))
+
+(defun winnow-ask-changes (changes question)
+  "Ask QUESTION about CHANGES: working, staged, branch, commit, a revision or a range.
+Without words, ask what they do and what they could break."
+  (interactive (list (winnow--read-changes) (read-string "Ask Winnow: ")))
+  (winnow--ask (format "%s (%s)" (if (string-blank-p question) "What does this change?" question) changes)
+               (append (list :changes changes) (unless (string-blank-p question) (list :question question)))
+               (winnow--scope)))
+
+(defun winnow-review (changes)
+  "Review CHANGES: working, staged, branch, commit, a revision or a range."
+  (interactive (list (winnow--read-changes)))
+  (winnow--request (or (winnow--find) (winnow--connect)) :workspace/executeCommand
+                   (list :command "winnow.review" :arguments (vector (list :changes changes)))
+                   (format "Review (%s)" changes)))
+
 (defun winnow-follow-up (question)
   "Ask QUESTION as the next turn of the conversation in *winnow*."
   (interactive "sFollow up: ")

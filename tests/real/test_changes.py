@@ -73,7 +73,6 @@ def test_what_could_this_break(user: User, top: Path, qwen_small: Path, qwen_tar
     ("arguments", "code", "says"),
     [
         (["--changes=nobody", "Why?"], 2, "no commit is called 'nobody'"),
-        (["--changes=--output=x", "Why?"], 2, "no commit is called"),
         (["--changes=staged", "Why?"], 2, "nothing changed"),
     ],
 )

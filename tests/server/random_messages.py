@@ -84,7 +84,7 @@ _SETTINGS = {
 }
 _ENDINGS = {types.EXIT, types.SHUTDOWN}
 _METHODS = sorted(m for m in types.METHOD_TO_TYPES if types.message_direction(m) != "serverToClient")
-_COMMANDS = ("winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.reindex", "winnow.cancel", "rm", "")
+_COMMANDS = ("winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.review", "winnow.cancel", "rm", "")
 _OWN = ("winnow/ask", "winnow/spans", types.WORKSPACE_EXECUTE_COMMAND, types.TEXT_DOCUMENT_CODE_ACTION)
 
 

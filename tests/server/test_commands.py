@@ -18,6 +18,7 @@ QUESTION = "What does delivery cost?"
 INVALID_PARAMS, REQUEST_FAILED, REQUEST_CANCELLED = -32602, -32803, -32800
 CANCELS = [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL]
 COMMANDS = ["winnow.ask", "winnow.explain", "winnow.showSpans", "winnow.edit", "winnow.reindex", "winnow.cancel"]
+COMMANDS += ["winnow.review", "winnow.commitMessage"]
 START = {"line": 0, "character": 0}
 HERE = {"start": START, "end": START}
 

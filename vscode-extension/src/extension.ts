@@ -7,6 +7,7 @@ import { Service } from './asking/service';
 import { announceModel, registerModel } from './chat/model';
 import { registerParticipant } from './chat/participant';
 import { registerAsking } from './commands/asking';
+import { registerChanges } from './commands/changes';
 import { registerServerCommands } from './commands/server';
 import { registerSpansCommands } from './commands/spans';
 import { clientOptions } from './middleware';
@@ -46,6 +47,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     ask,
     commands,
     registerAsking(ask),
+    registerChanges(ask, session),
     registerServerCommands(session, log),
     registerStatusBar(session),
     registerContext(session),

@@ -21,7 +21,24 @@ local define = vim.api.nvim_create_user_command
 
 define("WinnowAsk", function(call)
   require("winnow").ask(call.args, where(call))
-end, { nargs = "?", range = true, desc = "Ask about this project" })
+end, {
+  nargs = "?",
+  range = true,
+  complete = function(lead)
+    return require("winnow.changes").complete(lead)
+  end,
+  desc = "Ask about this project, or after @changes about what changed",
+})
+
+define("WinnowReview", function(call)
+  require("winnow").review(call.args, where(call))
+end, {
+  nargs = "?",
+  complete = function(lead)
+    return require("winnow.changes").complete("@" .. lead, true)
+  end,
+  desc = "Review what changed: working, staged, branch, commit, a revision or a range",
+})
 
 define("WinnowExplain", function(call)
   require("winnow").explain(call.args, where(call))

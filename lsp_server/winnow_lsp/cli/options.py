@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from winnow_engine.changes.mention import without_mention
 from winnow_engine.config import Config
 from winnow_engine.core import ABOUT_CHANGE, Cursor, Folder, Question
 from winnow_engine.errors import PositionError, WorkspaceError
@@ -205,11 +206,13 @@ def question_of(text: str | None, options: dict[str, Any]) -> Question:
     changes = options["changes"]
     if text is None and changes is not None and " " in changes.strip():
         text, changes = changes, "working"
+    if text is not None and changes is None:
+        text, changes = without_mention(text)
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION'.")
     with usage_errors():
         cursor = cursor_of(options["at"], folders_of(options))
-        return Question(ABOUT_CHANGE if text is None else text, cursor, changes=changes)
+        return Question(text or ABOUT_CHANGE if changes is not None else text or "", cursor, changes=changes)
 
 
 def folders_of(options: dict[str, Any]) -> tuple[Folder, ...]:

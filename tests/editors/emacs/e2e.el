@@ -235,6 +235,32 @@
   (set-buffer-modified-p nil)
   (revert-buffer t t t))
 
+(defun e2e-git (&rest arguments)
+  "Run git with ARGUMENTS in the workspace."
+  (let ((default-directory e2e-root))
+    (apply #'call-process "git" nil nil nil "-c" "user.name=Ada" "-c" "user.email=ada@example.org" arguments)))
+
+(defun e2e-changes ()
+  "Ask about an edit that is not committed, and have it reviewed."
+  (e2e-git "init" "--quiet")
+  (e2e-git "add" "--all")
+  (e2e-git "commit" "--quiet" "-m" "Open the shop")
+  (e2e-check "nothing-changed-is-told"
+             (string-search "nothing changed" (or (plist-get (e2e-asking (winnow-ask-changes "working" "")) :message) ""))
+             e2e-outcome)
+  (goto-char (point-max))
+  (insert "\n\ndef refund(order):\n    return pay(order, 0)\n")
+  (let ((result (e2e-asking (winnow-ask-changes "working" "What could this break?"))))
+    (e2e-check "a-question-is-about-an-unsaved-change"
+               (seq-some (lambda (span) (equal "refund" (plist-get span :name))) (plist-get result :spans))
+               e2e-outcome))
+  (let ((result (e2e-asking (winnow-review "working"))))
+    (e2e-check "a-review-lists-the-files" (and (plist-get result :files) (e2e-shown-p "# Review" "shop/checkout.py"))
+               e2e-outcome))
+  (set-buffer-modified-p nil)
+  (revert-buffer t t t)
+  (delete-directory (concat e2e-root ".git") t))
+
 (defun e2e-restarted ()
   "Follow up on the answer in *winnow*, whose server has gone."
   (let ((turns (buffer-local-value 'winnow--turns (get-buffer "*winnow*")))
@@ -277,6 +303,7 @@
     (e2e-diagnostic server)
     (e2e-cancel server)
     (e2e-unsaved "unsaved-edit-counts" server)
+    (e2e-changes)
     (e2e-mode-line server)
     (eglot-shutdown server)
     (e2e-check "shuts-down" (not (jsonrpc-running-p server)))))

@@ -50,7 +50,7 @@ function M._request(method, params, callback, replied)
     vim.schedule(function()
       reply(nil, { capabilities = capabilities })
     end)
-  elseif vim.startswith(method, "winnow/") then
+  elseif vim.startswith(method, "winnow/") or method == "workspace/executeCommand" then
     table.insert(M.asked, M._question(id, method, params, reply))
   end
   return true, id

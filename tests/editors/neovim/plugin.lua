@@ -324,6 +324,42 @@ local function spans()
   check("a span leads to its code", vim.fn.expand("%:t") == "far.py")
 end
 
+local function changing()
+  open("names.py")
+  check(
+    "a question may begin with what changed",
+    vim.deep_equal(vim.fn.getcompletion("WinnowAsk @c", "cmdline"), { "@changes", "@commit" })
+  )
+  vim.cmd("WinnowNew @branch what could this break?")
+  check("what changed is left to the server", server.last().params.question == "@branch what could this break?")
+  server.last().answer(result("Nothing."))
+  vim.cmd.wincmd("p")
+  vim.cmd("WinnowReview main...HEAD")
+  local asked = server.last()
+  check(
+    "a review is a command of the server",
+    asked.params.command == "winnow.review" and asked.params.arguments[1].changes == "main...HEAD",
+    asked.params
+  )
+  local finding = { location = location("sub/far.py", 3, 0, 4), reason = "it is wrong", confidence = "medium" }
+  asked.answer({ title = "a change", findings = { finding } })
+  eventually(function()
+    return #vim.fn.getqflist() == 1
+  end)
+  local item = vim.fn.getqflist()[1] or {}
+  check(
+    "findings are in the quickfix list",
+    item.lnum == 3 and item.end_lnum == 4 and item.text == "medium: it is wrong" and item.type == "W",
+    item
+  )
+  vim.cmd.cclose()
+  vim.cmd("WinnowReview nobody")
+  server.last().fail({ code = -32803, message = "no commit is called", data = { kind = "RevisionError" } })
+  check("a review that fails says why", eventually(function()
+    return (messages[#messages] or ""):find("RevisionError: no commit is called", 1, true)
+  end), messages)
+end
+
 local function dying()
   vim.cmd("WinnowNew who is there?")
   check("a conversation begins without earlier turns", server.last().params.earlier == nil, server.last().params)
@@ -370,6 +406,7 @@ harness.run(function()
     status,
     explaining,
     spans,
+    changing,
     dying,
   }) do
     part()

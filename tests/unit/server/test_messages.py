@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from winnow_engine.core import Turn
+from winnow_engine.core import ABOUT_CHANGE, Turn
 from winnow_lsp.server.topics import Topic
 from winnow_lsp.server.wire.messages import AskParams
 
@@ -16,6 +16,7 @@ DOCUMENT = {"uri": "file:///w/a.py"}
 BAD_ASK: list[tuple[str, Any]] = [
     ("question", 5),
     ("question", ["why"]),
+    ("changes", ["staged"]),
     ("textDocument", "file:///w/a.py"),
     ("textDocument", {}),
     ("textDocument", {"uri": 5}),
@@ -135,3 +136,18 @@ def test_a_bad_field_of_a_question_is_named(name: str, value: object) -> None:
 def test_parameters_that_are_no_object_are_refused(value: object) -> None:
     with pytest.raises(ValueError, match="must be an object"):
         AskParams.read(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "question", "changes"),
+    [
+        ({"question": "Why?", "changes": "main...HEAD"}, "Why?", "main...HEAD"),
+        ({"changes": "staged"}, ABOUT_CHANGE, "staged"),
+        ({"question": "@branch Why?"}, "Why?", "branch"),
+        ({"question": "@changes"}, ABOUT_CHANGE, "working"),
+        ({"question": "@changes Why?", "changes": "staged"}, "@changes Why?", "staged"),
+    ],
+)
+def test_a_question_about_changes(given: dict[str, Any], question: str, changes: str) -> None:
+    params = AskParams.read(given)
+    assert (params.question, params.changes) == (question, changes)

@@ -4,6 +4,7 @@ import type { AskListener, AskService, Disposable, Exchange, Location, Place, Qu
 import { label, lines, plain, relativePath, toRange } from '../asking/places';
 import { likelihood, percent } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
+import { aboutChanges } from '../commands/reviewed';
 import type { SpansResult } from '../server/protocol';
 import { conversationOf, exchangeOf, type Metadata } from './turns';
 
@@ -22,6 +23,8 @@ export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposabl
         return find(deps, request, stream);
       case 'why':
         return why(deps, context, stream);
+      case 'changes':
+        return ask(deps.service, { text: aboutChanges(request.prompt), ...at(request) }, context, stream, token);
       case 'explain':
         return explain(deps, request, context, stream, token);
       default:

@@ -11,6 +11,7 @@ export interface AskParams {
   question?: string;
   about?: Topic;
   diagnostics?: { message: string }[];
+  changes?: string;
   textDocument?: { uri: string };
   position?: Position;
   range?: Range;
@@ -83,6 +84,8 @@ export const ServerCommand = {
   explain: 'winnow.explain',
   showSpans: 'winnow.showSpans',
   reindex: 'winnow.reindex',
+  review: 'winnow.review',
+  commitMessage: 'winnow.commitMessage',
 } as const;
 
 /** Codes of LSP errors by which a question ends that somebody stopped. */

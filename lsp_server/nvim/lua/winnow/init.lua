@@ -64,6 +64,16 @@ function M.spans(question, where)
   end)
 end
 
+--- Review what changed; the findings become the quickfix list.
+---@param changes? string "working" when empty
+---@param where? winnow.Where
+function M.review(changes, where)
+  local place = require("winnow.place").find(where or {})
+  if place then
+    require("winnow.changes").review((changes or "") == "" and "working" or changes, place)
+  end
+end
+
 --- In an answer, cancel its question. Elsewhere, cancel every question asked from this Neovim.
 function M.cancel()
   local view = require("winnow.view").of(vim.api.nvim_get_current_buf())

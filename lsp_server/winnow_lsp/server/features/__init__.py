@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from winnow_lsp.server.features import actions, asking, commands, editing, hosting, lenses, lifecycle, reading_ahead
+from winnow_lsp.server.features import (
+    actions,
+    asking,
+    commands,
+    editing,
+    hosting,
+    lenses,
+    lifecycle,
+    reading_ahead,
+    reviewing,
+)
 from winnow_lsp.server.server import WinnowServer
 
 
 def register_all(server: WinnowServer) -> None:
     """Add every handler."""
-    for feature in (lifecycle, asking, editing, actions, lenses, commands, hosting, reading_ahead):
+    for feature in (lifecycle, asking, editing, actions, lenses, commands, hosting, reading_ahead, reviewing):
         feature.register(server)

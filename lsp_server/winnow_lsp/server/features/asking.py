@@ -17,6 +17,7 @@ from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
 from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.folders import Folders
 from winnow_lsp.server.session.symbols import symbol_at
 from winnow_lsp.server.topics import ask_about
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
@@ -38,6 +39,12 @@ def register(server: WinnowServer) -> None:
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, stream its answer, and remember it as a turn of its conversation."""
     conversation = params.conversation or str(uuid.uuid4())
+    answered, question, folders = await answered_in(server, params, conversation)
+    return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
+
+
+async def answered_in(server: WinnowServer, params: AskParams, conversation: str) -> tuple[Answer, Question, Folders]:
+    """The answer with the question and the folders that it is about, as the next turn of a conversation."""
     with protocol_errors(), server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
@@ -82,7 +89,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 deltas.close()
         server.indexer.answered(seen, answered.stats.selection)
         server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
-        return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
+        return answered, question, folders
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:

@@ -26,10 +26,12 @@ Handler = Callable[[WinnowServer, types.ExecuteCommandParams], Reply]
 def register(server: WinnowServer) -> None:
     """Offer the commands."""
     for name, handler in _HANDLERS.items():
-        server.command(name)(_bound(server, handler))
+        server.command(name)(bound(server, handler))
 
 
-def _bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCommandParams], Reply]:
+def bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCommandParams], Reply]:
+    """The handler of a command, whose errors become the protocol's."""
+
     async def run(params: types.ExecuteCommandParams) -> Any:
         with protocol_errors():
             return await handler(server, params)
@@ -38,7 +40,7 @@ def _bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCom
 
 
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await _with_token(server, params, _asked(params))
+    asked = await with_token(server, params, _asked(params))
     result = await answer(server, asked)
     title = result["question"].partition("\n")[0]
     await server.pages.show(title, answer_page(title, result))
@@ -46,7 +48,7 @@ async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict
 
 
 async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await _with_token(server, params, _asked(params))
+    asked = await with_token(server, params, _asked(params))
     result = await select(server, asked)
     title = result["question"].partition("\n")[0]
     await server.pages.show(title, spans_page(title, result))
@@ -93,7 +95,7 @@ def _argument(params: types.ExecuteCommandParams) -> object:
     return params.arguments[0]
 
 
-async def _with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:
+async def with_token(server: WinnowServer, params: types.ExecuteCommandParams, asked: AskParams) -> AskParams:
     """The same question with a token for progress if the client shows any; the answer is not streamed."""
     token = params.work_done_token or await server.bars.new_token()
     return attrs.evolve(asked, work_done_token=token, partial_result_token=None)

@@ -32,6 +32,15 @@ def spans_page(title: str, result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def review_page(result: Mapping[str, Any]) -> str:
+    """What changed by file, and the findings."""
+    lines = ["# Review", "", f"{result['title']}.", "", *filter(None, [result["summary"]]), ""]
+    files = (f"`{one['path']}` {one['what']}, +{one['added']} -{one['removed']}" for one in result["files"])
+    lines += _section("Files", files)
+    found = (f"{_link(one['location'])} {one['confidence']}: {one['reason']}" for one in result["findings"])
+    return "\n".join([*lines, *_section("Findings", found), *([] if result["findings"] else ["No findings."])])
+
+
 def _thought(thinking: Mapping[str, Any] | None) -> list[str]:
     if thinking is None:
         return []

@@ -11,6 +11,7 @@ from lsprotocol import types
 from winnow_engine.assistant import Answer, Stats
 from winnow_engine.core import Citation, Kept, Span
 from winnow_engine.editing.proposing import Proposal
+from winnow_engine.review.review import Review
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.host.stat_names import for_wire
 from winnow_lsp.host.stats import flat_stats
@@ -46,6 +47,23 @@ def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:
         "stats": _stats_json(selection.stats),
         "notices": list(selection.notices),
     }
+
+
+def review_json(review: Review, locate: Locate) -> dict[str, Any]:
+    """The result of the command `winnow.review`, less its page: also what clients show of any answer."""
+    findings = [
+        {
+            "location": locate(Citation(one.path, one.start_line, one.end_line)),
+            "reason": one.reason,
+            "confidence": one.confidence,
+            "rule": one.rule,
+        }
+        for one in review.findings
+    ]
+    files = [asdict(file) for file in review.files]
+    said = {"title": review.title, "summary": review.summary, "unsupported": review.unsupported}
+    as_answer = {"finish": "eos", "citations": [finding["location"] for finding in findings], "notices": []}
+    return {**as_answer, **said, "files": files, "findings": findings}
 
 
 def _before_json(citations: Iterable[Citation], locate: Locate) -> dict[str, Any]:

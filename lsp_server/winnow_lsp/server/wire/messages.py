@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 from lsprotocol import types
 
+from winnow_engine.changes.mention import without_mention
 from winnow_engine.core import ABOUT_CHANGE, Turn
 from winnow_engine.editing.request import EditKind
 from winnow_lsp.server.topics import Topic
@@ -23,7 +24,7 @@ KEPT, STATUS = "winnow/kept", "winnow/status"
 class AskParams:
     """A question, or a topic to ask `about` the code at `range`; where it is asked from, and how to answer it.
 
-    A question about `changes` has words of ours if it has none.
+    A question that begins with `@changes` or the like is about `changes`; it has words of ours if it has none.
     """
 
     question: str = ""
@@ -47,9 +48,12 @@ class AskParams:
         budget = _optional(fields, "budget", _mapping) or {}
         earlier, changes = _optional(fields, "earlier", _list), _optional(fields, "changes", _text)
         about = _optional(fields, "about", _topic)
+        question = _optional(fields, "question", _text) or ""
+        if changes is None and about is None:
+            question, changes = without_mention(question)
         worded = ABOUT_CHANGE if changes is not None and about is None else ""
         return cls(
-            question=_optional(fields, "question", _text) or worded,
+            question=question or worded,
             about=about,
             changes=changes,
             problems=_problems(fields),

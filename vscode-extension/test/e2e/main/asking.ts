@@ -1,5 +1,8 @@
 /** Questions through the service that the Ask view uses. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { asking, configure, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
 
@@ -30,6 +33,22 @@ export function define(): void {
       const opened = vscode.window.activeTextEditor;
       assert.equal(opened?.document.uri.toString(), citation.uri);
       assert.equal(opened.selection.active.line, citation.range.start.line);
+    });
+
+    test('a question is about what changed, saved or not', async () => {
+      const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+      const git = (...words: string[]): Buffer => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: root });
+      git('init', '--quiet');
+      git('add', '--all');
+      git('commit', '--quiet', '-m', 'Open the shop');
+      const editor = await open('shop/checkout.py');
+      await editor.edit((edit) => { edit.insert(new vscode.Position(editor.document.lineCount, 0), '\n\ndef refund(order):\n    return pay(order, 0)\n'); });
+      const exchange = await asking({ text: '@changes What could this break?' }).done;
+      await vscode.commands.executeCommand('workbench.action.files.revert');
+      await rm(join(root, '.git'), { recursive: true });
+      assert.equal(exchange.outcome, 'answered', exchange.error);
+      assert.equal(exchange.question, 'What could this break?');
+      assert.ok(exchange.spans.some(({ name }) => name === 'refund'), JSON.stringify(exchange.spans.map(({ name }) => name)));
     });
 
     test('cancelling while the prompt is read stops the work', async () => {

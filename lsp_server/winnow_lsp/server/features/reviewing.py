@@ -1,0 +1,84 @@
+"""Commands that review a change and propose a commit message, for source-control views and plain clients."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+
+from lsprotocol import types
+
+from winnow_engine.assistant import Answer
+from winnow_engine.changes.reading import read_changes
+from winnow_engine.core import Cancellation
+from winnow_engine.git.repository import open_repository
+from winnow_engine.index.workspace import Sources
+from winnow_engine.review.findings import QUESTION
+from winnow_engine.review.message import Manner, manner_of, message_of, message_question
+from winnow_engine.review.review import Review, reviewed
+from winnow_lsp.server.features.asking import answered_in
+from winnow_lsp.server.features.commands import bound, with_token
+from winnow_lsp.server.render.markdown import review_page
+from winnow_lsp.server.render.results import review_json
+from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.wire.errors import parsing
+from winnow_lsp.server.wire.messages import AskParams
+
+REVIEW, COMMIT_MESSAGE = "winnow.review", "winnow.commitMessage"
+
+
+def register(server: WinnowServer) -> None:
+    """Offer the commands."""
+    server.command(REVIEW)(bound(server, _review))
+    server.command(COMMIT_MESSAGE)(bound(server, _commit_message))
+
+
+async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    asked = _changes(params, "working")
+    answered, folders, sources = await _answered(server, params, QUESTION, asked)
+    made = await asyncio.to_thread(_checked, answered, sources, asked)
+    result = review_json(made, folders.location)
+    page = review_page(result)
+    await server.pages.show("Review", page)
+    return {"question": "Review", "answer": page, **result}
+
+
+async def _commit_message(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
+    asked = _changes(params, "staged")
+    await server.editor.configured.wait()
+    manner = await asyncio.to_thread(_manner, server.editor.sources(server.editor.folders))
+    answered, *_ = await _answered(server, params, message_question(manner), asked)
+    return {"message": message_of(answered.text, manner)}
+
+
+async def _answered(
+    server: WinnowServer, params: types.ExecuteCommandParams, question: str, changes: str
+) -> tuple[Answer, Folders, Sources]:
+    """The model's answer, in a conversation of its own, which is forgotten."""
+    asked = await with_token(server, params, AskParams(question=question, changes=changes))
+    conversation = str(uuid.uuid4())
+    try:
+        answered, _, folders = await answered_in(server, asked, conversation)
+    finally:
+        server.conversations.pop(conversation, None)
+    return answered, folders, server.editor.sources(folders)
+
+
+def _checked(answered: Answer, sources: Sources, changes: str) -> Review:
+    workspace = answered.selection.workspace
+    return reviewed(answered.text, read_changes(sources, workspace, changes, Cancellation()), workspace)
+
+
+def _manner(sources: Sources) -> Manner:
+    return manner_of(open_repository(sources.folders[0].root))
+
+
+def _changes(params: types.ExecuteCommandParams, usual: str) -> str:
+    """What to review, from the command's only argument, which may be left out."""
+    with parsing():
+        given = (params.arguments or [{}])[0]
+        found = given.get("changes", usual) if isinstance(given, dict) else None
+        if not isinstance(found, str):
+            raise ValueError(f"{params.command} takes one argument, an object in which `changes` is a string")
+        return found

@@ -1,0 +1,62 @@
+/** Commands about what changed, from the palette and the source-control view. */
+import * as vscode from 'vscode';
+import type { AskView } from '../ask/contract';
+import { toRange } from '../asking/places';
+import { ServerCommand } from '../server/protocol';
+import type { Session } from '../server/session';
+import { byFile, summary, type Confidence, type Finding, type Review } from './reviewed';
+
+const SEVERITY: Record<Confidence, vscode.DiagnosticSeverity> = {
+  high: vscode.DiagnosticSeverity.Warning,
+  medium: vscode.DiagnosticSeverity.Warning,
+  low: vscode.DiagnosticSeverity.Information,
+};
+
+/** The part of the Git extension's interface that is used. */
+interface Git {
+  getAPI(version: 1): { repositories: { rootUri: vscode.Uri; inputBox: { value: string } }[] };
+}
+
+export function registerChanges(view: AskView, session: Session): vscode.Disposable {
+  const problems = vscode.languages.createDiagnosticCollection('winnow');
+  return vscode.Disposable.from(
+    problems,
+    vscode.commands.registerCommand('winnow.askChanges', () => view.show('@changes ')),
+    vscode.commands.registerCommand('winnow.reviewChanges', () => telling(() => review(session, problems))),
+    vscode.commands.registerCommand('winnow.proposeMessage', () => telling(() => propose(session))),
+  );
+}
+
+/** Its findings become problems, which the next review replaces. */
+async function review(session: Session, problems: vscode.DiagnosticCollection): Promise<void> {
+  await session.ready();
+  const made = await vscode.commands.executeCommand<Review>(ServerCommand.review, { changes: 'working' });
+  problems.clear();
+  for (const [uri, findings] of byFile(made.findings)) problems.set(vscode.Uri.parse(uri, true), findings.map(problem));
+  void vscode.window.showInformationMessage(`Winnow: ${summary(made)}`);
+}
+
+async function propose(session: Session): Promise<void> {
+  const git = await vscode.extensions.getExtension<Git>('vscode.git')?.activate();
+  const repository = git?.getAPI(1).repositories[0];
+  if (repository === undefined) throw new Error('Open a folder with a git repository first.');
+  await session.ready();
+  const { message } = await vscode.commands.executeCommand<{ message: string }>(ServerCommand.commitMessage, {});
+  repository.inputBox.value = message;
+}
+
+function problem({ location, reason, confidence, rule }: Finding): vscode.Diagnostic {
+  const diagnostic = new vscode.Diagnostic(toRange(location.range), reason, SEVERITY[confidence]);
+  diagnostic.source = `winnow, ${confidence} confidence`;
+  diagnostic.code = rule;
+  return diagnostic;
+}
+
+/** Says what went wrong. */
+async function telling(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Winnow: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
