@@ -4,6 +4,7 @@
 # usage: bash tests/bench/offline/first_token.sh keep FOLDER...     collect the parts that came with this call
 #        bash tests/bench/offline/first_token.sh check              say whether the GPU and its libraries are usable
 #        bash tests/bench/offline/first_token.sh run RESULTS STEP...
+#        bash tests/bench/offline/first_token.sh with RESULTS COMMAND...     for instance python3 -m a study
 #
 # Each step writes files of its own into RESULTS. OFFLINE (/tmp/winnow-offline) holds what is unpacked, for all calls on
 # one machine. A step ends after LIMIT (540) seconds; what was measured until then is in its files. WITHOUT_GPU=1 and
@@ -32,11 +33,13 @@ usable() { python3 -c 'from winnow_cuda.device import availability as a; print(a
 
 prepare() {
   export WINNOW_CACHE_DIR=$offline/cache WINNOW_REPOSITORIES_DIR=$offline/repositories PYTHONUNBUFFERED=1
+  export WINNOW_MODELS_DIR=$offline/models
   export PYTHONPATH=$PWD/cuda:$PWD/engine:$PWD/lsp_server:$offline/site:$offline/llama/site
   export LLAMA_CPP_LIB_PATH=${LLAMA_CPP_LIB_PATH:-$offline/llama/lib}
   LD_LIBRARY_PATH=$(libraries):${LD_LIBRARY_PATH:-} && export LD_LIBRARY_PATH
   [ -e "$offline/ready" ] || unpack || return
   ln -sfn "$LLAMA_CPP_LIB_PATH" "$offline/llama/site/llama_cpp/lib" # not all of it is found by the variable
+  [ -d "$WINNOW_MODELS_DIR" ] || name_drafter || return
   [ -n "${WITHOUT_GPU:-}" ] || usable || { # this machine's NumPy may be too new for its numba-cuda
     python3 -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$offline/site" "$offline"/numpy/*.whl
     usable
@@ -49,6 +52,21 @@ unpack() {
     for name in ggml ggml-base; do ln -sfn "lib$name.so.0" "$offline/llama/lib/lib$name.so"; done &&
     python3 -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$offline/site" "$offline"/wheels/*.whl &&
     touch "$offline/ready"
+}
+
+name_drafter() { # the drafter under its name, as long as the registry says; what it lacks nobody reads
+  python3 - "$offline" <<'PYTHON'
+import os, shutil, sys
+from pathlib import Path
+from winnow_engine.models.registry import DEFAULT_DRAFTER, find
+
+model, folder = find(DEFAULT_DRAFTER), Path(sys.argv[1])
+unfinished = folder / "models.part"
+unfinished.mkdir(exist_ok=True)
+shutil.copyfile(folder / "lower.gguf", unfinished / model.file)
+os.truncate(unfinished / model.file, model.bytes)
+unfinished.rename(folder / "models")
+PYTHON
 }
 
 whole_drafter() { # all of its layers, if the upper ones were sent
@@ -76,10 +94,12 @@ step() {
   case $1 in
     small) ttft small --contexts 16k,32k,64k --row winnow --row vanilla --vanilla-seconds 75 ;;
     large) ttft large --contexts 128k --row winnow --row vanilla --vanilla-seconds 150 ;;
-    sweep) ttft sweep --contexts 32k --row sweep ;;
+    sweep) ttft sweep --contexts 32k --row vanilla --row sweep --vanilla-seconds 0 ;; # vanilla once, for the figure
     joint) ttft joint --contexts 32k,128k --row joint --repetitions 3 $(whole_drafter) ;;
     index) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/lower.gguf" --sizes 100k,1m,10m \
       --out "$results/index.json" ;;
+    simulated) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/lower.gguf" --sizes 1m \
+      --simulate 10m,100m --out "$results/index-simulated.json" ;;
     *) echo "no step $1" >&2 && return 2 ;;
   esac
 }
@@ -95,8 +115,16 @@ run() {
   done
 }
 
+with() {
+  results=$1
+  mkdir -p "$results"
+  prepare || return
+  timeout "$limit" "${@:2}"
+  [ ! -d results ] || cp results/*.json "$results"
+}
+
 case ${1:-} in
-  keep | run) "$@" ;;
+  keep | run | with) "$@" ;;
   check) nvidia-smi --query-gpu=name,memory.total --format=csv,noheader; PYTHONPATH=$PWD/cuda usable; libraries ;;
-  *) sed -n '4,6p' "$0" >&2 && exit 2 ;;
+  *) sed -n '4,7p' "$0" >&2 && exit 2 ;;
 esac
