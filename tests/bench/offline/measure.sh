@@ -41,6 +41,11 @@ step() {
       for size in 128k 32k; do relevance "$size" --method profile --method Winnow --tokens "$size"; done
       for seed in 1 2; do relevance "128k-$seed" --method Winnow --tokens 128k --seed "$seed"; done ;;
     large) relevance 512k --task describe --method BM25 --method profile --method Winnow --tokens 512k ;;
+    levels)
+      study() { python3 -m "winnow_research.studies.$1" "${@:2}" --name "$1-$name" && cp "results/$1-$name.json" "$results"; }
+      name=10m study large_search --tokens 10m --exhaustive && name=100m study large_search --vectors 100m &&
+        name=joined study two_levels --split calibration --joined 10m &&
+        name=tasks study two_levels --split development --tokens 128k 512k --questions 8 --jobs "$jobs" ;;
     rivals)
       for size in 128k 32k; do
         relevance "rivals-$size" --method BM25 --method symbols --method MiniLM --method "one head" --tokens "$size"
