@@ -33,7 +33,7 @@ MOST_BUDGET = 32_000
 class Breadth:
     """How many units each source of candidates gives at most."""
 
-    coarse: int = 1024
+    coarse: int = 2048
     words: int = 512
     linked: int = 256
     """By names, titles and paths, and of what the leaders lead to; of each."""
@@ -91,7 +91,9 @@ class TwoLevelSearch:
         """One question: candidates of the first level, then those that the leaders among them lead to."""
         matches, table = Matches(self.workspace, question), self.workspace.file_table
         chosen = united([always, *self._sources(matches, coarse)])
-        candidates = Candidates(chosen, table.unit_sample, int(self.workspace.unit_starts[-1]))
+        candidates = Candidates(
+            chosen, table.unit_sample, int(self.workspace.unit_starts[-1]), next(iter(coarse.values()), None)
+        )
         scores = self._scored(candidates.units, states)
         first = AskedQuestion(
             self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches

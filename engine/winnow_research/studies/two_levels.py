@@ -49,7 +49,7 @@ from winnow_research.studies.select_speed import chosen
 
 EXHAUSTIVE = "every unit"
 _TASKS = ("real", "describe", "multi", "cursor", "usage", "doc")
-_DIVISORS = (1, 4, 16)
+_DIVISORS = (1, 2, 4, 16)
 
 
 @dataclass(frozen=True, slots=True)
