@@ -1,7 +1,7 @@
 """Which GPU llama.cpp is built for, besides the processor: what this machine has, and can compile for.
 
-NVIDIA's CUDA is left to whoever names it in `$CMAKE_ARGS`: it takes ten times as long to compile. Metal and ROCm follow
-llama.cpp's documentation and were not tried on such machines; Vulkan was, on Linux with Mesa's software device.
+NVIDIA's CUDA is left to whoever names it in `$CMAKE_ARGS`: it takes ten times as long to compile. All this follows
+llama.cpp's documentation and was not tried with such GPUs. That headers of Vulkan can be too old was: Debian 12's are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 
 # Mesa's and AMD's drivers have a node here for each GPU, ROCm's another.
 _RENDERERS, _ROCM = Path("/dev/dri"), Path("/dev/kfd")
-_VULKAN_HEADERS = (Path("/usr/include/vulkan/vulkan.hpp"), Path("/usr/local/include/vulkan/vulkan.hpp"))
+_INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))
+_NEEDED = "VK_EXT_layer_settings"  # llama.cpp's code uses it; headers 1.3.239 lack it
 _NAMED = re.compile(r"GGML_(CUDA|HIP|SYCL|VULKAN|METAL|OPENCL|CANN|MUSA)=")
 
 
@@ -42,7 +43,14 @@ def _has_rocm() -> bool:
 
 def _has_vulkan(environment: Mapping[str, str]) -> bool:
     """Whether there are headers and the compiler for shaders and, where the system tells, a GPU."""
-    kit = Path(environment["VULKAN_SDK"]) if environment.get("VULKAN_SDK") else None
-    beside = (kit / "include/vulkan/vulkan.hpp", kit / "Include/vulkan/vulkan.hpp") if kit else ()
-    has_kit = shutil.which("glslc") is not None and any(one.is_file() for one in (*beside, *_VULKAN_HEADERS))
+    kit = environment.get("VULKAN_SDK")
+    includes = (Path(kit, "include"), Path(kit, "Include")) if kit else _INCLUDES
+    has_kit = shutil.which("glslc") is not None and any(map(_is_new_enough, includes))
     return has_kit and (sys.platform == "win32" or any(_RENDERERS.glob("renderD*")))
+
+
+def _is_new_enough(include: Path) -> bool:
+    """Whether a folder has Vulkan's headers for C++ in a version that llama.cpp compiles with."""
+    core = include / "vulkan" / "vulkan_core.h"
+    has_both = core.is_file() and core.with_name("vulkan.hpp").is_file()
+    return has_both and _NEEDED in core.read_text(errors="replace")
