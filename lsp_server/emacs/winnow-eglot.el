@@ -218,8 +218,9 @@
   (winnow--writing token
     (winnow--delete-kept)
     (setq winnow--conversation (plist-get result :conversation)
-          winnow--turns (append winnow--turns (list (list :question (plist-get result :question)
-                                                          :answer (plist-get result :answer)))))
+          winnow--turns (and (plist-get result :answer)
+                             (append winnow--turns (list (list :question (plist-get result :question)
+                                                               :answer (plist-get result :answer))))))
     (insert "\n")
     (when-let ((thinking (plist-get result :thinking))) (winnow--insert-thought thinking))
     (mapc #'winnow--insert-citation (plist-get result :citations))
@@ -234,6 +235,12 @@
 
 ;;; Requests and notifications
 
+(defun winnow--outcome (result)
+  "What *winnow* shows of RESULT, that of a command: an answer, or a change and whether it was made."
+  (or (plist-get result :answer)
+      (format "%s\n\n```diff\n%s\n```" (if (eq t (plist-get result :applied)) "Changed." "Not changed.")
+              (plist-get result :diff))))
+
 (defun winnow--request (server method params heading &optional conversation)
   "Send METHOD with PARAMS to SERVER; its answer goes to *winnow* under HEADING, as part of CONVERSATION.
 A question that still runs is cancelled: there is one buffer for answers."
@@ -246,7 +253,7 @@ A question that still runs is cancelled: there is one buffer for answers."
      server method (append params stream (list :workDoneToken token))
      :timeout nil
      :success-fn (lambda (result)
-                   (unless stream (winnow--writing token (insert (plist-get result :answer))))
+                   (unless stream (winnow--writing token (insert (winnow--outcome result))))
                    (winnow--finish token result))
      :error-fn (lambda (error) (winnow--fail token error)))))
 
@@ -280,7 +287,10 @@ A question that still runs is cancelled: there is one buffer for answers."
   "Execute COMMAND of a code action with ARGUMENTS at SERVER, without waiting for it (Eglot up to 1.16)."
   (winnow--request server :workspace/executeCommand
                    (list :command (format "%s" command) :arguments arguments)
-                   (format "Explain (%s)" (or (plist-get (elt arguments 0) :about) "code"))))
+                   (let ((asked (elt arguments 0)))
+                     (if-let ((change (plist-get asked :change)))
+                         (format "Change (%s)" change)
+                       (format "Explain (%s)" (or (plist-get asked :about) "code"))))))
 
 (cl-defmethod eglot-execute ((server winnow-server) action)
   "Execute ACTION at SERVER, without waiting for it where it is a command (Eglot from 1.17 on)."
@@ -290,6 +300,25 @@ A question that still runs is cancelled: there is one buffer for answers."
                          (list :command command :arguments (plist-get action :arguments))
                          (or (plist-get action :title) command))
       (cl-call-next-method))))
+
+(cl-defmethod eglot-handle-request ((server winnow-server) (_method (eql 'workspace/applyEdit)) &rest arguments)
+  "Make a change that SERVER has shown and the user agreed to, unless a buffer has changed since."
+  (let ((changes (plist-get (plist-get arguments :edit) :documentChanges))
+        (eglot-confirm-server-initiated-edits nil)
+        (eglot-confirm-server-edits nil))
+    (seq-doseq (change changes)
+      (winnow--check-current server (plist-get change :textDocument)))
+    (cl-call-next-method)))
+
+(defun winnow--check-current (server document)
+  "Visit DOCUMENT, and signal an error if its buffer is not as SERVER has it.
+Eglot knows the versions of its own buffers only; those of others are ticks, which `winnow--send-text' gave."
+  (with-current-buffer (find-file-noselect (winnow--path (plist-get document :uri)))
+    (unless (and (eglot-managed-p) (eq server (eglot-current-server)))
+      (let ((sent (gethash (winnow--uri buffer-file-name) (winnow--texts server))))
+        (when (if sent (/= sent (buffer-chars-modified-tick)) (buffer-modified-p))
+          (jsonrpc-error "%s has changed meanwhile" (buffer-name)))
+        (plist-put document :version nil)))))
 
 (defun winnow--mode-line ()
   "What the server of the current project does, from its last `winnow/status'."
@@ -358,6 +387,32 @@ Without words, ask what they do and what they could break."
     (winnow--ask (format "Explain this problem: %s" (flymake-diagnostic-text problem))
                  (list :about "diagnostic" :diagnostics (vector (list :message (flymake-diagnostic-text problem))))
                  (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
+
+(defun winnow--change (change title scope &optional problem)
+  "Have CHANGE (\"fix\", \"test\" or \"document\") of the code in SCOPE proposed under TITLE, for PROBLEM.
+The server shows it and asks; undoing takes one step."
+  (let ((diagnostics (and problem (list :diagnostics (vector (list :message problem))))))
+    (winnow--request (or (winnow--find) (winnow--connect)) :workspace/executeCommand
+                     (list :command "winnow.edit" :arguments (vector (append (list :change change) diagnostics scope)))
+                     title)))
+
+(defun winnow-fix-problem ()
+  "Have the Flymake diagnostic at point fixed, of whichever server or checker it is."
+  (interactive)
+  (let* ((problem (or (car (flymake-diagnostics (point))) (user-error "No problem here")))
+         (text (flymake-diagnostic-text problem)))
+    (winnow--change "fix" (format "Fix this problem: %s" text)
+                    (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)) text)))
+
+(defun winnow-add-test ()
+  "Have a test of the function at point added."
+  (interactive)
+  (winnow--change "test" "Add a test for this" (winnow--scope)))
+
+(defun winnow-document ()
+  "Have the definition at point documented."
+  (interactive)
+  (winnow--change "document" "Document this" (winnow--scope)))
 
 (defun winnow-cancel ()
   "Stop the answer that is being written to *winnow*."

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from .changing import knowing
+
 SCRIPT = Path(__file__).parent / "emacs" / "e2e.el"
 RECIPE = Path(__file__).parents[2] / "lsp_server" / "emacs" / "winnow-eglot.el"
+CHANGES = SCRIPT.with_name("changes.el")
 LONGEST_S = 1800
 CHECKS = re.findall(r'\(e2e-(?:check|unsaved) "([^"]+)"', SCRIPT.read_text(encoding="utf-8"))
+CHECKS_OF_CHANGES = re.findall(r'\(changes-check "([^"]+)"', CHANGES.read_text(encoding="utf-8"))
 
 pytestmark = pytest.mark.real_weights
 
@@ -42,16 +46,14 @@ def lines(
     server_environment: dict[str, str],
     settings: dict[str, object],
 ) -> dict[str, str]:
-    """The line that e2e.el printed for each check, by its name; what else it had to say is under ""."""
-    given = {
-        "recipe": str(RECIPE),
-        "workspace": str(workspace),
-        "command": server_command,
-        "settings": settings,
-    }
+    return run(emacs, SCRIPT, server_environment, workspace=str(workspace), command=server_command, settings=settings)
+
+
+def run(emacs: str, script: Path, environment: dict[str, str], **given: object) -> dict[str, str]:
+    """The line that a script printed for each check, by its name; what else it had to say is under ""."""
     result = subprocess.run(
-        [emacs, "--batch", "-q", "-l", str(SCRIPT)],
-        env={**server_environment, "WINNOW_E2E": json.dumps(given)},
+        [emacs, "--batch", "-q", "-l", str(script)],
+        env={**environment, "WINNOW_E2E": json.dumps({"recipe": str(RECIPE), **given})},
         capture_output=True,
         text=True,
         timeout=LONGEST_S,
@@ -64,3 +66,38 @@ def lines(
 @pytest.mark.parametrize("check", CHECKS)
 def test_in_emacs(check: str, lines: dict[str, str]) -> None:
     assert lines.get(check, f"not reached: {lines['']}") == f"ok {check}"
+
+
+ANSWERS = {
+    "the discount is wrong": """```python
+def unit_price(name: str, count: int) -> int:
+    \"""The price of one piece in cents; ten or more pieces are a tenth cheaper.\"""
+    price = find(name).price_cents
+    return price * 8 // 10 if count >= BULK_FROM else price
+```""",
+    "one new test of": "```python\ndef test_heavy():\n    assert delivery(['anvil']) == 1500\n```",
+    "the documentation of": "Counts.",
+}
+
+
+@pytest.fixture(scope="module")
+def changed(
+    emacs: str,
+    workspace: Path,
+    server_command: list[str],
+    server_environment: dict[str, str],
+    settings: dict[str, object],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, str]:
+    root = tmp_path_factory.mktemp("changed") / "shop"
+    shutil.copytree(workspace, root, ignore=shutil.ignore_patterns("options.py"))
+    (root / "shop" / "undocumented.py").write_text("def count_them(count):\n    return count\n")
+    (root / "tests" / "test_delivery.py").write_text("from shop.pricing import delivery\n")
+    with knowing(ANSWERS) as target:
+        known = {**settings, "target": target.url}
+        return run(emacs, CHANGES, server_environment, workspace=str(root), command=server_command, settings=known)
+
+
+@pytest.mark.parametrize("check", CHECKS_OF_CHANGES)
+def test_changes_in_emacs(check: str, changed: dict[str, str]) -> None:
+    assert changed.get(check, f"not reached: {changed['']}") == f"ok {check}"

@@ -14,6 +14,8 @@ import pytest
 
 from winnow_engine.models import cache
 
+from .changing import knowing
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "neovim"
 MODEL = "smollm2-135m"
@@ -57,6 +59,31 @@ def test_with_the_server(check: str, served: dict[str, str]) -> None:
     assert served.get(check, f"not reached; the script said: {served}") == "ok"
 
 
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    home = tmp_path_factory.mktemp("changed")
+    workspace = home / "workspace"
+    (workspace / ".git").mkdir(parents=True)
+    greeting = GREETING.replace('"Dear" if', '"Hello" if').replace('else "Hello"', 'else "Dear"')
+    (workspace / "greeting.py").write_text(greeting.replace('    """Greet everybody, politely."""\n', ""))
+    with knowing(ANSWERS) as target:
+        return run("changes.lua", home, workspace, WINNOW_TARGET=target.url)
+
+
+@pytest.mark.real_weights
+@pytest.mark.parametrize("check", checks_of("changes.lua"))
+def test_changes(check: str, changed: dict[str, str]) -> None:
+    assert changed.get(check, f"not reached; the script said: {changed}") == "ok"
+
+
+ANSWERS = {
+    "the documentation of": "Greet everybody, politely.",
+    "mixed up": "```python\ndef greeting_for(name, polite):\n"
+    '    opening = "Dear" if polite else "Hello"\n    return f"{opening} {name}"\n```',
+    "one test of it": "```python\nfrom greeting import greeting_for\n\n\ndef test_polite():\n"
+    '    assert greeting_for("Ada", True) == "Dear Ada"\n```',
+}
+
 GREETING = '''"""Greetings."""
 
 
@@ -81,7 +108,7 @@ def bulk() -> str:
     )
 
 
-def run(script: str, home: Path, workspace: Path) -> dict[str, str]:
+def run(script: str, home: Path, workspace: Path, **more: str) -> dict[str, str]:
     """Run a Lua script in a Neovim that shares nothing with the user's; the outcome of each check by name."""
     plugin = home / "plugin"
     shutil.copytree(ROOT / "lsp_server" / "nvim", plugin)
@@ -92,6 +119,7 @@ def run(script: str, home: Path, workspace: Path) -> dict[str, str]:
         "WINNOW_PYTHON": sys.executable,
         "WINNOW_MODEL": MODEL,
         "WINNOW_CACHE_DIR": home / "cache",
+        **more,
         **{f"XDG_{kind}_HOME": home / kind.lower() for kind in ("CONFIG", "DATA", "STATE")},
     }
     done = subprocess.run(

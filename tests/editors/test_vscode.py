@@ -22,6 +22,7 @@ from winnow_engine.models import cache, registry
 from winnow_engine.models.registry import HubSource
 
 from .capture import assemble
+from .changing import knowing
 from .code_server import QUIET, TOOLS, CodeServer, names_of
 from .origin import Origin, serving
 
@@ -39,6 +40,18 @@ def greeting_for(name, polite):
     opening = "Dear" if polite else "Hello"
     return f"{opening} {name}"
 '''
+
+
+ANSWERS = {
+    "the discount is wrong": """```python
+def unit_price(name: str, count: int) -> int:
+    \"""The price of one piece in cents; ten or more pieces are a tenth cheaper.\"""
+    price = find(name).price_cents
+    return price * 8 // 10 if count >= BULK_FROM else price
+```""",
+    "one test of it": "```python\nfrom shop.pricing import unit_price\n\n\n"
+    'def test_bulk():\n    assert unit_price("tea", 10) == 405\n```',
+}
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +165,16 @@ def one_folder(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
+def changed(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """With a target that knows the answers."""
+    home = tmp_path_factory.mktemp("changed")
+    shutil.copytree(shop, home / "shop", ignore=shutil.ignore_patterns("tests"))
+    with knowing(ANSWERS) as target:
+        knows = replace(code, settings={**code.settings, "winnow.target": target.url})
+        return knows.run("changes", home / "shop", home)
+
+
+@pytest.fixture(scope="module")
 def several(code: CodeServer, shop: Path, greetings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("several")
     window = home / "both.code-workspace"
@@ -233,6 +256,11 @@ def test_untrusted(test: str, untrusted: dict[str, str]) -> None:
 @pytest.mark.parametrize("test", names_of("main"))
 def test_one_folder(test: str, one_folder: dict[str, str]) -> None:
     assert one_folder.get(test, f"not reached: {one_folder}") == "ok"
+
+
+@pytest.mark.parametrize("test", names_of("changes"))
+def test_changes(test: str, changed: dict[str, str]) -> None:
+    assert changed.get(test, f"not reached: {changed}") == "ok"
 
 
 @pytest.mark.parametrize("test", names_of("multiroot"))

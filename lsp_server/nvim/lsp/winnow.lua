@@ -28,6 +28,9 @@ return {
     ["winnow.explain"] = function(...)
       return require("winnow.explain").on_command(...)
     end,
+    ["winnow.edit"] = function(...)
+      return require("winnow.edit").on_command(...)
+    end,
   },
   on_exit = function(...)
     require("winnow.requests").on_exit(...)

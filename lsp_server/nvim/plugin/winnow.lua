@@ -51,6 +51,17 @@ end, {
   desc = "Explain the code or the problem at the cursor or in the range",
 })
 
+define("WinnowEdit", function(call)
+  require("winnow").edit(call.args, where(call))
+end, {
+  nargs = 1,
+  range = true,
+  complete = function(lead)
+    return require("winnow.edit").complete(lead)
+  end,
+  desc = "Fix the problem at the cursor, add a test of the code there, or document it",
+})
+
 define("WinnowSpans", function(call)
   require("winnow").spans(call.args, where(call))
 end, { nargs = "?", range = true, desc = "Show which code a question would keep, and why" })

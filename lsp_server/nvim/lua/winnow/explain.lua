@@ -42,7 +42,7 @@ function M.explain(about, place)
   if not place.params.textDocument then
     return vim.notify("winnow: this buffer is not a file of the workspace; ask with :WinnowAsk", vim.log.levels.ERROR)
   end
-  local problems = about == "diagnostic" and M._problems(place) or {}
+  local problems = about == "diagnostic" and M.problems(place) or {}
   if about == "diagnostic" and #problems == 0 then
     return vim.notify("winnow: there is no diagnostic in these lines", vim.log.levels.WARN)
   end
@@ -61,10 +61,9 @@ function M.on_command(command, ctx)
 end
 
 --- The problems in the lines of a place, whichever server or linter found them, with its name and code.
----@private
 ---@param place winnow.Place
 ---@return { message: string }[]
-function M._problems(place)
+function M.problems(place)
   local problems = {}
   for _, problem in ipairs(vim.diagnostic.get(place.bufnr)) do
     if problem.lnum < place.lines[2] and place.lines[1] <= (problem.end_lnum or problem.lnum) + 1 then

@@ -55,6 +55,16 @@ function M.explain(about, where)
   end
 end
 
+--- Propose a change of the code at the cursor or in the lines given, and make it if the user agrees.
+---@param change "fix"|"test"|"document"
+---@param where? winnow.Where
+function M.edit(change, where)
+  local place = require("winnow.place").find(where or {})
+  if place then
+    require("winnow.edit").propose(change, place)
+  end
+end
+
 --- Show which code would be kept for a question, and why; the target is not asked.
 ---@param question? string asked for when empty
 ---@param where? winnow.Where

@@ -33,7 +33,7 @@ local count = 0
 
 --- Send a request; `listener` is told of its progress and its end.
 ---@param client vim.lsp.Client
----@param method "winnow/ask"|"winnow/spans"
+---@param method "winnow/ask"|"winnow/spans"|"workspace/executeCommand"
 ---@param params table
 ---@param bufnr integer whose latest edits the server must know of
 ---@param listener winnow.Listener

@@ -1,0 +1,59 @@
+--- Changes of the code: the server proposes one, Neovim asks whether to make it, and `u` undoes it.
+local M = {}
+
+local CHANGES = { "fix", "test", "document" }
+
+--- Completes the argument of :WinnowEdit.
+---@param lead string
+---@return string[]
+function M.complete(lead)
+  return vim.tbl_filter(function(change)
+    return vim.startswith(change, lead)
+  end, CHANGES)
+end
+
+--- Propose a change of the code at a place. The server shows it and asks; see |winnow-changes|.
+---@param change string one of `M.complete("")`; anything else is reported to the user
+---@param place winnow.Place
+function M.propose(change, place)
+  if not vim.list_contains(CHANGES, change) then
+    local known = table.concat(CHANGES, ", ")
+    return vim.notify(("winnow: %q is no change; choose one of %s"):format(change, known), vim.log.levels.ERROR)
+  end
+  if not place.params.textDocument then
+    return vim.notify("winnow: this buffer is not a file of the workspace", vim.log.levels.ERROR)
+  end
+  local argument = vim.tbl_extend("error", place.params, { change = change })
+  if change == "fix" then
+    argument.diagnostics = require("winnow.explain").problems(place)
+    if #argument.diagnostics == 0 then
+      return vim.notify("winnow: there is no diagnostic in these lines", vim.log.levels.WARN)
+    end
+  end
+  M._run({ command = "winnow.edit", arguments = { argument } }, place.client, place.bufnr)
+end
+
+--- Run `winnow.edit`, the command behind code actions.
+---@param command lsp.Command
+---@param ctx { client_id: integer, bufnr: integer }
+function M.on_command(command, ctx)
+  local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+  M._run({ command = command.command, arguments = command.arguments }, client, ctx.bufnr)
+end
+
+---@private
+---@param params lsp.ExecuteCommandParams
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M._run(params, client, bufnr)
+  require("winnow.requests").send(client, "workspace/executeCommand", params, bufnr, {
+    on_stage = function() end, -- Neovim's own handler of $/progress has it
+    on_end = function(outcome)
+      if outcome.error then
+        vim.notify("winnow: " .. outcome.error, vim.log.levels.ERROR)
+      end
+    end,
+  })
+end
+
+return M

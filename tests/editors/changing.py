@@ -1,0 +1,25 @@
+"""A model that knows what to say: a server in this process gives the answers that changes of the code are made from."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from ..unit.targets.hostile import DONE, Hostile, Talk, event, start
+
+
+@contextmanager
+def knowing(answers: Mapping[str, str]) -> Iterator[Hostile]:
+    """A target that gives the answer whose key is in the prompt; `url` is the setting `winnow.target`."""
+
+    def chat(talk: Talk) -> None:
+        asked = json.dumps(talk.document["messages"][-1])
+        answer = next((text for key, text in answers.items() if key in asked), "I do not know.")
+        talk.stream(event(answer), event(finish="stop"), DONE)
+
+    hostile = Hostile(chat, models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    server = start(hostile)
+    try:
+        yield hostile
+    finally:
+        server.shutdown()
+        server.server_close()

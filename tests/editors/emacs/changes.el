@@ -1,0 +1,138 @@
+;;; changes.el --- Changes of the code in a real Emacs with Eglot  -*- lexical-binding: t; -*-
+
+;; emacs --batch -q -l changes.el; the environment variable WINNOW_E2E holds JSON as for e2e.el.
+;; The target is one that knows the answers.  Prints "ok NAME" or "FAIL NAME DETAIL" for each check.
+
+;;; Code:
+
+(when (< emacs-major-version 29) (package-initialize))
+(defconst changes-input
+  (json-parse-string (getenv "WINNOW_E2E") :object-type 'plist :array-type 'list :false-object :json-false))
+(load (plist-get changes-input :recipe))
+
+(defconst changes-root (file-name-as-directory (plist-get changes-input :workspace)))
+(defconst changes-command (plist-get changes-input :command))
+(defconst changes-settings (plist-get changes-input :settings))
+(defvar changes-prompts nil "What the user was asked, the last one first.")
+(defvar changes-choice "Apply" "What the user chooses.")
+(defvar changes-meanwhile nil "A function called while the user looks.")
+(defvar changes-outcome nil "The result of the command, or the error, once it is there.")
+
+(defun changes-check (name ok &optional detail)
+  (princ (format "%s %s%s\n" (if ok "ok" "FAIL") name (if ok "" (format " %S" detail)))))
+
+(advice-add 'winnow--finish :after (lambda (_ result) (setq changes-outcome result)))
+(advice-add 'winnow--fail :after (lambda (_ error) (setq changes-outcome error)))
+
+(setq completing-read-function
+      (lambda (prompt &rest _)
+        (push prompt changes-prompts)
+        (when changes-meanwhile (funcall changes-meanwhile))
+        changes-choice))
+
+(defmacro changes-of (&rest body)
+  "Run BODY, which asks for a change, and return what comes of it."
+  `(let ((end (+ (float-time) 300)))
+     (setq changes-outcome nil)
+     ,@body
+     (while (and (not changes-outcome) (< (float-time) end)) (accept-process-output nil 0.02))
+     changes-outcome))
+
+(defun changes-go-to (text)
+  (goto-char (point-min))
+  (search-forward text)
+  (goto-char (match-beginning 0)))
+
+(defun changes-publish (server message)
+  "Let SERVER's client see a diagnostic with MESSAGE at point, as a server would publish it."
+  (flymake-start)
+  (eglot-handle-notification
+   server 'textDocument/publishDiagnostics :uri (winnow--uri buffer-file-name)
+   :diagnostics (vector (list :range (list :start (winnow--position (point))
+                                           :end (winnow--position (line-end-position)))
+                              :severity 1 :message message))))
+
+(defun changes-connect (&rest contact)
+  (let ((eglot-server-programs `((python-mode . ,contact)))
+        (eglot-sync-connect t))
+    (call-interactively #'eglot)
+    (eglot-current-server)))
+
+(defun changes-undone-p (before)
+  "Whether one undo makes the buffer's text BEFORE again."
+  (undo-boundary)
+  (let ((last-command nil)) (undo))
+  (equal (buffer-string) before))
+
+;;; Winnow is Eglot's server for the buffer
+
+(setq-default eglot-workspace-configuration `(:winnow ,changes-settings))
+(with-current-buffer (find-file-noselect (concat changes-root "shop/pricing.py"))
+  (buffer-enable-undo)
+  (let ((server (apply #'changes-connect 'winnow-server changes-command))
+        (before (buffer-string)))
+    (changes-go-to "return price * 9")
+    (changes-publish server "the discount is wrong")
+    (let ((outcome (changes-of
+                    (let ((last-nonmenu-event ?.)
+                          (completing-read-function
+                           (lambda (prompt titles &rest _)
+                             (if (string-search "Server reports" prompt)
+                                 (progn (push prompt changes-prompts) changes-choice)
+                               (car (all-completions "Fix this problem" titles))))))
+                      (eglot-code-actions (point) (1+ (point)) nil t)
+                      (let ((end (+ (float-time) 300)))
+                        (while (and (not changes-outcome) (< (float-time) end))
+                          (accept-process-output nil 0.02)))))))
+      (changes-check "code-action-fixes" (and (eq t (plist-get outcome :applied))
+                                              (string-search "price * 8 // 10" (buffer-string)))
+                     (list outcome (buffer-string))))
+    (changes-check "the-change-was-shown"
+                   (string-search "+    return price * 8 // 10" (or (car changes-prompts) "")) changes-prompts)
+    (changes-check "one-undo-takes-it-back" (changes-undone-p before) (buffer-string))
+    (setq changes-choice "Discard")
+    (changes-go-to "def delivery")
+    (changes-check "a-change-is-not-made-against-the-users-will"
+                   (and (eq :json-false (plist-get (changes-of (winnow-add-test)) :applied))
+                        (equal (buffer-string) before))
+                   changes-outcome)
+    (setq changes-choice "Apply")
+    (changes-check "a-test-goes-to-the-file-of-tests"
+                   (and (eq t (plist-get (changes-of (winnow-add-test)) :applied))
+                        (string-search "def test_heavy"
+                                       (with-current-buffer (find-file-noselect (concat changes-root "tests/test_delivery.py"))
+                                         (buffer-string))))
+                   changes-outcome)
+    (eglot-shutdown server)))
+
+;;; Winnow beside Eglot's server for the buffer; any server will do for that one
+
+(setq-default eglot-workspace-configuration nil)
+(setq winnow-command (append changes-command (list :initializationOptions changes-settings)))
+(with-current-buffer (find-file-noselect (concat changes-root "shop/undocumented.py"))
+  (buffer-enable-undo)
+  (let ((other (apply #'changes-connect changes-command)))
+    (goto-char (point-max))
+    (insert "\n\nUNSAVED = 1\n")
+    (undo-boundary)
+    (changes-go-to "return count")
+    (let ((before (buffer-string)))
+      (changes-check "beside-documents-an-unsaved-buffer"
+                     (and (eq t (plist-get (changes-of (winnow-document)) :applied))
+                          (string-search "    \"\"\"Counts.\"\"\"\n    return count" (buffer-string)))
+                     (list changes-outcome (buffer-string)))
+      (changes-check "beside-one-undo-takes-it-back" (changes-undone-p before) (buffer-string))
+      (changes-go-to "return count")
+      (let ((buffer (current-buffer)))
+        (setq changes-meanwhile
+              (lambda ()
+                (with-current-buffer buffer (save-excursion (goto-char (point-min)) (insert "# meanwhile\n"))))))
+      (let ((outcome (changes-of (winnow-document))))
+        (changes-check "beside-text-that-changed-meanwhile-is-left-alone"
+                       (and (plist-get outcome :code) (not (string-search "Counts." (buffer-string))))
+                       (list outcome (buffer-string)))))
+    (set-buffer-modified-p nil)
+    (eglot-shutdown (winnow--find))
+    (eglot-shutdown other)))
+
+;;; changes.el ends here
