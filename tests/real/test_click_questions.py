@@ -24,8 +24,9 @@ RULES = FileRules(exclude=("CHANGES.rst", "docs", "tests"))  # minutes; the eval
 @pytest.fixture(scope="module")
 def assistant(qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
     drafter = Drafter(qwen_small)
-    with closing(Store(tmp_path_factory.mktemp("click") / "index.sqlite")) as store:
-        yield Assistant(store, lambda: drafter)
+    store = Store(tmp_path_factory.mktemp("click") / "index.sqlite")
+    with closing(store), closing(Assistant(store, lambda: drafter)) as one:
+        yield one
 
 
 def kept(assistant: Assistant) -> list[tuple[Span, ...]]:
@@ -48,7 +49,7 @@ def test_the_right_unit_is_kept_in_nine_of_ten(assistant: Assistant) -> None:
     assert len(missed) <= 1, missed
 
 
-def test_an_eighth_of_the_candidates_keeps_what_scoring_every_unit_keeps(
+def test_few_candidates_keep_what_scoring_every_unit_keeps(
     assistant: Assistant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = kept(assistant)
