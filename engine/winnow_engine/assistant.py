@@ -338,13 +338,18 @@ def open_assistant(
     Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
     `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
-    analysts = Analysts(physical_cores())
-    if physical_cores() >= _CORES_TO_START_AT_ONCE:
-        analysts.start()
     return Assistant(
         store,
         lambda: Drafter(locate(models.drafter), on_compile=on_compile),
         (lambda: open_target(models)) if answers else None,
         remember=remember,
-        analysts=analysts,
+        analysts=open_analysts(),
     )
+
+
+def open_analysts() -> Analysts:
+    """Processes that analyse files, one a core: started now where there are many, and elsewhere once it pays."""
+    analysts = Analysts(physical_cores())
+    if physical_cores() >= _CORES_TO_START_AT_ONCE:
+        analysts.start()
+    return analysts

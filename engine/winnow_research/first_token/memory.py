@@ -5,24 +5,28 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import psutil
 
 _EVERY_S = 0.05
+_CHILDREN_EVERY = 20  # readings: finding them takes milliseconds
 _STATUS = Path("/proc/self/status")
 
 
 @dataclass
 class MemoryPeak:
     """Peaks in bytes. `host` is the resident set; `anonymous` leaves out what is mapped from files, such as a model's
-    weights. `device` is what the whole device has in use, other processes included; None without NVIDIA's library."""
+    weights. `children` is the proportional set of the processes that this one started. `device` is what the whole
+    device has in use, other processes included; None without NVIDIA's library."""
 
     host: int = 0
     anonymous: int = 0
     device: int | None = None
+    children: int = 0
 
     def note(self, host: int, anonymous: int, device: int | None) -> None:
         """Take another reading into account."""
@@ -33,12 +37,16 @@ class MemoryPeak:
 
 @contextmanager
 def watched() -> Iterator[MemoryPeak]:
-    """The peak while the block runs, from a reading every 50 ms, and one at its start and its end."""
+    """The peak while the block runs, from a reading every 50 ms (children: a second), one at its start and its end."""
     peak, over, used = MemoryPeak(), threading.Event(), _device_reader()
 
     def watch() -> None:
-        while not over.wait(_EVERY_S):
+        for number in count():
+            if over.wait(_EVERY_S):
+                return
             peak.note(*_host(), used())
+            if number % _CHILDREN_EVERY == 0:
+                peak.children = max(peak.children, _children())
 
     peak.note(*_host(), used())
     thread = threading.Thread(target=watch)
@@ -59,6 +67,16 @@ def _host() -> tuple[int, int]:
     lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines() if line.startswith(("VmRSS", "Rss")))
     sizes = {name: int(value.split()[0]) << 10 for name, value in lines.items()}
     return sizes["VmRSS"], sizes["RssAnon"]
+
+
+def _children() -> int:
+    """The memory of all descendants; pages that they share count once."""
+    found = 0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            whole = child.memory_full_info()
+            found += int(getattr(whole, "pss", whole.rss))
+    return found
 
 
 class _Used(ctypes.Structure):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from winnow_engine.assistant import open_analysts
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
@@ -53,7 +54,11 @@ class FirstTokenRun:
         self._plan, self._report, self._cancellation = plan, report, cancellation
         self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
-        self._warm = False
+        self._analysts, self._warm = open_analysts(), False
+
+    def close(self) -> None:
+        """End the processes that analyse files."""
+        self._analysts.close()
 
     def run(self) -> Iterator[tuple[dict[str, Any], bool]]:
         """The figures of a size, as JSON has them, after each row; and whether that was the size's last row."""
@@ -127,7 +132,7 @@ class FirstTokenRun:
     @contextmanager
     def _opened(self, workspace: SizedWorkspace) -> Iterator[Winnow]:
         with closing(LlamaTarget.open(self._plan.target)) as target:
-            winnow = Winnow(self._drafter, target, self._cancellation)
+            winnow = Winnow(self._drafter, target, self._analysts, self._cancellation)
             if not self._warm:
                 winnow.warm_up(workspace)
                 self._warm = True
@@ -135,4 +140,9 @@ class FirstTokenRun:
 
 
 def _memory(peak: MemoryPeak) -> dict[str, int | None]:
-    return {"host_bytes": peak.host, "host_anonymous_bytes": peak.anonymous, "device_bytes": peak.device}
+    return {
+        "host_bytes": peak.host,
+        "host_anonymous_bytes": peak.anonymous,
+        "children_bytes": peak.children,
+        "device_bytes": peak.device,
+    }

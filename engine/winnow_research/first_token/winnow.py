@@ -12,6 +12,7 @@ from pathlib import Path
 from winnow_engine.assistant import Answer, Assistant
 from winnow_engine.core import Budget, Cancellation, Kept, Progress, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.analysts import Analysts
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Target, ignore
 from winnow_research.evaluation.cases import Case
@@ -26,10 +27,11 @@ _SHORT = Sampling(max_tokens=8)
 
 @dataclass
 class Winnow:
-    """Asks the assistant. Models are loaded; each repetition has an index of its own."""
+    """Asks the assistant. Models are loaded and processes started; each repetition has an index of its own."""
 
     drafter: Drafter
     target: Target
+    analysts: Analysts
     cancellation: Cancellation
 
     def warm_up(self, workspace: SizedWorkspace) -> None:
@@ -76,7 +78,7 @@ class Winnow:
     def opened(self) -> Iterator[Assistant]:
         """An assistant with an empty index and the loaded models."""
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
-            assistant = Assistant(store, lambda: self.drafter, lambda: self.target)
+            assistant = Assistant(store, lambda: self.drafter, lambda: self.target, analysts=self.analysts)
             assistant.keys.wait_for(self.cancellation)
             assert assistant.target is not None
             assistant.target.wait_for(self.cancellation)

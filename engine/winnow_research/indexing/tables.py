@@ -19,7 +19,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"  one core, tokens/s   {rates}"
     yield f"  on disk              {found['stored_bytes_a_token']:9.1f} bytes a token"
     grown = memory["peak_bytes"] - memory["before_bytes"]
-    yield f"  memory               {grown / 1e9:9.2f} GB beside what was there, {memory['peak_bytes'] / 1e9:.2f} in all"
+    more = f"{memory['peak_bytes'] / 1e9:.2f} in all, {memory['children_bytes'] / 1e9:.2f} in other processes"
+    yield f"  memory               {grown / 1e9:9.2f} GB beside what was there, {more}"
     changed = f"{found['nothing_changed_s']:9.3f} s, in a new process {again['nothing_changed_s']:.3f}"
     yield f"  nothing changed      {changed}"
     edited = sorted(found["edited_s"])

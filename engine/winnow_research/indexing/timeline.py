@@ -13,6 +13,7 @@ from typing import Any
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Progress, Question
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.analysts import Analysts
 from winnow_engine.runtime import Stages
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.store import Store
@@ -27,9 +28,10 @@ _SETTLED_S = 3.1  # after it, a file that did not change counts as old
 
 @dataclass
 class Timeline:
-    """Measures folders with a loaded drafter. `report` is told what is being done."""
+    """Measures folders with a loaded drafter and started processes. `report` is told what is being done."""
 
     drafter: Drafter
+    analysts: Analysts
     repetitions: int
     report: Callable[[str], None]
     cancellation: Cancellation
@@ -79,6 +81,7 @@ class Timeline:
                 "before_bytes": before.anonymous,
                 "peak_bytes": peak.anonymous,
                 "peak_resident_bytes": peak.host,
+                "children_bytes": peak.children,
                 "device_bytes": peak.device,
             },
             "nothing_changed_s": median([self._again(assistant, material) for _ in range(self.repetitions)], 4),
@@ -133,10 +136,8 @@ class Timeline:
 
     @contextmanager
     def _opened(self, folder: Path) -> Iterator[Assistant]:
-        with (
-            closing(Store(folder / "index.sqlite")) as store,
-            closing(Assistant(store, lambda: self.drafter)) as assistant,
-        ):
+        with closing(Store(folder / "index.sqlite")) as store:
+            assistant = Assistant(store, lambda: self.drafter, analysts=self.analysts)
             assistant.keys.wait_for(self.cancellation)
             yield assistant
 

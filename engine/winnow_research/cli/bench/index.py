@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
 from winnow_cuda.device import availability
+from winnow_engine.assistant import open_analysts
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.models.cache import locate
@@ -59,9 +61,9 @@ def index(
     folders, simulations = list[dict[str, Any]](), list[dict[str, Any]]()
     machine = {**describe(), "device": availability().reason}
     document: dict[str, Any] = {"machine": machine, "drafter": file.name, "folders": folders, "simulated": simulations}
-    with cancel_on_interrupt() as cancellation:
+    with cancel_on_interrupt() as cancellation, closing(open_analysts()) as analysts:
         loaded = Drafter(file, on_compile=lambda name: say(f"compiling {name}"))
-        timeline = Timeline(loaded, repetitions, say, cancellation)
+        timeline = Timeline(loaded, analysts, repetitions, say, cancellation)
         _warm_up(timeline)
         for what in trees or sizes:
             say(f"{what:,} tokens" if isinstance(what, int) else f"{what}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,7 @@ def ttft(
     whole = locate(whole_drafter) if whole_drafter else file
     plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, sweep_at[0], answering, file, whole)
     about = {"target": synthetic or answering.name, "drafter": file.name, "repository": repository.name}
-    with cancel_on_interrupt() as cancellation:
-        run = FirstTokenRun(plan, say, cancellation)
+    with cancel_on_interrupt() as cancellation, closing(FirstTokenRun(plan, say, cancellation)) as run:
         contexts: list[dict[str, Any]] = []
         machine = {**describe(), "device": availability().reason}
         document: dict[str, Any] = {"machine": machine, **about, "contexts": contexts}

@@ -1,7 +1,10 @@
 """Figures of first tokens: medians, stages that add up, chunks, peaks of memory, and the drawn sweep."""
 
+import subprocess
+import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,6 +20,14 @@ from winnow_research.first_token.timed import REST, TimedAnswer, summary, with_r
 
 def answer(seconds: float, kept: bool | None = None) -> TimedAnswer:
     return TimedAnswer("why?", seconds, {"read": seconds / 4, "prefill": 3 * seconds / 4}, 100, 0, 0, 50, kept)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait for a reading, but not for ever."""
+    for _ in range(1000):
+        if happened():
+            return
+        time.sleep(0.01)
 
 
 def test_stages_and_what_lies_between_them_add_up() -> None:
@@ -48,11 +59,21 @@ def test_a_peak_is_seen_although_it_is_over() -> None:
     with watched() as peak:
         block = np.ones(64 << 20, np.uint8)
         seen = peak.host
-        while peak.host == seen:  # until the next reading
-            time.sleep(0.01)
+        until(lambda: peak.host > seen)
         del block
     assert peak.anonymous - before.anonymous > 50 << 20
     assert peak.host >= peak.anonymous
+
+
+def test_the_memory_of_child_processes_is_counted() -> None:
+    hold = "import sys; held = bytearray(b'x' * (64 << 20)); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        with watched() as peak:
+            until(lambda: peak.children > 0)
+        child.communicate()
+    assert peak.children > 64 << 20
 
 
 def test_a_sweep_is_drawn_as_xml_with_a_point_for_each_budget() -> None:
