@@ -1,0 +1,62 @@
+"""The shipped adapter's heads, over keys drawn at random: some units alone, and all of them roughly."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_device import SimulatedDevice
+
+from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.gpu.scorer import GpuScorer
+from winnow_cuda.shapes import Encoded, Scorer
+from winnow_engine.drafter import profiles
+from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.drafter.profile import QuestionStates, TwoLevelProfile
+
+OFFSETS = np.cumsum([0, 3, 0, 40, 1, 17, 9])
+UNITS = np.array([5, 0, 2, 1])
+
+
+@pytest.fixture(scope="module")
+def adapter() -> AdapterProfile:
+    return AdapterProfile(Path(profiles.__file__).parent / "qwen2.5-coder-0.5b" / "adapter.safetensors")
+
+
+@pytest.fixture(scope="module")
+def arrays() -> dict[str, np.ndarray]:
+    random, rows = np.random.default_rng(1), int(OFFSETS[-1])
+    codes = random.integers(-127, 128, (rows, 64)).astype(np.int8)
+    scales = (random.random(rows) / 500).astype(np.float16)
+    pooled = random.standard_normal((len(OFFSETS) - 1, 256)).astype(np.float16) / np.float16(16)
+    return {"codes": codes, "scales": scales, "pooled": pooled}
+
+
+def questions(adapter: AdapterProfile) -> list[QuestionStates]:
+    random, width = np.random.default_rng(2), adapter.tensors["pool.k"].shape[1]
+    hidden = [random.standard_normal((rows, width)).astype(np.float32) for rows in (7, 31)]
+    return [QuestionStates(Encoded(one, {}, {}), slice(0, len(one))) for one in hidden]
+
+
+@pytest.mark.parametrize("scorer", [CpuScorer(), GpuScorer(SimulatedDevice((8, 6)))], ids=["cpu", "gpu"])
+def test_some_units_score_alone_as_they_do_among_all(
+    adapter: AdapterProfile, arrays: dict[str, np.ndarray], scorer: Scorer
+) -> None:
+    assert isinstance(adapter, TwoLevelProfile)
+    for question in questions(adapter):
+        of_all = adapter.score(arrays, OFFSETS, question, (), CpuScorer())
+        of_some = adapter.score_units(arrays, OFFSETS, UNITS, question, scorer)
+        assert of_all.keys() == of_some.keys()
+        for name, scores in of_some.items():
+            np.testing.assert_allclose(scores, of_all[name][UNITS], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("scorer", [CpuScorer(), GpuScorer(SimulatedDevice((8, 6)))], ids=["cpu", "gpu"])
+def test_all_units_score_roughly_for_several_questions_at_once(
+    adapter: AdapterProfile, arrays: dict[str, np.ndarray], scorer: Scorer
+) -> None:
+    asked = questions(adapter)
+    coarse = adapter.score_coarsely(arrays, OFFSETS, asked, scorer)
+    assert coarse.keys() == {"pooled"}
+    for question, scores in zip(asked, coarse["pooled"], strict=True):
+        expected = adapter.score(arrays, OFFSETS, question, (), CpuScorer())["pooled"]
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
