@@ -32,7 +32,7 @@ from winnow_engine.errors import FileChangedError
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.lately import first_to_index
-from winnow_engine.index.workspace import Means, Sources, Taker, Workspace, read_workspace
+from winnow_engine.index.workspace import Means, Sources, Taker, Workspace, read_workspace, restore_records
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
@@ -246,6 +246,7 @@ class Assistant:
 
         Raises SharedIndexError.
         """
+        restore_records(workspace, self._store)
         names = workspace.record_names() | self.keys.wait_for(Cancellation()).record_names(workspace)
         return publish(self._store, names, len(workspace.files), out, repository)
 

@@ -9,13 +9,12 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question, Unit
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question
 from winnow_engine.core import Folder as Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.analysts import Analysts
@@ -27,9 +26,10 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
-from winnow_engine.index.records import unit_bytes
+from winnow_engine.index.records import analysed, unit_bytes
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
+from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
 from winnow_engine.runtime import Behind, Stages
 from winnow_engine.store import Store
@@ -70,32 +70,6 @@ class Sources:
     def _open_in(self, folder: Folder) -> dict[str, bytes]:
         named = ((folder.relative(path), data) for path, data in self.open_documents.items())
         return {relative: data for relative, data in named if relative is not None}
-
-
-class Units(Sequence[tuple[IndexedFile, Unit]]):
-    """Every unit of some files with its file, by number. A file's units are made when one of them is asked for."""
-
-    def __init__(self, files: Sequence[IndexedFile], starts: NDArray[np.int64]) -> None:
-        self._files, self._starts = files, starts
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    @overload
-    def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[tuple[IndexedFile, Unit]]: ...
-
-    def __getitem__(self, number: int | slice) -> tuple[IndexedFile, Unit] | Sequence[tuple[IndexedFile, Unit]]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
-        number = range(len(self))[number]
-        file = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return self._files[file], self._files[file].units[number - int(self._starts[file])]
-
-    def __iter__(self) -> Iterator[tuple[IndexedFile, Unit]]:
-        return ((file, unit) for file in self._files for unit in file.units)
 
 
 @dataclass(frozen=True)
@@ -310,6 +284,15 @@ class _Found:
     path: str
     local_path: str
     content: Content
+
+
+def restore_records(workspace: Workspace, store: Store) -> None:
+    """Store what the index keeps of files of which the store has nothing any more: the tables have it all the same."""
+    there = store.keys(_NAMESPACE, [file.key for file in workspace.files])
+    with store.writer(_NAMESPACE) as writer:
+        for file in workspace.files:
+            if file.key not in there:
+                writer.put(file.key, analysed(file.local_path, file.content.read()))
 
 
 def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:

@@ -162,6 +162,16 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     assert known(found) == known(read(root, tmp_path / "scratch", None))
 
 
+def test_records_that_were_trimmed_are_made_again_for_an_index_that_is_shared(root: Path, settled: Path) -> None:
+    with closing(Store(settled / "index.sqlite")) as store:
+        found = read_workspace(Sources((Folder(root),)), store, Cancellation())
+        ((namespace, keys),) = found.record_names().items()
+        before = dict(store.packed(namespace, keys))
+        store.trim(0)
+        workspace.restore_records(found, store)
+        assert dict(store.packed(namespace, keys)) == before
+
+
 NAMES = st.sampled_from(["a.py", "b.py", "sub/c.py", "sub/d.txt", "e.md", "sub/deep/f.go", "made.py"])
 TEXTS = st.sampled_from(
     [
