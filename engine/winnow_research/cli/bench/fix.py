@@ -62,13 +62,15 @@ def fix(
     ):
         run = FixRun(assistant, Budget(budget), say, cancellation)
         fixes: list[Fix] = []
-        for suite in suites(Split(split), Path(scratch)):
-            for one in run.run(islice(bugs(suite, seed), skip, skip + count)):
-                fixes.append(one)
-                if file is not None:
-                    print(json.dumps(one.as_json()), file=file, flush=True)
         about = {"split": split, "seed": seed, "drafter": drafter, "target": target, "budget": budget, "skip": skip}
-        _show(fixes, as_document, about)
+        try:
+            for suite in suites(Split(split), Path(scratch)):
+                for one in run.run(islice(bugs(suite, seed), skip, skip + count)):
+                    fixes.append(one)
+                    if file is not None:
+                        print(json.dumps(one.as_json()), file=file, flush=True)
+        finally:  # also what there is when the user has waited long enough
+            _show(fixes, as_document, about)
 
 
 def _opened(path: Path | None) -> AbstractContextManager[TextIO | None]:
