@@ -29,6 +29,7 @@ from winnow_engine.core import (
 )
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import FileChangedError
+from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.lately import first_to_index
@@ -130,14 +131,22 @@ class Assistant:
         *,
         remember: bool = False,
         analysts: Analysts | None = None,
+        open_fleet: Callable[[Drafter], Fleet] | None = None,
     ) -> None:
         self._store, self._analysts = store, analysts or Analysts(0)
+        self._open_fleet = open_fleet
+        self._fleet: Fleet | None = None
         self._open_drafter, self._open_target = open_drafter, open_target
         self._closing = Cancellation()
         self._history = History(store if remember else None)
         self._workspace: Workspace | None = None
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about reading and encoding: which processes were lost, and what that meant."""
+        return (*self._analysts.notices, *(self._fleet.notices if self._fleet else ()))
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
@@ -268,12 +277,16 @@ class Assistant:
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
+        if self._fleet is not None:
+            self._fleet.close()
         self._analysts.close()
 
     def _open_keys(self) -> KeyCache:
         with _drafter_loads:
             self._closing.check()
-            return KeyCache(self._store, self._open_drafter())
+            drafter = self._open_drafter()
+            self._fleet = self._open_fleet(drafter) if self._open_fleet else None
+            return KeyCache(self._store, drafter, self._fleet)
 
     def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory."""
@@ -333,11 +346,13 @@ def open_assistant(
     answers: bool = True,
     remember: bool = False,
     on_compile: Callable[[str], None] = lambda _: None,
+    open_fleet: Callable[[Drafter], Fleet] | None = None,
 ) -> Assistant:
     """The assistant that a configuration describes; without a target unless it `answers`.
 
     Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
-    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
+    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled. What
+    `open_fleet` returns encodes files in place of the drafter that it is given.
     """
     return Assistant(
         store,
@@ -345,6 +360,7 @@ def open_assistant(
         (lambda: open_target(models)) if answers else None,
         remember=remember,
         analysts=open_analysts(),
+        open_fleet=open_fleet,
     )
 
 

@@ -105,6 +105,10 @@ class SharedIndexError(WinnowError):
     """An index that a team shares cannot be read or written, or is not sound."""
 
 
+class ClusterError(WinnowError):
+    """Ray is not installed, or its cluster cannot be used."""
+
+
 class AgentSetupError(WinnowError):
     """An agent's configuration cannot be changed, and was left as it is."""
 

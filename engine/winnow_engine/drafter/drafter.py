@@ -78,14 +78,18 @@ class Drafter:
         return len(self.vocabulary.tokenize(text))
 
     def encode(
-        self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages | None = None
+        self,
+        files: Iterable[FileText],
+        cancellation: Cancellation,
+        stages: Stages | None = None,
+        fixed_batches: bool = False,
     ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
-        `stages` is told how busy tokenising, encoding and the rest are. Raises CancelledError, within the time of a
-        layer.
+        `stages` is told how busy tokenising, encoding and the rest are. With `fixed_batches` it depends on the files
+        alone what is encoded together (`FileEncoder.encode`). Raises CancelledError, within the time of a layer.
         """
-        return self._files.encode(files, cancellation, stages or Stages())
+        return self._files.encode(files, cancellation, stages or Stages(), fixed_batches)
 
     def score(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -45,6 +46,13 @@ class FileKeys:
     arrays: Arrays
 
 
+class EncodesFiles(Protocol):
+    """A drafter, or several."""
+
+    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+        """The keys of each file, in order. Raises CancelledError."""
+
+
 @dataclass(slots=True)
 class _Pending:
     """A file whose segments are being encoded, in any order. `missing` counts its tokens that are still to come."""
@@ -72,11 +80,14 @@ class FileEncoder:
     threads: int
     tokenisers: int
 
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+    def encode(
+        self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages, fixed_batches: bool = False
+    ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
-        Segments of many files share a batch. `files` is read a little ahead of the encoder. Raises CancelledError,
-        within the time of a layer.
+        Segments of many files share a batch. With `fixed_batches` it depends on the files alone which ones do, and not
+        on the number of cores: a few codes in a million differ with what they share a batch with. `files` is read a
+        little ahead of the encoder. Raises CancelledError, within the time of a layer.
         """
         pending: dict[int, _Pending] = {}
         done = 0
@@ -86,6 +97,8 @@ class FileEncoder:
             ThreadPoolExecutor(self.tokenisers) as cutters,
         ):
             groups = self._groups(cutters, files, pending, stages)
+            if self.encoder.parallel and not fixed_batches:
+                groups = evened(groups, self.threads)
 
             def read(group: list[Segment]) -> Read:
                 with stages.busy("encode", self.threads):
@@ -120,8 +133,7 @@ class FileEncoder:
                 pending[number] = _Pending(counts, int(counts.sum()))
                 yield from found
 
-        groups = pack(segments(), self.encoder.batch_tokens)
-        return evened(groups, self.threads) if self.encoder.parallel else groups
+        return pack(segments(), self.encoder.batch_tokens)
 
     def _cut(self, number: int, file: FileText) -> tuple[Int32, list[Segment]]:
         """A file's tokens by unit, and its segments."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, ProgressSink, Unit
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.drafter.encoding import EncodesFiles, FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
@@ -62,8 +62,9 @@ Parts = dict[int, Part]
 class KeyCache:
     """Keys by file content. The last workspace's keys stay in memory."""
 
-    def __init__(self, store: Store, drafter: Drafter) -> None:
-        self.drafter, self._store = drafter, store
+    def __init__(self, store: Store, drafter: Drafter, encoders: EncodesFiles | None = None) -> None:
+        """`encoders` encode in place of the drafter, which has to be of the same identity."""
+        self.drafter, self._store, self._encoders = drafter, store, encoders or drafter
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
         self._pieces = f"pieces-1-{drafter.identity}"
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
@@ -219,7 +220,7 @@ class KeyCache:
 
         writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
         with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
-            for keys in self._timed(self.drafter.encode(texts(), cancellation, stages)):
+            for keys in self._timed(self._encoders.encode(texts(), cancellation, stages)):
                 finish()  # files all of whose pieces are as they were
                 planned[0].add(keys)
                 finish()

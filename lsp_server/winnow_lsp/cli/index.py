@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,15 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import FileRules
+from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.fleet.fleet import Fleet
+from winnow_engine.fleet.on_ray import RayFleet
+from winnow_engine.fleet.processes import open_processes
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, workspaces_options
@@ -33,10 +39,30 @@ from winnow_lsp.cli.session import assistant
     help="Write the index there, for others to use with --shared-index.",
 )
 @click.option("--name", metavar="NAME", help="What the repository is called in that index [the folder's name].")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Encode with N processes: one a GPU in turn, or each with its share of the cores.",
+)
+@click.option(
+    "--ray", is_flag=True, help="Have Ray run the workers, in a cluster of this machine; needs winnow-lsp[ray]."
+)
+@click.option(
+    "--address", metavar="ADDRESS", help="Have the Ray cluster at ADDRESS run the workers, one a GPU unless told."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say how busy each stage was.")
 @click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 def index(
-    explain: str | None, out: Path | None, name: str | None, verbose: bool, as_json: bool, **options: Any
+    explain: str | None,
+    out: Path | None,
+    name: str | None,
+    workers: int | None,
+    ray: bool,
+    address: str | None,
+    verbose: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Read, parse and encode the workspace, so that the first question need not."""
     folders, config = folders_of(options), config_of(options)
@@ -48,18 +74,32 @@ def index(
         _explain(folders[0].root, explain, config.files)
         return
     stages, indexed = Stages(), []
-    with cancel_on_interrupt() as cancellation, assistant(config, answers=False) as helper:
+    open_fleet = _fleet(config.models, workers, ray, address)
+    with cancel_on_interrupt() as cancellation, assistant(config, answers=False, open_fleet=open_fleet) as helper:
         for folder in folders:
             one, workspace = _index(helper, folder, config.files, cancellation, stages, as_json)
             indexed.append(one)
             if out is not None:
                 shard = helper.publish(workspace, out, name or folder.name or folder.root.name)
                 _say(f"{shard.record_bytes / 1e6:,.1f} MB in {out}, as {shard.content}", as_json)
+        for notice in helper.notices:
+            click.echo(f"winnow: {notice}", err=True)
     if as_json:
         busy = {stage: asdict(busy) for stage, busy in stages.report().items()}
         click.echo(json.dumps({"indexed": [asdict(one) for one in indexed], "stages": busy}))
     elif verbose:
         _say_busy(stages)
+
+
+def _fleet(
+    models: ModelConfig, workers: int | None, ray: bool, address: str | None
+) -> Callable[[Drafter], Fleet] | None:
+    """What opens the workers that the options ask for, if they do."""
+    if ray or address:
+        return lambda drafter: RayFleet(models.drafter, drafter, workers, address)
+    if workers:
+        return lambda drafter: open_processes(locate(models.drafter), drafter, workers)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -10,6 +10,8 @@ import click
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.sharing.index import attach
@@ -20,13 +22,16 @@ from winnow_lsp.cli.options import config_of, folders_of
 
 
 @contextmanager
-def assistant(config: Config, *, answers: bool) -> Iterator[Assistant]:
-    """An assistant so configured; its target is only opened if it `answers`."""
+def assistant(
+    config: Config, *, answers: bool, open_fleet: Callable[[Drafter], Fleet] | None = None
+) -> Iterator[Assistant]:
+    """An assistant so configured; its target is only opened if it `answers`. A fleet encodes instead of its drafter."""
     models = config.models
     check_models(models, answers=answers)
     with closing(Store(default_path())) as store:
         attach(store, config.shared_indexes)
-        with closing(open_assistant(models, store, answers=answers, on_compile=_say_compiling)) as made:
+        opened = open_assistant(models, store, answers=answers, on_compile=_say_compiling, open_fleet=open_fleet)
+        with closing(opened) as made:
             yield made
         store.trim(config.index_megabytes * 10**6)
 
