@@ -7,8 +7,8 @@
 #        bash tests/bench/offline/first_token.sh with RESULTS COMMAND...     for instance python3 -m a study
 #
 # Each step writes files of its own into RESULTS. OFFLINE (/tmp/winnow-offline) holds what is unpacked, for all calls on
-# one machine. A step ends after LIMIT (540) seconds; what was measured until then is in its files. WITHOUT_GPU=1 and
-# LLAMA_CPP_LIB_PATH try all this on a machine without one.
+# one machine. A step ends after LIMIT (540) seconds; what was measured until then is in its files. First tokens are
+# about REPOSITORY (fastify). WITHOUT_GPU=1 and LLAMA_CPP_LIB_PATH try all this on a machine without one.
 set -uo pipefail
 offline=${OFFLINE:-/tmp/winnow-offline} limit=${LIMIT:-540} parts=${OFFLINE:-/tmp/winnow-offline}/parts
 
@@ -87,6 +87,7 @@ PYTHON
 
 ttft() { # usage: ttft NAME OPTION...
   timeout "$limit" python3 -m winnow_lsp bench ttft --synthetic qwen3.6-27b --drafter "$offline/lower.gguf" \
+    --repository "${REPOSITORY:-fastify}" \
     --out "$results/ttft-$1.json" --figure "$results/ttft-$1.svg" "${@:2}"
 }
 
