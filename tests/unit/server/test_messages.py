@@ -6,8 +6,9 @@ import pytest
 from lsprotocol import types
 
 from winnow_engine.core import ABOUT_CHANGE, Turn
+from winnow_engine.editing.request import EditKind
 from winnow_lsp.server.topics import Topic
-from winnow_lsp.server.wire.messages import AskParams
+from winnow_lsp.server.wire.messages import AskParams, EditParams
 
 AT = {"line": 3, "character": 4}
 RANGE = {"start": {"line": 1, "character": 0}, "end": AT}
@@ -151,3 +152,33 @@ def test_parameters_that_are_no_object_are_refused(value: object) -> None:
 def test_a_question_about_changes(given: dict[str, Any], question: str, changes: str) -> None:
     params = AskParams.read(given)
     assert (params.question, params.changes) == (question, changes)
+
+
+CHANGE = {"change": "fix", "textDocument": DOCUMENT, "range": RANGE, "diagnostics": [{"message": "unused"}]}
+
+
+def test_every_field_of_a_change_arrives() -> None:
+    asked = EditParams.read({**CHANGE, "digest": "d", "workDoneToken": 3, "later": "versions may send more"})
+    place = types.Range(types.Position(1, 0), types.Position(3, 4))
+    document = types.TextDocumentIdentifier("file:///w/a.py")
+    assert asked == EditParams(EditKind.FIX, document, place, ("unused",), "d", 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("change", None),
+        ("change", "rewrite"),
+        ("change", 5),
+        ("textDocument", None),
+        ("textDocument", {"uri": 5}),
+        ("range", None),
+        ("range", {"start": AT}),
+        ("diagnostics", ["unused"]),
+        ("digest", 5),
+        ("workDoneToken", 1.5),
+    ],
+)
+def test_a_change_that_makes_no_sense_names_the_field(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=field):
+        EditParams.read({**CHANGE, field: value})
