@@ -12,7 +12,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cursor, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.editing.proposing import Proposal, propose
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
@@ -66,7 +66,7 @@ def shop(tmp_path: Path) -> Path:
 def proposed(assistant: Assistant, shop: Path, kind: EditKind, at: str, *problems: str) -> Proposal:
     lines = (shop / "shop" / "pricing.py").read_text().split("\n")
     line = next(number for number, text in enumerate(lines, 1) if at in text)
-    request = EditRequest(kind, Cursor("shop/pricing.py", line, line), problems)
+    request = WantedEdit(kind, Cursor("shop/pricing.py", line, line), problems)
     return propose(assistant, Sources((Folder(shop),)), request, Budget(keep_tokens=300), Sampling())
 
 

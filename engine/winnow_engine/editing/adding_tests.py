@@ -11,7 +11,7 @@ from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.indentation import reindented
 from winnow_engine.editing.passage import Passage, fenced, language_of, parsed_file, passage_at
 from winnow_engine.editing.places import PlaceForTest, place_for_test
-from winnow_engine.editing.request import EditRequest, Task
+from winnow_engine.editing.request import Task, WantedEdit
 from winnow_engine.editing.snippet import Piece, new_imports, pieces_of
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
@@ -24,7 +24,7 @@ _ABOUT_AS_LONG = "assert call(argument) == result\n" * 25
 _MAIN = re.compile(r"if __name__\s*==")
 
 
-def adding_tests(workspace: Workspace, request: EditRequest) -> Task:
+def adding_tests(workspace: Workspace, request: WantedEdit) -> Task:
     """The task to add a test of the function at the cursor. NotApplicableError if there is none, or no place for it."""
     passage = passage_at(workspace, request.cursor)
     if passage.definition is None or language_of(passage.file) is None:

@@ -11,7 +11,7 @@ from winnow_engine.core import Question, UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.indentation import indentation
 from winnow_engine.editing.passage import fenced, language_of, parsed_file
-from winnow_engine.editing.request import EditRequest, Task
+from winnow_engine.editing.request import Task, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages.base import DocComment, Language
@@ -39,7 +39,7 @@ class _Place:
     style: DocComment
 
 
-def documenting(workspace: Workspace, request: EditRequest) -> Task:
+def documenting(workspace: Workspace, request: WantedEdit) -> Task:
     """The task to document the definition around the cursor. NotApplicableError if it cannot be, or is documented."""
     cursor = workspace.settled(request.cursor)
     file = workspace.files[workspace.file_number(cursor.path)]

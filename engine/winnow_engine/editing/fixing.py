@@ -9,7 +9,7 @@ from winnow_engine.core import Question
 from winnow_engine.editing.changes import FileEdit, LineEdit, replacing
 from winnow_engine.editing.indentation import reindented
 from winnow_engine.editing.passage import Passage, passage_at
-from winnow_engine.editing.request import EditRequest, Task
+from winnow_engine.editing.request import Task, WantedEdit
 from winnow_engine.editing.snippet import Piece, new_imports, pieces_of
 from winnow_engine.errors import NoCodeError
 from winnow_engine.index.lines import text_lines
@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
 _LONGEST_LINE = 120  # characters of the line with the problem
 
 
-def fixing(workspace: Workspace, request: EditRequest) -> Task:
+def fixing(workspace: Workspace, request: WantedEdit) -> Task:
     """The task to fix problems at the cursor."""
     passage = passage_at(workspace, request.cursor)
     it = f"the function `{passage.name}`" if passage.definition else "this code"
@@ -39,7 +39,7 @@ def fixing(workspace: Workspace, request: EditRequest) -> Task:
     )
 
 
-def _where(passage: Passage, request: EditRequest) -> str:
+def _where(passage: Passage, request: WantedEdit) -> str:
     """Says where the problem is, as far as that is more than the passage."""
     first, last = request.cursor.start_line, request.cursor.end_line
     line = passage.file.text_of_lines(first, last).strip() if first <= passage.file.lines.count else ""

@@ -24,7 +24,7 @@ from winnow_engine.editing.changes import FileEdit, check_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.fixing import fixing
 from winnow_engine.editing.reply import edit_of, is_enough
-from winnow_engine.editing.request import EditKind, EditRequest, Task
+from winnow_engine.editing.request import EditKind, Task, WantedEdit
 from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
@@ -34,7 +34,7 @@ from winnow_engine.targets.base import Generation, Request, Target
 
 _SYSTEM = "You change code: exactly, briefly, in the style of the code around it."
 _MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
-_TASKS: Mapping[EditKind, Callable[[Workspace, EditRequest], Task]] = {
+_TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], Task]] = {
     EditKind.FIX: fixing,
     EditKind.TEST: adding_tests,
     EditKind.DOCUMENT: documenting,
@@ -60,7 +60,7 @@ class Proposal:
 def propose(
     assistant: Assistant,
     sources: Sources,
-    request: EditRequest,
+    request: WantedEdit,
     budget: Budget,
     sampling: Sampling,
     progress: ProgressSink = ignore_progress,

@@ -21,7 +21,7 @@ class EditKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EditRequest:
+class WantedEdit:
     """A change of the code at the cursor; `problems` are the messages of what is to be fixed."""
 
     kind: EditKind

@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.core import Cursor
 from winnow_engine.editing.adding_tests import adding_tests
 from winnow_engine.editing.changes import check_sound
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 
 UNIT_PRICE = "def unit_price(count):\n    return 9 if count >= 10 else 10\n"
@@ -54,7 +54,7 @@ func TestOne(t *testing.T) {
 
 
 def task(reading, files, path="shop/pricing.py", line=1):
-    return adding_tests(reading(files), EditRequest(EditKind.TEST, Cursor(path, line, line)))
+    return adding_tests(reading(files), WantedEdit(EditKind.TEST, Cursor(path, line, line)))
 
 
 def added(reading, files, code, **of) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.core import Cursor
 from winnow_engine.editing.changes import check_sound
 from winnow_engine.editing.documenting import documenting
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.languages import all_languages
 
@@ -44,7 +44,7 @@ SAMPLES: dict[str, tuple[str, int, str]] = {
 
 def task(reading, path: str, text: str | bytes, line: int):
     workspace = reading({path: text})
-    return documenting(workspace, EditRequest(EditKind.DOCUMENT, Cursor(path, line, line)))
+    return documenting(workspace, WantedEdit(EditKind.DOCUMENT, Cursor(path, line, line)))
 
 
 def python(reading, words: str, text: str = "def add(a, b):\n    return a + b\n", line: int = 1) -> str:

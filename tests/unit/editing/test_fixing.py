@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.core import Cursor
 from winnow_engine.editing.fixing import fixing
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, NoCodeError, PositionError
 
 PRICING = '''"""Prices."""
@@ -35,7 +35,7 @@ FIXED = "    def cents(price):\n        return math.ceil(price * 100)\n"
 
 def task(reading, text: str | bytes = PRICING, line: int = 13, path: str = "pricing.py", last: int | None = None):
     workspace = reading({path: text})
-    return fixing(workspace, EditRequest(EditKind.FIX, Cursor(path, line, last or line), ("no `ciel`",)))
+    return fixing(workspace, WantedEdit(EditKind.FIX, Cursor(path, line, last or line), ("no `ciel`",)))
 
 
 def after(reading, code: str, **of) -> str:
@@ -134,4 +134,4 @@ def test_a_file_that_is_not_utf8_is_left_to_its_owner(reading) -> None:
 
 def test_a_fix_needs_a_problem() -> None:
     with pytest.raises(ValueError, match="needs the problem"):
-        EditRequest(EditKind.FIX, Cursor("a.py", 1, 1), (" ",))
+        WantedEdit(EditKind.FIX, Cursor("a.py", 1, 1), (" ",))

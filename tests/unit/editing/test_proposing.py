@@ -8,7 +8,7 @@ import pytest
 
 from winnow_engine.core import Budget, Cancellation, Cursor, Sampling, Span, UnitKind
 from winnow_engine.editing.proposing import Proposal, propose
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import (
     AmbiguousCodeError,
     BudgetError,
@@ -32,7 +32,7 @@ ITSELF = Span("shop.py", 4, 5, 9, 3.0, UnitKind.FUNCTION, "price")
 
 def run(reading, target: Scripted, spans=(ITSELF, CALLER), kind: EditKind = EditKind.FIX, **more) -> Proposal:
     assistant = Selecting(reading(FILES), target, spans)
-    request = EditRequest(kind, Cursor("shop.py", 5, 5), ("undefined name `rate`",))
+    request = WantedEdit(kind, Cursor("shop.py", 5, 5), ("undefined name `rate`",))
     return propose(assistant, None, request, Budget(), Sampling(max_tokens=5, stop=("RATE",)), **more)
 
 

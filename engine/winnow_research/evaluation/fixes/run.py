@@ -14,7 +14,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Cancellation, Cursor, Sampling
 from winnow_engine.editing.proposing import propose
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_research.evaluation.fixes.mutants import Mutant, mutants
@@ -104,7 +104,7 @@ class FixRun:
         before = file.read_bytes()
         file.write_text(mutant.text, encoding="utf-8")
         rules = FileRules(include=(mutant.path, suite.modules[mutant.path]))
-        request = EditRequest(EditKind.FIX, Cursor(mutant.path, mutant.first, mutant.last), (bug.problem,))
+        request = WantedEdit(EditKind.FIX, Cursor(mutant.path, mutant.first, mutant.last), (bug.problem,))
         outcome, after, diff, tokens = "", "", "", (0, 0)
         try:
             sources = Sources((Folder(suite.root),), rules)

@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException
 from winnow_engine.core import Cancellation
 from winnow_engine.editing.changes import FileEdit
 from winnow_engine.editing.proposing import Proposal, propose
-from winnow_engine.editing.request import EditKind, EditRequest
+from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Work
 from winnow_lsp.server.features.asking import moved, settings_budget
@@ -79,7 +79,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
         return proposal, folders
 
 
-async def _request(server: WinnowServer, params: EditParams) -> EditRequest:
+async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     """What is asked of the engine, unless it is plain before the long part that nothing can come of it.
 
     Raises PositionError outside the workspace, ReadOnlyError, TextChangedError.
@@ -87,7 +87,7 @@ async def _request(server: WinnowServer, params: EditParams) -> EditRequest:
     uri = params.text_document.uri
     with parsing():
         cursor = server.editor.folders.cursor(uri, params.range)
-        request = EditRequest(params.change, cursor, params.problems)
+        request = WantedEdit(params.change, cursor, params.problems)
     text = await text_now(server.editor, uri)
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)
