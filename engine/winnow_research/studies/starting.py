@@ -86,8 +86,8 @@ def start(root: Path, cache: Path) -> dict[str, Any]:
         since = time.perf_counter(), time.process_time()
         keys = KeyCache(store, cast("Drafter", DrawnKeys())).of(workspace, ignore_progress, Cancellation())
         timed("keys", since)
-    memory = {line.split(":")[0]: line.split()[1] for line in Path("/proc/self/status").read_text().splitlines()}
-    row |= {"own_mb": int(memory["RssAnon"]) / 1e3, "mapped_mb": int(memory["RssFile"]) / 1e3}
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    row |= {f"{name}_mb": int(status[name].split()[0]) / 1e3 for name in ("RssAnon", "RssFile")}
     row["most_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return row | {"files": len(workspace.files), "units": len(workspace.units), "tokens": keys.tokens}
 
@@ -108,7 +108,7 @@ def main() -> None:
         command = [sys.executable, "-m", "winnow_research.studies.starting", "--start", str(root), str(cache)]
         rows = []
         for _ in range(arguments.repeat + 3):  # the first makes the index, the second trusts the files
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             rows.append(json.loads(done.stdout))
             time.sleep(_TICK_S if len(rows) < 4 else 0)
         disk = {
