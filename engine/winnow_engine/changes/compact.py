@@ -12,13 +12,34 @@ from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.now import NowLines
 from winnow_engine.changes.units import ChangedUnit, FileUnits
 from winnow_engine.core import Cursor, ShownChange
+from winnow_engine.index.name_rules import is_test
 
-# How many lines around a changed one are shown, at each length; None shows the whole unit if it is short.
-_CONTEXTS: tuple[int | None, ...] = (None, 3, 1, 0)
 _SHORT_LINES = 60
-_CUT_LINES = 6  # of each run of changed lines, where nothing longer fits
+_CUT_LINES = 6
 _MOST_NAMED = 40  # files or units in a list
-_SHORTEST_CHARACTERS = 1_200
+_LIST_CHARACTERS = 1_200
+_LONGEST_CHARACTERS = 400_000  # about 100,000 tokens, more than a target reads
+
+
+@dataclass(frozen=True, slots=True)
+class _Length:
+    """How much is shown: lines around a changed one (None: whole short units), lines of each run, characters in all.
+
+    One that leaves changed lines out is `cut`. It begins with code that is neither a test nor prose.
+    """
+
+    context: int | None
+    lines: int | None = None
+    characters: int = _LONGEST_CHARACTERS
+
+    @property
+    def cut(self) -> bool:
+        """Whether it leaves changed lines out."""
+        return self.lines is not None
+
+
+_WHOLE = tuple(map(_Length, (None, 3, 1, 0)))
+_CUT = tuple(_Length(0, _CUT_LINES, characters) for characters in (_LONGEST_CHARACTERS, 30_000, 10_000, 3_000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +62,54 @@ class _Row:
 def shown_changes(
     changes: Changes, touched: Sequence[TouchedFile], remarks: Sequence[str], count: Callable[[str], int]
 ) -> tuple[ShownChange, ...]:
-    """The change at several lengths, longest first, each but the last two followed by some remarks.
+    """The change at several lengths, longest first, followed by some remarks where it is whole; at last only a list.
 
-    `count` gives a text's tokens. The last length is only a list.
+    `count` gives a text's tokens.
     """
-    found = [_shown(changes, touched, remarks, context, None, count) for context in _CONTEXTS]
-    found.append(_shown(changes, touched, (), 0, _CUT_LINES, count))
-    return (*found, _list_only(changes, touched, count))
+    whole = [_shown(changes, touched, remarks, length, count) for length in _WHOLE]
+    first_code = sorted(touched, key=lambda one: _order(one.units.file.path))
+    cut = [_shown(changes, first_code, (), length, count) for length in _CUT]
+    found = [shown for shown in (*whole, *cut) if shown is not None]
+    return (*found, _list_only(changes, first_code, count))
+
+
+def _order(path: str) -> tuple[bool, bool, str]:
+    return path.endswith((".md", ".rst", ".txt")), is_test(path), path
 
 
 def _shown(
     changes: Changes,
     touched: Sequence[TouchedFile],
     remarks: Sequence[str],
-    context: int | None,
-    most: int | None,
+    length: _Length,
     count: Callable[[str], int],
-) -> ShownChange:
-    parts, places = [_title(changes)], list[Cursor]()
-    for one in touched:
-        file = one.units.file
-        parts.append(f"\n{file.path} ({file.what})")
-        for unit in one.units.units:
-            for head, rows, place in _runs(unit, one.now, context):
-                kept = rows if most is None else rows[:most]
-                cut = [f"… {len(rows) - len(kept)} more lines"] if len(kept) < len(rows) else []
-                parts += [head, *(f"{row.mark}{_text(row.text)}" for row in kept), *cut]
-                if place is not None and not cut:
-                    places.append(place)
+) -> ShownChange | None:
+    """The change at one length; None if it has to be whole and would be too long."""
+    parts, places, left = [_title(changes)], list[Cursor](), length.characters
+    for one, unit in _with_files(touched):
+        new = [] if unit else [f"\n{one.units.file.path} ({one.units.file.what})"]
+        for head, rows, place in _runs(unit, one.now, length.context) if unit else ():
+            kept = rows[: length.lines]
+            more = [f"… {len(rows) - len(kept)} more lines"] if len(kept) < len(rows) else []
+            new += [head, *(f"{row.mark}{_text(row.text)}" for row in kept), *more]
+            places += [place] if place is not None and not more else []
+        left -= sum(map(len, new)) + len(new)
+        if left < 0 and not length.cut:
+            return None
+        if left < 0:
+            parts.append("… and more, which is not shown")
+            break
+        parts += new
     parts += [*_others(changes), *remarks]
     text = "\n".join(parts)
-    return ShownChange(text, tuple(places), count(text), complete=most is None)
+    return ShownChange(text, tuple(places), count(text), complete=not length.cut)
+
+
+def _with_files(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, ChangedUnit | None]]:
+    """Each file on its own, then with each of its units."""
+    for one in touched:
+        yield one, None
+        yield from ((one, unit) for unit in one.units.units)
 
 
 def _list_only(changes: Changes, touched: Sequence[TouchedFile], count: Callable[[str], int]) -> ShownChange:
@@ -82,7 +120,7 @@ def _list_only(changes: Changes, touched: Sequence[TouchedFile], count: Callable
         lines.append(f"{one.units.file.path} ({one.units.file.what}){more}")
     if len(touched) > _MOST_NAMED:
         lines.append(f"… {len(touched) - _MOST_NAMED} more files")
-    text = "\n".join(lines)[:_SHORTEST_CHARACTERS]
+    text = "\n".join(lines)[:_LIST_CHARACTERS]
     return ShownChange(text, (), count(text), complete=False)
 
 

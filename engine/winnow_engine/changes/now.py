@@ -27,7 +27,7 @@ class NowLines:
 
 def now_lines(file: ChangedFile, workspace: Workspace) -> NowLines:
     """The table of a file. Nothing is computed for one that is as the change left it."""
-    present = next((one for one in workspace.files if one.path == file.path), None)
+    present = workspace.file_at(file.path)
     if present is None or file.after is None:
         return NowLines(None, None)
     if present.data == file.after:

@@ -170,11 +170,21 @@ class Workspace:
         start = int(self.unit_starts[number])
         return {name for name, unit in self.files[number].analysis.symbols.definitions if start + unit in at}
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The place of each path among the files."""
+        return {file.path: number for number, file in enumerate(self.files)}
+
+    def file_at(self, path: str) -> IndexedFile | None:
+        """The file with this path, if there is one."""
+        number = self._numbers.get(path)
+        return None if number is None else self.files[number]
+
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
-        for number, file in enumerate(self.files):
-            if file.path == path:
-                return number
+        number = self._numbers.get(path)
+        if number is not None:
+            return number
         raise PositionError(f"{path} is not among the workspace's files; `winnow index --explain {path}` says why")
 
     def unit_at(self, path: str, line: int) -> int:

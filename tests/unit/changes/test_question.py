@@ -103,7 +103,19 @@ def test_each_length_is_shorter(top: Path, asked: Asked) -> None:
     tokens = [shown.tokens for shown in change.shown]
     assert tokens == sorted(tokens, reverse=True)
     assert tokens[-1] < 200
-    assert [shown.complete for shown in change.shown] == [True, True, True, True, False, False]
+    assert [shown.complete for shown in change.shown] == [True] * 4 + [False] * 5
+
+
+def test_of_a_change_that_no_target_reads_code_is_shown_first(top: Path, asked: Asked) -> None:
+    long = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(8000))
+    git.write(top, {"a.md": "# Title\n" * 20000, "shop/basket.py": FILES["shop/basket.py"] + long})
+    _, change = asked(top)
+    assert not any(shown.complete for shown in change.shown)
+    texts = [shown.text for shown in change.shown]
+    limits = (400_300, 30_300, 10_300, 3_300, 1_300)
+    assert all(len(text) < limit for text, limit in zip(texts, limits, strict=True))
+    assert all("shop/basket.py" in text.splitlines()[2] for text in texts[:-1])
+    assert len(texts[1]) > 25_000
 
 
 def test_nothing_changed(top: Path, asked: Asked) -> None:
