@@ -130,13 +130,23 @@ class ShownChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """A commit that an answer may cite, by its id or in the words of its message, and the lines it is cited for."""
+
+    id: str
+    message: str
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What a question about a change is about, read from git.
 
     `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
     (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
-    its users and what it uses gain, float32 [U]. `commits` may be cited by their ids: each with the path and the first
-    and last of the lines it is cited for.
+    its users and what it uses gain, float32 [U]. `commits` are those whose messages are shown.
     """
 
     title: str
@@ -145,7 +155,7 @@ class Change:
     removed: tuple[tuple[str, int, str], ...]
     code: CodeAtCursor
     related: Scores
-    commits: tuple[tuple[str, str, int, int], ...] = ()
+    commits: tuple[ShownCommit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,17 @@ from datetime import UTC, datetime
 import numpy as np
 
 from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.core import WHY, Cancellation, Change, CodeAtCursor, Cursor, Folder, Question, ShownChange
+from winnow_engine.core import (
+    WHY,
+    Cancellation,
+    Change,
+    CodeAtCursor,
+    Cursor,
+    Folder,
+    Question,
+    ShownChange,
+    ShownCommit,
+)
 from winnow_engine.errors import NotARepositoryError, PositionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.shaping import Shaping, shaping_commits
@@ -80,8 +90,8 @@ def _widened(workspace: Workspace, cursor: Cursor) -> Cursor:
     return Cursor(cursor.path, unit.start_line, unit.end_line)
 
 
-def _cited(one: Shaping) -> tuple[str, str, int, int]:
-    return one.commit.id, one.path, one.lines[0], one.lines[-1]
+def _cited(one: Shaping) -> ShownCommit:
+    return ShownCommit(one.commit.id, one.commit.message, one.path, one.lines[0], one.lines[-1])
 
 
 def _shown(past: Past, commits: int, message: int, lines: int, count: Callable[[str], int]) -> ShownChange:

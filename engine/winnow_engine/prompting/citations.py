@@ -18,6 +18,8 @@ _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversa
 _CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
 _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMIT = re.compile(r"\b[0-9a-f]{7,64}\b")
+_WORD = re.compile(r"\w+")
+_REPEATED_WORDS = 5  # of a commit's message, from which on an answer quotes it
 _MARK = re.compile(r"^\s*[-+]")  # of a difference
 _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur in too many places
 
@@ -30,7 +32,7 @@ def cite(
     """Citations in the order found: places written as path:line, then quoted lines, then names of kept units.
 
     Lines that a change removed are cited in the commit that has them, and so are those of a commit that is named by its
-    id.
+    id or quoted.
     """
     quotes = _quotes(answer, _removed_places(change) | _line_places(workspace, spans))
     found = [*_commits(answer, change), *_places(answer, workspace), *quotes, *_names(answer, spans)]
@@ -68,12 +70,17 @@ def _file_named(name: str, workspace: Workspace) -> IndexedFile | None:
 
 
 def _commits(answer: str, change: Change | None) -> Iterator[Citation]:
-    """The commits of a history that the answer names, in the order in which it does."""
-    known = change.commits if change else ()
-    for named in _COMMIT.findall(answer):
-        for commit, path, start, end in known:
-            if commit.startswith(named):
-                yield Citation(path, start, end, commit)
+    """The commits of a history that the answer names by their ids, or whose messages it repeats."""
+    named, said = _COMMIT.findall(answer), _runs_of_words(answer)
+    for commit in change.commits if change else ():
+        if any(commit.id.startswith(one) for one in named) or said & _runs_of_words(commit.message):
+            yield Citation(commit.path, commit.start_line, commit.end_line, commit.id)
+
+
+def _runs_of_words(text: str) -> set[tuple[str, ...]]:
+    """Every few neighbouring words, folded."""
+    words = _WORD.findall(text.lower())
+    return {tuple(words[at : at + _REPEATED_WORDS]) for at in range(len(words) - _REPEATED_WORDS + 1)}
 
 
 def _quotes(answer: str, places: _Places) -> Iterator[Citation]:

@@ -146,13 +146,16 @@ def test_the_target_reads_messages_and_differences_and_less_where_there_is_less_
 
 
 def test_an_answer_cites_a_commit_by_its_id(top: Path, read: Callable[..., Workspace]) -> None:
-    longer = commit(top, "Wait longer", {"bus.py": WAIT})
+    longer = commit(top, "Wait longer\n\nPeople missed it by a few seconds.", {"bus.py": WAIT})
     workspace = read(top)
     question = workspace.located(Question("Why?", Cursor("bus.py", 2, 3), changes=WHY))
     past = asked_past(question, sources_of(top), workspace, Cancellation())
     change = with_past(question, past, workspace, len).change
     answer = f"Because of commit {longer[:8]}, see bus.py:2; not of deadbee or {longer[:5]}."
     assert cite(answer, workspace, (), change) == (Citation("bus.py", 2, 3, longer), Citation("bus.py", 2, 2))
+    quoted = "It waits because people missed it by a few seconds."
+    assert cite(quoted, workspace, (), change) == (Citation("bus.py", 2, 3, longer),)
+    assert cite("People were late by some seconds.", workspace, (), change) == ()
 
 
 def test_a_question_without_a_place_or_a_repository_says_what_to_do(
