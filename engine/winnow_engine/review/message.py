@@ -76,8 +76,8 @@ def message_of(answer: str, manner: Manner) -> str:
 
 def _subject(line: str, manner: Manner) -> str:
     text = _CITATION.sub("", _LABEL.sub("", line.strip(" \t`*#\"'-"))).strip(" \t`*\"'")
-    prefix = _CONVENTIONAL.match(text)
-    head, rest = (text[: prefix.end()], text[prefix.end() :]) if prefix else ("", text)
+    prefix = _CONVENTIONAL.match(text[:1].lower() + text[1:])
+    head, rest = (prefix[0], text[prefix.end() :]) if prefix else ("", text)
     if not manner.conventional:
         head = ""
     rest = _with_first_letter(rest, capital=manner.capital).rstrip(".")

@@ -1,0 +1,84 @@
+"""The commands that review a change and propose a message, with what a model says given."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import git_repositories as git
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from winnow_engine.core import Cancellation, Question
+from winnow_engine.index.workspace import read_workspace
+from winnow_engine.store import Store
+from winnow_lsp.server.features import reviewing
+from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.wire.messages import AskParams
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "fix: one", {"a.py": "def one():\n    return 1\n"})
+    git.write(top, {"a.py": "def one():\n    return 2\n"})
+    return top
+
+
+@pytest.fixture
+def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A server whose model finds a problem, and one that it invents."""
+    folders, pages, asked = Folders({top: "repository"}), dict[str, str](), list[AskParams]()
+    sources = git.sources_of(top)
+
+    async def show(title: str, page: str) -> None:
+        pages[title] = page
+
+    async def answer(_server: object, params: AskParams, _conversation: str) -> Any:
+        asked.append(params)
+        store = Store(tmp_path / "index.sqlite")
+        workspace = read_workspace(sources, store, Cancellation())
+        store.close()
+        text = "Fix: Return two.\na.py:2 high it is two\nb.py:1 high invented"
+        return SimpleNamespace(text=text, selection=SimpleNamespace(workspace=workspace)), Question("?"), folders
+
+    async def configured() -> None:
+        return None
+
+    monkeypatch.setattr(reviewing, "answered_in", answer)
+    editor = SimpleNamespace(folders=folders, sources=lambda _: sources, configured=SimpleNamespace(wait=configured))
+
+    async def new_token() -> str:
+        return "token"
+
+    bars = SimpleNamespace(new_token=new_token)
+    return SimpleNamespace(
+        editor=editor, pages=SimpleNamespace(show=show), conversations={}, bars=bars, shown=pages, asked=asked
+    )
+
+
+def call(command: str, *arguments: Any) -> types.ExecuteCommandParams:
+    return types.ExecuteCommandParams(command, list(arguments))
+
+
+async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
+    result = await reviewing._review(server, call("winnow.review"))
+    (finding,) = result["findings"]
+    assert (finding["location"].uri, finding["location"].range.start.line) == ((top / "a.py").as_uri(), 1)
+    assert (finding["confidence"], finding["rule"], result["unsupported"]) == ("high", "model", 1)
+    assert result["files"] == [{"path": "a.py", "what": "changed", "added": 1, "removed": 1, "units": ("one",)}]
+    assert server.shown["Review"] == result["answer"]
+    assert "[a.py:2]" in result["answer"]
+    assert server.asked[0].changes == "working"
+
+
+async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
+    result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
+    assert result["message"].splitlines()[0] == "return two"
+    assert "fix: one" in server.asked[0].question
+
+
+@pytest.mark.parametrize("argument", [5, "staged", {"changes": 5}, None, ["staged"]])
+async def test_malformed_arguments_are_named(server: Any, argument: Any) -> None:
+    with pytest.raises(JsonRpcInvalidParams, match="changes"):
+        await reviewing._review(server, call("winnow.review", argument))
