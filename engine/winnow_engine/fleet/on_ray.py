@@ -12,6 +12,7 @@ import secrets
 import socket
 import sys
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,9 @@ class RayFleet(Fleet):
 
     def __init__(self, model: str, drafter: Drafter, count: int | None, address: str | None) -> None:
         """`count` actors, or as many as the cluster has GPUs, at least one. Raises ClusterError."""
-        self._ray = _joined(address)
+        # Linux ends a cluster that was started here when the thread ends that started it, so this is one that stays.
+        self._keeper = ThreadPoolExecutor(1)
+        self._ray = self._keeper.submit(_joined, address).result()
         gpus, cores = (int(self._ray.cluster_resources().get(name, 0)) for name in ("GPU", "CPU"))
         count = count or max(gpus, 1)
         threads = 2 if gpus else max(cores // count, 1)
@@ -103,6 +106,7 @@ class RayFleet(Fleet):
         """See `Fleet`."""
         super().close()
         self._ray.shutdown()
+        self._keeper.shutdown()
 
 
 def _joined(address: str | None) -> Any:

@@ -5,9 +5,9 @@ The drafter is a random model of a few thousand weights.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -158,17 +158,19 @@ def test_another_drafter_is_refused(model: Path, drafter: Drafter) -> None:
 def test_two_ray_workers_make_the_keys_of_one_drafter_also_if_one_is_killed(
     model: Path, drafter: Drafter, expected: list[FileKeys]
 ) -> None:
-    with closing(RayFleet(str(model), drafter, 2, None)) as made:
+    with ThreadPoolExecutor(1) as ends:  # as models load: on a thread that is gone afterwards
+        opened = ends.submit(RayFleet, str(model), drafter, 2, None).result()
+    with closing(opened) as made:
         same(list(encoded(made)), expected)
         assert not made.notices
         actors = processes("ray::RayDrafter")
         assert len(actors) == 2
-        killed = threading.Timer(0.5, actors[0].kill)
-        killed.start()
-        for _ in range(3):
-            same(list(encoded(made)), expected)
-        killed.join()
-        assert not actors[0].is_running() or actors[0].status() == psutil.STATUS_ZOMBIE
+        files = made.encode(FILES * 3, Cancellation(), Stages())
+        first = next(files)
+        actors[0].kill()
+        same([first, *files], expected * 3)
+        gone, _ = psutil.wait_procs(actors[:1], timeout=30)
+        assert gone
     assert not processes("ray::RayDrafter")
 
 
