@@ -27,6 +27,7 @@ from winnow_research.first_token.memory import watched
 from winnow_research.indexing.material import Material
 from winnow_research.machine import median
 
+_SCALES = "scales"
 _NOISE = 0.02  # of a vector of length 1, in each direction
 
 
@@ -72,7 +73,7 @@ def repeated_keys(keys: WorkspaceKeys, copies: int, seed: int = 0) -> WorkspaceK
     """The keys of all units again and again, with noise in all copies but the first."""
     random, one = np.random.default_rng(seed), keys.joined
     arrays = {
-        name: np.concatenate([rows, *(_noisy(rows, random) for _ in range(copies - 1))])
+        name: np.concatenate([rows, *(_noisy(name, rows, random) for _ in range(copies - 1))])
         for name, rows in one.arrays.items()
     }
     tokens = np.tile(keys.unit_tokens, copies)
@@ -80,12 +81,12 @@ def repeated_keys(keys: WorkspaceKeys, copies: int, seed: int = 0) -> WorkspaceK
     return WorkspaceKeys(tokens, (KeyPart(np.arange(len(tokens)), offsets, arrays),), missing_tokens=0)
 
 
-def _noisy(rows: NDArray[Any], random: np.random.Generator) -> NDArray[Any]:
+def _noisy(name: str, rows: NDArray[Any], random: np.random.Generator) -> NDArray[Any]:
     """Integer codes moved by at most one; vectors moved a little and as long as before; scales as they are."""
     if rows.dtype == np.int8:
         moved = rows.astype(np.int16) + random.integers(-1, 2, rows.shape, np.int8)
         return np.asarray(np.clip(moved, -127, 127), np.int8)
-    if rows.ndim != 2:
+    if rows.ndim != 2 or name == _SCALES:
         return rows
     vectors = rows.astype(np.float32)
     shifted = vectors + np.float32(_NOISE) * random.standard_normal(rows.shape, np.float32)
