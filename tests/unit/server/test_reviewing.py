@@ -74,7 +74,7 @@ async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
 
 async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
     result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
-    assert result["message"].splitlines()[0] == "return two"
+    assert result["message"].splitlines()[0] == "fix: return two"
     assert "fix: one" in server.asked[0].question
 
 
