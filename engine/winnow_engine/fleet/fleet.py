@@ -1,7 +1,7 @@
 """The plan by which several workers encode the files of one workspace.
 
-Files are dealt in chunks of a fixed size. A batch never holds segments of two chunks, so that keys are the same, byte
-for byte, whatever the number of workers and wherever they run. A chunk whose worker is lost goes to the next one.
+Files are dealt in chunks of a fixed size. A batch never holds segments of two chunks, so that what is encoded together
+does not depend on the number of workers. A chunk whose worker is lost goes to the next one.
 """
 
 from __future__ import annotations
