@@ -11,7 +11,6 @@ from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import Repository
 
 _RECENT = 40  # commits that show the manner
-_SHOWN = 8
 _LONGEST = 72  # characters of a subject, unless the repository's own are longer
 _CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
 _CITATION = re.compile(r"\s*[(\[]?`?[\w./-]+:\d+(-\d+)?`?[)\]]?")
@@ -21,10 +20,10 @@ _MOST_BODY = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a repository writes subjects: recent ones, newest first, and what most of them have in common."""
+    """How a repository writes subjects: what most recent ones have in common, and the types that precede them."""
 
-    subjects: tuple[str, ...] = ()
     conventional: bool = False
+    types: tuple[str, ...] = ()
     capital: bool = True
     full_stop: bool = False
     longest: int = _LONGEST
@@ -42,8 +41,8 @@ def manner_of(repository: Repository) -> Manner:
     subjects = [commit.subject for commit in found]
     plain = [_CONVENTIONAL.sub("", subject, count=1) for subject in subjects]
     return Manner(
-        subjects=tuple(subjects),
         conventional=_most(bool(_CONVENTIONAL.match(subject)) for subject in subjects),
+        types=tuple(sorted({match["type"] for subject in subjects if (match := _CONVENTIONAL.match(subject))})),
         capital=_most(text[:1].isupper() for text in plain),
         full_stop=_most(subject.endswith(".") for subject in subjects),
         longest=max(_LONGEST, round(statistics.median(map(len, subjects)))),
@@ -52,13 +51,15 @@ def manner_of(repository: Repository) -> Manner:
 
 
 def message_question(manner: Manner) -> str:
-    """What to ask a model about the staged change."""
-    shown = "\n".join(f"- {subject}" for subject in manner.subjects[:_SHOWN])
-    like = f" Write it as these were written:\n{shown}\n" if shown else " "
+    """What to ask a model about the staged change.
+
+    Recent subjects are described and not quoted: a model of 1.5B parameters answered with one of them.
+    """
+    kinds = f" It begins with a type and a colon: one of {', '.join(manner.types)}." if manner.conventional else ""
     body = "an empty line, and one to three lines that say why" if manner.bodies else "nothing else"
     return (
-        f"Write the commit message for this change: a subject of at most {manner.longest} characters, then {body}."
-        f"{like}Reply with the message only."
+        f"Write the commit message for this change: a subject of at most {manner.longest} characters that says in the "
+        f"imperative what the change does to which code, then {body}.{kinds} Reply with the message only."
     )
 
 

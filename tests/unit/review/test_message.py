@@ -34,13 +34,14 @@ def test_sentences_with_bodies(tmp_path: Path) -> None:
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
     assert manner(tmp_path) == Manner()
-    assert "as these were written" not in message_question(Manner())
 
 
-def test_the_question_shows_recent_subjects(tmp_path: Path) -> None:
-    asked = message_question(manner(tmp_path, "Add a basket", "Count twice"))
-    assert "- Count twice\n- Add a basket" in asked
+def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -> None:
+    asked = message_question(manner(tmp_path, "feat: add a basket", "fix: count twice", "fix(shop): mend"))
+    assert "one of feat, fix." in asked
     assert "at most 72" in asked
+    assert "count twice" not in asked
+    assert "one of" not in message_question(Manner())
 
 
 @pytest.mark.parametrize(

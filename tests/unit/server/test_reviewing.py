@@ -75,7 +75,7 @@ async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
 async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
     result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
     assert result["message"].splitlines()[0] == "fix: return two"
-    assert "fix: one" in server.asked[0].question
+    assert "one of fix." in server.asked[0].question
 
 
 @pytest.mark.parametrize("argument", [5, "staged", {"changes": 5}, None, ["staged"]])
