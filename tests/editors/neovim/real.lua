@@ -141,7 +141,7 @@ local function explaining()
   vim.lsp.buf.code_action({
     apply = true,
     filter = function(action)
-      return action.kind == "quickfix.winnow"
+      return vim.startswith(action.title, "Explain this problem")
     end,
   })
   check("a diagnostic's code action is answered", answered(4), text())
