@@ -45,8 +45,11 @@ def lines(
     server_command: list[str],
     server_environment: dict[str, str],
     settings: dict[str, object],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
-    return run(emacs, SCRIPT, server_environment, workspace=str(workspace), command=server_command, settings=settings)
+    root = tmp_path_factory.mktemp("asked") / "shop"
+    shutil.copytree(workspace, root)  # the script commits there
+    return run(emacs, SCRIPT, server_environment, workspace=str(root), command=server_command, settings=settings)
 
 
 def run(emacs: str, script: Path, environment: dict[str, str], **given: object) -> dict[str, str]:

@@ -242,7 +242,6 @@
 
 (defun e2e-changes ()
   "Ask about an edit that is not committed, and have it reviewed."
-  (e2e-git "init" "--quiet")
   (e2e-git "add" "--all")
   (e2e-git "commit" "--quiet" "-m" "Open the shop")
   (e2e-check "nothing-changed-is-told"
@@ -258,8 +257,7 @@
     (e2e-check "a-review-lists-the-files" (and (plist-get result :files) (e2e-shown-p "# Review" "shop/checkout.py"))
                e2e-outcome))
   (set-buffer-modified-p nil)
-  (revert-buffer t t t)
-  (delete-directory (concat e2e-root ".git") t))
+  (revert-buffer t t t))
 
 (defun e2e-restarted ()
   "Follow up on the answer in *winnow*, whose server has gone."
