@@ -5,7 +5,6 @@ The drafter is a random model of a few thousand weights.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -135,13 +134,15 @@ def test_processes_make_the_keys_of_one_drafter(
 
 def test_a_killed_process_is_replaced(model: Path, drafter: Drafter, expected: list[FileKeys]) -> None:
     with closing(open_processes(model, drafter, 2)) as made:
-        files = made.encode(FILES * 3, Cancellation(), Stages())
-        first = next(files)
-        while len(victims := processes("winnow_engine.fleet.worker")) < 2:
-            time.sleep(0.1)
-        for process in victims:
-            process.kill()
-        same([first, *files], expected * 3)
+        same(list(encoded(made)), expected)
+
+        def killing() -> Iterator[FileText]:
+            yield from FILES
+            for process in processes("winnow_engine.fleet.worker"):
+                process.kill()
+            yield from FILES * 2
+
+        same(list(made.encode(killing(), Cancellation(), Stages())), expected * 3)
         assert any("was lost" in notice for notice in made.notices)
 
 
