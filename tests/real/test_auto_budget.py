@@ -56,7 +56,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     assert notice.endswith("to keep more, raise the patience of 0.01 s (--patience) or set a --budget")
     throughput = target._parking.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
-    read = answer.stats.generation.prompt_tokens * throughput.measured_s
+    read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
 
 
