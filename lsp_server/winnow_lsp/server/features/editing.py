@@ -42,6 +42,7 @@ def register(server: WinnowServer) -> None:
 async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
     """Propose a change, show it to the user, and have the client make it; `applied` says whether it did."""
     with protocol_errors():
+        server.editor.folders.path(params.text_document.uri)  # PositionError, whatever the client can do
         support = EditSupport.of(server.client_capabilities)
         if not support.applies:
             raise EditError("this editor takes no edits from a server: use the request winnow/edit")
