@@ -129,7 +129,8 @@ async def test_what_the_server_offers_is_announced(client) -> None:
     offered = client.started.capabilities
     assert client.started.server_info.name == "winnow"
     assert offered.text_document_sync.change == types.TextDocumentSyncKind.Incremental
-    assert list(offered.code_action_provider.code_action_kinds) == ["winnow.explain", "quickfix.winnow"]
+    kinds = ["winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"]
+    assert list(offered.code_action_provider.code_action_kinds) == kinds
     assert offered.code_action_provider.resolve_provider
     assert offered.code_lens_provider
     assert offered.workspace.workspace_folders.supported
