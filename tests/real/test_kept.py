@@ -13,7 +13,7 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Kept, Question, Sampling
+from winnow_engine.core import Budget, Cancellation, Kept, Question, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.store import Store, default_path
@@ -69,13 +69,16 @@ def test_the_kept_code_is_told_before_the_answer_and_while_the_target_still_load
     for one in kept:
         assert {(s.path, s.start_line) for s in one.spans} == {(s.path, s.start_line) for s in answer.spans}
         assert [span.score for span in one.spans] == sorted((span.score for span in one.spans), reverse=True)
-    # Nothing is known before the first answer. The second prompt is the first one: its last token is read again.
-    assert [one.seconds is None for one in kept] == [True, True, False]
+    # Nothing is known before the target is there. The second prompt is the first one: its last token is read again.
+    assert [one.seconds is None for one in kept] == [True, False, False]
     generation = answer.stats.generation
     assert generation.prompt_tokens - generation.reused_tokens == 1
     throughput = answer.stats.prefill_tokens_per_s
     assert throughput is not None
-    assert kept[-1].seconds == pytest.approx(1 / throughput)
+    assert assistant.target is not None
+    learned = assistant.target.wait_for(Cancellation())._parking.throughput
+    tokens = generation.prompt_tokens
+    assert kept[-1].seconds == pytest.approx(learned.seconds(tokens - 1, tokens, 1 / throughput))
 
 
 def test_a_terminal_shows_them_until_the_answer_begins(smollm2: Path, tmp_path: Path) -> None:
