@@ -21,12 +21,12 @@ LOOK = 3000
 def test_a_first_look_finds_the_named_code_and_says_what_it_rests_on(smollm2: Path, tmp_path: Path) -> None:
     drafter = Drafter(smollm2)
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
-        first = assistant.select(SOURCES, QUESTION, Budget(1500, first_look_tokens=LOOK))
+        first = assistant.select(SOURCES, QUESTION, Budget(2500, first_look_tokens=LOOK))
         assert 0.5 * LOOK < first.stats.indexed_tokens < 1.2 * LOOK < 10_000 < first.stats.workspace_tokens
         assert "read_workspace" in {span.name for span in first.spans}
         assert any("index is not complete" in notice for notice in first.notices)
         workspace = assistant.index(SOURCES)
-        second = assistant.select(SOURCES, QUESTION, Budget(1500, first_look_tokens=LOOK))
+        second = assistant.select(SOURCES, QUESTION, Budget(2500, first_look_tokens=LOOK))
     assert second.stats.complete
     assert second.notices == ()
     assert second.stats.workspace_tokens == pytest.approx(first.stats.workspace_tokens, rel=0.25)
