@@ -27,6 +27,7 @@ WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "8")
 HERE = (*MODELS, "--first-look", "0", "-w", str(WORKSPACE))
 QUESTION = "Which units fit a budget?"
+DENSITY = (WORKSPACE / "budget.py").read_text().partition("def density")[0].count("\n") + 1
 MESSAGES = 10_000
 
 
@@ -69,7 +70,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smo
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         calls: dict[str, dict[str, Any]] = {
             "find_code": {"question": QUESTION, "budget": 400},
-            "explain_place": {"path": "budget.py", "start_line": 75},
+            "explain_place": {"path": "budget.py", "start_line": DENSITY},
             "outline": {},
             "ask": {"question": QUESTION},
         }
@@ -226,7 +227,7 @@ async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
     sound = [
         request(1, "tools/list", {}),
         request(2, "tools/call", {"name": "outline", "arguments": {"path": "budget.py", "budget": 300}}),
-        request(3, "tools/call", {"name": "explain_place", "arguments": {"path": "budget.py", "start_line": 75}}),
+        request(3, "tools/call", {"name": "explain_place", "arguments": {"path": "budget.py", "start_line": DENSITY}}),
         request(4, "ping", {}),
     ]
     answered: set[object] = set()

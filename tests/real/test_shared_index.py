@@ -83,7 +83,7 @@ def test_a_fresh_clone_of_what_was_indexed_encodes_nothing(
     encoded: list[str] = []
     encode = drafter.encode
     monkeypatch.setattr(
-        drafter, "encode", lambda files, cancel: encode((f for f in files if not encoded.append(f.path)), cancel)
+        drafter, "encode", lambda files, *rest: encode((f for f in files if not encoded.append(f.path)), *rest)
     )
     with _served(published) as url, _assistant(tmp_path / "theirs.sqlite", drafter, url) as assistant:
         found = assistant.select(sources, QUESTION, Budget(400))

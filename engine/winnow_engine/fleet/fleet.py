@@ -100,8 +100,9 @@ class Fleet:
         """End the workers, whatever they do."""
         with self._lock:
             self._closed = True
-            for worker in self._open.values():
-                worker.close()
+            opened = list(self._open.values())
+        for worker in opened:
+            worker.close()
         for _ in self._threads:
             self._chunks.put(None)
         for thread in self._threads:
@@ -163,7 +164,8 @@ class Fleet:
 
     def _lost(self, number: int, sent: deque[_Chunk], error: WorkerLostError) -> None:
         """Give the chunks of a lost worker to others."""
-        worker = self._open.pop(number, None)
+        with self._lock:
+            worker = self._open.pop(number, None)
         if worker is not None:
             worker.close()
         if self._closed:
