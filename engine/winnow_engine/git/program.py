@@ -11,8 +11,10 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,20 +121,21 @@ class Git:
         name, *rest = arguments
         command = [_program(environment["PATH"]), *_OPTIONS, name, *_COMMANDS[name], *rest]
         try:
-            process = subprocess.Popen(
-                command,
-                cwd=self.directory,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            with _readable(stdin) as given:
+                process = subprocess.Popen(
+                    command,
+                    cwd=self.directory,
+                    env=environment,
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run in {self.directory}: {error}") from error
         with process:
             try:
-                output, complaint = self._output(process, stdin, timeout_s, arguments)
+                output, complaint = self._output(process, timeout_s, arguments)
             finally:
                 _end(process)
         return process.returncode, output, complaint.decode("utf-8", "replace")
@@ -143,18 +146,17 @@ class Git:
         return output.removesuffix(b"\0").split(b"\0") if output else []
 
     def _output(
-        self, process: subprocess.Popen[bytes], stdin: bytes, timeout_s: float, arguments: Sequence[str]
+        self, process: subprocess.Popen[bytes], timeout_s: float, arguments: Sequence[str]
     ) -> tuple[bytes, bytes]:
         latest = time.monotonic() + timeout_s
-        given: bytes | None = stdin
         while True:
             self.cancellation.check()
             if time.monotonic() > latest:
                 raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
             try:
-                return process.communicate(given, _POLL_S)
+                return process.communicate(timeout=_POLL_S)
             except subprocess.TimeoutExpired:
-                given = None  # `communicate` goes on where it stopped
+                pass  # `communicate` goes on where it stopped
 
 
 def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
@@ -185,6 +187,18 @@ def failure(directory: Path, arguments: Sequence[str], complaint: str) -> GitErr
 def printable(text: str) -> str:
     """The text with escapes for what a terminal or JSON cannot hold."""
     return text if text.isprintable() else text.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
+
+
+@contextmanager
+def _readable(data: bytes) -> Iterator[int]:
+    """A file with some bytes, to start a process with. Python's `communicate` writes no more after its time is up."""
+    if not data:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file.fileno()
 
 
 def _program(path: str) -> str:

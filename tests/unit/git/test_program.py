@@ -80,6 +80,16 @@ def test_large_input_and_output_do_not_block(tmp_path: Path) -> None:
     assert len(Git(tmp_path).run("cat-file", "--batch", stdin=asked)) > 20_000_000
 
 
+def test_a_git_that_is_slow_to_read_gets_all_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "git").write_text(
+        f"#!{sys.executable}\nimport sys,time\ntime.sleep(0.3)\nsys.stdout.buffer.write(sys.stdin.buffer.read())\n"
+    )
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    asked = bytes(1_000_000)  # more than a pipe holds
+    assert Git(tmp_path).run("cat-file", "--batch", stdin=asked, timeout_s=30) == asked
+
+
 def test_variables_that_redirect_git_do_not_reach_it(tmp_path: Path) -> None:
     given = {"GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_TRACE": "1", "GIT_CONFIG_COUNT": "1", "HOME": "/h"}
     found = environment_for_git({**given, "PATH": "/bin:.:relative::/usr/bin"})
