@@ -27,6 +27,7 @@ class OneThread:
         with self._lock:
             self._users += 1
             if self._users == 1:
+                _take_control()
                 self._limit = _pools().limit(limits=1, user_api="blas")
         try:
             yield
@@ -34,6 +35,7 @@ class OneThread:
             with self._lock:
                 self._users -= 1
                 if not self._users:
+                    _take_control()
                     self._limit.restore_original_limits()
 
 
@@ -41,6 +43,16 @@ class OneThread:
 def _pools() -> ThreadpoolController:
     """The thread pools of this process. Looking for them takes 2 to 8 ms."""
     return ThreadpoolController()
+
+
+def _take_control() -> None:
+    """Let this thread set the number. From threadpoolctl 3.8 only the first thread that did so can; others set nothing.
+
+    Keys would depend on it: with two threads BLAS sums in another order than with one.
+    """
+    for pool in _pools().lib_controllers:
+        if hasattr(pool, "clear_controlling_thread"):
+            pool.clear_controlling_thread(force=True)
 
 
 one_blas_thread = OneThread().wanted

@@ -1,12 +1,9 @@
 """An index that one user wrote is used by another, who has nothing of it and encodes only what he edits."""
 
-import http.server
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +15,7 @@ from winnow_engine.index.workspace import Folder, Sources
 from winnow_engine.sharing.index import attach
 from winnow_engine.store import Store
 
+from ..unit.sharing.serving import served
 from .user import User
 
 pytestmark = pytest.mark.real_weights
@@ -25,11 +23,6 @@ pytestmark = pytest.mark.real_weights
 QUESTION = Question("Which words of a text are left out?")
 SOURCE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index"
 FILES = ("lexical.py", "lines.py", "names.py")
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture
@@ -62,18 +55,6 @@ def _assistant(path: Path, drafter: Drafter, *shared: str) -> Iterator[Assistant
             yield assistant
 
 
-@contextmanager
-def _served(folder: Path) -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 def test_a_fresh_clone_of_what_was_indexed_encodes_nothing(
     published: Path, drafter: Drafter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +66,7 @@ def test_a_fresh_clone_of_what_was_indexed_encodes_nothing(
     monkeypatch.setattr(
         drafter, "encode", lambda files, *rest: encode((f for f in files if not encoded.append(f.path)), *rest)
     )
-    with _served(published) as url, _assistant(tmp_path / "theirs.sqlite", drafter, url) as assistant:
+    with served(published) as url, _assistant(tmp_path / "theirs.sqlite", drafter, url) as assistant:
         found = assistant.select(sources, QUESTION, Budget(400))
     assert encoded == []
     assert found.spans == expected.spans

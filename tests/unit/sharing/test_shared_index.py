@@ -2,10 +2,6 @@
 
 import http.server
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +13,8 @@ from winnow_engine.sharing.index import SharedIndex, attach
 from winnow_engine.sharing.places import runs
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store, content_key
+
+from .serving import WholeFiles, served
 
 KEYS = [content_key(f"{number}.py", b"x") for number in range(40)]
 NAMES = {"units-1": KEYS, "keys-1-a": KEYS[:30]}
@@ -72,23 +70,6 @@ class _Parts(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class _Whole(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def served(folder: Path, handler: type[http.server.SimpleHTTPRequestHandler]) -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 def check_all(reader: Store) -> None:
     for namespace, keys in NAMES.items():
         assert reader.keys(namespace, KEYS) == set(keys)
@@ -107,7 +88,7 @@ def test_a_folder_gives_what_a_store_lacks_and_the_store_keeps_it(reader: Store,
     assert reader.problems == ()
 
 
-@pytest.mark.parametrize("handler", [_Parts, _Whole])
+@pytest.mark.parametrize("handler", [_Parts, WholeFiles])
 def test_a_server_gives_the_same_with_and_without_parts(
     reader: Store, out: Path, handler: type[http.server.SimpleHTTPRequestHandler]
 ) -> None:
