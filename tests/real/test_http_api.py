@@ -58,7 +58,11 @@ def test_a_long_one_is_cut_to_the_budget_and_the_next_question_is_faster(url: st
     counts = first["usage"]["winnow"]
     # Beside the budget: the system's message, the question, fences, marks, the template.
     assert counts["kept_tokens"] < BUDGET + 250 < counts["original_tokens"] / 4
-    assert again["choices"][0]["message"] == first["choices"][0]["message"]
+    # The prompt is the same. Its answer need not be: of a prompt in memory only the last token is evaluated, alone,
+    # which rounds otherwise than in a batch (`llama/kv_cache.py`).
+    assert again["usage"]["winnow"] == {**counts, "compression": "kept"}
+    assert again["usage"]["prompt_tokens"] == first["usage"]["prompt_tokens"]
+    assert again["choices"][0]["message"]["content"].strip()
     assert again_s < first_s
 
 

@@ -122,9 +122,9 @@ class Fitting:
         """The target's tokens that what may be cut should take, `least` if all of it is cut; 0 for any number.
 
         The drafter counts otherwise than the target, whose count may be an estimate: half of the drafter's tokens may
-        be all that the target allows.
+        be all that the target allows. What took more would not fit when it is asked again (`_fits`).
         """
-        return least + share * (self.budget - least) if share < 1 and least < self.budget else 0
+        return least + share * (self.budget - least) if least < self.budget else 0
 
     def _too_long(self, tokens: int) -> BudgetError:
         return BudgetError(

@@ -109,6 +109,19 @@ def test_a_new_choice_leaves_room_to_grow_where_the_conversation_is_known() -> N
     assert BUDGET - 5 <= sum("q" in word for word in prompt) <= BUDGET
 
 
+def test_a_target_that_counts_more_than_the_drafter_gets_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Generous(LastWords):
+        def within(self, budget: int) -> list[Message]:
+            return super().within(budget + budget // 4)
+
+    monkeypatch.setattr(fitting, "Compressor", Generous)
+    talk = Conversation(Target())
+    talk.messages.append(Message("user", " ".join(f"old{n}" for n in range(300))))
+    compression, prompt, _ = talk.ask(20, "lastx")
+    talk.messages = talk.messages[:-2]
+    assert (compression, *talk.ask(20, "lastx")[:2]) == ("new", "kept", prompt)
+
+
 def test_forty_turns_are_mostly_in_memory_already() -> None:
     talk = Conversation(Target())
     turns = [talk.ask(5, f"q{number}x") for number in range(40)]
