@@ -112,7 +112,7 @@ ABOUT_CHANGE = "What does this change do, and what could it break? Name the code
 """The question about a change that is asked without words."""
 WHY = "why"
 """What the `changes` of a question say that asks for the history of the code at the cursor."""
-ABOUT_WHY = "Why is this code so? Say which commits made it so, and for what reason."
+ABOUT_WHY = "Why is this code so? Name each commit that made it so by its id, and say which reason its message gives."
 """That question without words."""
 
 

@@ -103,7 +103,7 @@ def _shown(past: Past, commits: int, message: int, lines: int, count: Callable[[
 def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> Iterator[str]:
     yield (
         f"The history of {_place(past.cursor)}, newest commit first. Lines that begin with - were removed by the "
-        "commit, lines with + were added. Cite a commit by its id."
+        "commit, lines with + were added."
     )
     if past.uncommitted:
         yield f"{past.uncommitted} of the lines are in no commit yet."
@@ -111,6 +111,11 @@ def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> It
         yield from _commit(one, message, lines)
     if len(shown) < len(past.commits):
         yield f"… {len(past.commits) - len(shown)} older commits"
+    if shown:
+        yield (
+            "\nAnswer from the messages of these commits, and cite each by its id. Begin with: Commit "
+            f"{shown[0].commit.id[:_SHORT_ID]}"
+        )
 
 
 def _commit(one: Shaping, message: int, lines: int) -> Iterator[str]:

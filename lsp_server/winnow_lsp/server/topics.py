@@ -25,7 +25,7 @@ _WORDING = {
     Topic.DIAGNOSTIC: "Explain this problem in {it}, and how to fix it:{problems}",
     Topic.USAGE: "How is {it} used? Name the places that use it, and what for.",
     Topic.IMPACT: "What would break if {it} changed? Name the code that relies on it, and how.",
-    Topic.WHY: "Why is {it} so? Say which commits made it so, and for what reason.",
+    Topic.WHY: "Why is {it} so? Name each commit that made it so by its id, and say which reason its message gives.",
 }
 
 
