@@ -1,0 +1,107 @@
+"""`winnow bench histories`: whether commits, callers and tests are found that real histories name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.models.cache import locate
+from winnow_engine.store import Store
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.options import drafter_option
+from winnow_research.cli.bench.shared import corpus_options, say
+from winnow_research.evaluation.cache import cache_path
+from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
+from winnow_research.evaluation.histories.asking_why import answered_why
+from winnow_research.evaluation.histories.clones import opened, pins
+from winnow_research.evaluation.histories.run import Answered, Figure, Histories, figures
+from winnow_research.evaluation.repositories import Split
+
+_TASKS = ("why", "impact")
+
+
+@click.command()
+@click.option("--task", "tasks", multiple=True, type=click.Choice(_TASKS), help="Only this [all].")
+@click.option(
+    "--clones",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with whole clones, OWNER/NAME each. What is missing is named with the command that gets it.",
+)
+@click.option("--repository", "names", multiple=True, metavar="NAME", help="Only this one of the split [all].")
+@click.option("--questions", type=click.IntRange(1), default=10, show_default=True, help="At most, a repository.")
+@click.option("--budget", type=click.IntRange(1), default=4000, show_default=True, help="Tokens of code, for impact.")
+@click.option(
+    "--first-look",
+    type=click.IntRange(0),
+    default=8000,
+    show_default=True,
+    help="Tokens encoded for a question about a repository that is not indexed; 0 indexes it.",
+)
+@corpus_options
+@drafter_option
+def histories(
+    tasks: tuple[str, ...],
+    clones: Path,
+    names: tuple[str, ...],
+    questions: int,
+    budget: int,
+    first_look: int,
+    split: str,
+    seed: int,
+    as_document: bool,
+    drafter: str,
+) -> None:
+    """Whether Winnow finds the commits, callers and tests that real histories name, against git and BM25.
+
+    Questions are made by rule from whole clones of pinned projects. docs/histories.md explains every figure.
+    """
+    wanted = [pin for pin in pins(Split(split)) if pin.name in (names or (pin.name,))]
+    unknown = set(names) - {pin.name for pin in wanted}
+    if unknown:
+        raise click.BadParameter(f"the {split} split has no {', '.join(sorted(unknown))}", param_hint="--repository")
+    with cancel_on_interrupt() as cancellation:
+        asked = Histories(opened(wanted, clones, cancellation), questions, seed, say, cancellation)
+        rows: list[Answered] = []
+        try:
+            for task in tasks or _TASKS:
+                rows += answered_why(asked) if task == "why" else _impact(asked, drafter, budget, first_look)
+        finally:  # also what there is when the user has waited long enough
+            _show(rows, asked.absent, as_document, {"split": split, "seed": seed, "budget": budget})
+
+
+def _impact(asked: Histories, drafter: str, budget: int, first_look: int) -> Iterator[Answered]:
+    file = locate(drafter)
+    with closing(Store(cache_path())) as store, closing(Assistant(store, lambda: Drafter(file))) as assistant:
+        yield from answered_impact(asked, Means(assistant, store, budget, first_look))
+
+
+def _show(rows: Sequence[Answered], absent: dict[str, str], as_document: bool, about: dict[str, object]) -> None:
+    say("")
+    found = figures(rows)
+    if as_document:
+        shown = {"figures": [one.as_json() for one in found], "answered": [row.as_json() for row in rows]}
+        click.echo(json.dumps(about | {"absent": absent} | shown, indent=2))
+    else:
+        click.echo("\n".join([*_table(found), *(f"{method}: {why}" for method, why in absent.items())]))
+
+
+def _table(found: Iterable[Figure]) -> Iterator[str]:
+    """A line for each group and method; the columns are what was asked of the group."""
+    for (task, group), some in groupby(found, lambda one: (one.task, one.group)):
+        yield f"{task}, {group}"
+        for method, cells in groupby(some, lambda one: one.method):
+            yield f"  {method:18}" + "".join(_cell(one) for one in cells)
+
+
+def _cell(one: Figure) -> str:
+    value = one.estimate
+    share = f"{100 * value.value:.0f} [{100 * value.low:.0f}–{100 * value.high:.0f}]"
+    return f"{f'{one.name} {share} of {one.cases}':>38}"

@@ -1,0 +1,54 @@
+"""*impact* on real weights: what a change to a generated repository keeps of the callers and tests that followed."""
+
+from contextlib import closing
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.store import Store
+from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
+from winnow_research.evaluation.histories.clones import Pin, opened
+from winnow_research.evaluation.histories.run import Histories
+
+pytestmark = pytest.mark.real_weights
+
+FARES = """def fare_between(first, last):
+    return 3 * abs(first - last)
+"""
+SALES = """from shop.fares import fare_between
+
+
+def sell(passenger, first, last):
+    passenger.pay(fare_between(first, last))
+"""
+FILLER = "\n\n".join(f"def walk_{n}(steps):\n    return [step * {n} for step in steps if step]\n" for n in range(60))
+
+
+@pytest.fixture
+def histories(tmp_path: Path) -> Histories:
+    top = git.new(tmp_path / "clones" / "ada" / "buses")
+    git.commit(top, "Sell tickets", {"shop/fares.py": FARES, "shop/sales.py": SALES, "walks.py": FILLER})
+    git.commit(
+        top,
+        "Charge less on Sundays",
+        {
+            "shop/fares.py": FARES.replace("last):", "last, sunday):").replace("3 *", "(2 if sunday else 3) *"),
+            "shop/sales.py": SALES.replace("first, last))", "first, last, passenger.on_sunday))"),
+        },
+    )
+    pin = Pin("buses", "ada/buses", git.head(top), "python")
+    return Histories(opened([pin], tmp_path / "clones", Cancellation()), 5, 0, print)
+
+
+def test_the_caller_that_followed_is_kept(histories: Histories, smollm2: Path, tmp_path: Path) -> None:
+    with (
+        closing(Store(tmp_path / "index.sqlite")) as store,
+        closing(Assistant(store, lambda: Drafter(smollm2))) as assistant,
+    ):
+        rows = list(answered_impact(histories, Means(assistant, store, budget=300, first_look=0)))
+    assert [row.method for row in rows] == ["Winnow", "BM25"]
+    assert dict(rows[0].scores) == {"callers and tests": 1, "callers": 1}

@@ -1,0 +1,196 @@
+"""The rules that make questions of histories, on generated repositories; and what each way to answer finds there."""
+
+from pathlib import Path
+
+import git_repositories as git
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import EvaluationError
+from winnow_engine.git.repository import open_repository
+from winnow_research.cli.bench.histories import histories
+from winnow_research.evaluation.cases import Gold
+from winnow_research.evaluation.histories.asking_impact import share_kept
+from winnow_research.evaluation.histories.asking_why import answered_why
+from winnow_research.evaluation.histories.clones import Pin, opened, pins
+from winnow_research.evaluation.histories.folders import lay_out
+from winnow_research.evaluation.histories.impact import impact_cases
+from winnow_research.evaluation.histories.run import Answered, Histories, figures, ranked
+from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
+from winnow_research.evaluation.histories.why import WhyCase, why_cases
+from winnow_research.evaluation.repositories import Split
+
+WAIT = """def wait_for_bus(bus, seconds):
+    patience = seconds * 3 + 1
+    while patience and not bus.comes_around_the_corner():
+        patience -= 1
+    return bus.comes_around_the_corner()
+"""
+TICKET = """def price_of(ticket):
+    return ticket.zones * 3
+
+
+def receipt(ticket):
+    return f"{ticket.name}: {price_of(ticket)}"
+"""
+TEST = """from shop.ticket import receipt
+
+
+def test_receipt(ticket):
+    assert receipt(ticket) == "day: 6"
+"""
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return git.new(tmp_path / "clones" / "ada" / "buses")
+
+
+def whys(top: Path) -> list[WhyCase]:
+    return list(why_cases(open_repository(top), 10, 0))
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def test_lines_that_were_moved_are_asked_about_with_the_commit_that_wrote_them(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
+    wrote = git.commit(top, "Wait for the bus", {"stop.py": "STOP = 'corner'\n\n\n" + WAIT})
+    git.commit(top, "Keep waiting apart", {"stop.py": "STOP = 'corner'\n", "waiting.py": WAIT})
+    assert whys(top) == [WhyCase("waiting.py", 1, 5, wrote, "moved to another file")]
+
+
+@pytest.mark.parametrize(
+    ("files", "since"),
+    [
+        ({"stop.py": "class Stop:\n" + indented(WAIT)}, "re-indented"),
+        ({"stop.py": WAIT.replace("wait_for_bus", "stay")}, ""),
+        ({"stop.py": WAIT + "\n\nSTOP = 1\n"}, ""),
+        ({"stop.py": WAIT, "twice.py": WAIT}, ""),
+    ],
+)
+def test_what_happened_since_decides_whether_lines_are_asked_about(
+    top: Path, files: dict[str, str | bytes], since: str
+) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 1\n"})
+    git.commit(top, "Wait for the bus", {"stop.py": WAIT})
+    git.commit(top, "Go on with it", files)
+    assert [case.since for case in whys(top)] == ([since] if since else [])
+
+
+def test_a_renamed_file_is_one_question(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"readme": "x\n"})
+    git.commit(top, "Wait for the bus", {"stop.py": WAIT})
+    git.git(top, "mv", "stop.py", "halt.py")
+    git.commit(top, "Call it halt")
+    assert [case.since for case in whys(top)] == ["renamed"]
+
+
+def test_lines_that_another_file_had_before_are_not_new(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"readme": "x\n"})
+    wrote = git.commit(top, "Begin with old code", {"old.py": WAIT})
+    git.commit(top, "Wait for the bus again", {"old.py": "", "stop.py": WAIT})
+    git.commit(top, "Keep it elsewhere", {"stop.py": "", "waiting.py": WAIT})
+    assert [case.commit for case in whys(top)] == [wrote]
+
+
+def test_messages_without_a_reason_and_large_commits_are_left_out(top: Path) -> None:
+    git.commit(top, "Reformat the whole code", {"a.py": WAIT})
+    git.commit(top, "Fix it", {"b.py": WAIT})
+    many = "\n\n".join(f"def walk_{n}(steps):\n    return steps + {n}\n" for n in range(7))
+    git.commit(top, "Walk in seven ways", {"c.py": many})
+    kept = git.commit(top, "Wait for the bus", {"d.py": WAIT.replace("3", "4")})
+    git.commit(top, "Put the bus further in", {"d.py": WAIT.replace("3", "4").replace("    ", "  ")})
+    repository = open_repository(top)
+    assert [one.commit.id for one in small_commits(repository, all_commits(repository))] == [kept]
+    assert not gives_a_reason("Revert 'Wait for the bus'")
+
+
+def test_a_changed_function_asks_for_its_callers_and_the_tests_that_followed(top: Path) -> None:
+    before = git.commit(top, "Sell tickets to people", {"shop/ticket.py": TICKET, "tests/test_ticket.py": TEST})
+    more = TICKET.replace("ticket):\n    return ticket.zones * 3", "ticket, day):\n    # by day\n    return day.fare")
+    followed = {
+        "shop/ticket.py": more.replace("price_of(ticket)}", "price_of(ticket, ticket.day)}"),
+        "tests/test_ticket.py": TEST.replace("6", "7"),
+    }
+    commit = git.commit(top, "Charge by the day", followed)
+    repository = open_repository(top)
+    (case,) = impact_cases(repository, 10)
+    assert (case.commit, case.parent, case.name) == (commit, before, "price_of")
+    assert (case.path, case.start_line, case.end_line) == ("shop/ticket.py", 1, 5)
+    assert case.data.decode() == more
+    assert case.callers == (Gold("shop/ticket.py", 6, 7),)
+    assert case.tests == (Gold("tests/test_ticket.py", 4, 5),)
+    assert case.files(repository)["tests/test_ticket.py"].decode() == TEST
+
+
+def test_a_change_that_nothing_followed_is_not_asked_about(top: Path) -> None:
+    git.commit(top, "Sell tickets to people", {"shop/ticket.py": TICKET})
+    git.commit(top, "Charge four a zone", {"shop/ticket.py": TICKET.replace("* 3", "* 4")})
+    assert list(impact_cases(open_repository(top), 10)) == []
+
+
+def test_a_state_is_laid_out_over_another(top: Path, tmp_path: Path) -> None:
+    first = git.commit(top, "one", {"a": "1", "b": "2"})
+    clone, folder = open_repository(top), tmp_path / "state"
+    folder.mkdir()
+    lay_out(folder, clone, first, {"a": b"1", "b": b"2"})
+    lay_out(folder, clone, first, {"a/c": b"3", "b": b"4"})
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {path for path in present if not path.startswith(".git/")} == {"a/c", "b"}
+    assert open_repository(folder).head() == first
+
+
+def test_what_each_way_to_find_the_commit_shows(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
+    git.commit(top, "Wait for the bus", {"stop.py": "STOP = 'corner'\n\n\n" + WAIT})
+    git.commit(top, "Keep waiting apart", {"stop.py": "STOP = 'corner'\n", "waiting.py": WAIT})
+    rows = list(answered_why(asked(top)))
+    assert {row.method: dict(row.scores) for row in rows} == {
+        "Winnow": {"first": 1, "any of 6": 1},
+        "git blame": {"first": 0, "any of 6": 0},
+        "git log -S": {"first": 0, "any of 6": 1},
+        "BM25 of messages": {"first": 1, "any of 6": 1},
+    }
+
+
+def test_figures_are_means_by_kind() -> None:
+    rows = [Answered("why", "a", str(n), kind, "Winnow", {"first": n % 2}) for n, kind in enumerate(["x", "x", "y"])]
+    found = {one.group: (one.cases, one.estimate.value) for one in figures(rows)}
+    assert found == {"all": (3, 1 / 3), "x": (2, 0.5), "y": (1, 0)}
+
+
+def test_ranks_and_shares() -> None:
+    assert ranked(["a", "b"], "b", {"first": 1, "any of 6": 6}) == {"first": 0, "any of 6": 1}
+    golds = [Gold("a.py", 1, 3), Gold("b.py", 2, 2)]
+    assert share_kept(golds, {"a.py": {1, 3}, "b.py": {2}}) == 0.5
+
+
+def test_every_pinned_history_is_of_a_split_and_whole() -> None:
+    found = {split: pins(split) for split in Split}
+    assert {len(found[split]) for split in Split} == {2, 5, 7}
+    assert all(len(pin.commit) == 40 and pin.project.count("/") == 1 for some in found.values() for pin in some)
+
+
+def test_missing_clones_are_named_with_the_commands_that_get_them(top: Path, tmp_path: Path) -> None:
+    git.commit(top, "one")
+    short = Pin("buses", "ada/buses", "0" * 40, "python")
+    with pytest.raises(EvaluationError) as error:
+        opened([short, Pin("cars", "ada/cars", "0" * 40, "python")], tmp_path / "clones", Cancellation())
+    assert f"git clone --bare https://github.com/ada/cars {tmp_path}/clones/ada/cars" in str(error.value)
+    assert f"git -C {top} fetch" in str(error.value)
+
+
+def test_the_command_names_missing_clones_and_unknown_projects(tmp_path: Path) -> None:
+    done = CliRunner().invoke(histories, ["--clones", str(tmp_path), "--split", "development"])
+    assert "git clone --bare https://github.com/tornadoweb/tornado" in str(done.exception)
+    done = CliRunner().invoke(histories, ["--clones", str(tmp_path), "--repository", "nothing"])
+    assert done.exit_code == 2
+    assert "the test split has no nothing" in done.output
+
+
+def asked(top: Path) -> Histories:
+    pin = Pin("buses", "ada/buses", git.head(top), "python")
+    return Histories(opened([pin], top.parents[1], Cancellation()), 10, 0, lambda _: None)
