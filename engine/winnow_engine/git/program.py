@@ -24,11 +24,23 @@ from winnow_engine.errors import GitError, GitMissingError, NotARepositoryError,
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05
 
+# What the name of the unit around a change is read from, for languages without a rule of git's (see `attributes`).
+_MODIFIERS = "abstract async declare default export final internal local open override private protected public static"
+_KEYWORDS = "class def enum extension fun func function interface module namespace object protocol struct trait"
+_FUNCTION = "\n".join(
+    [
+        r"!^[[:blank:]]*(if|else|for|while|switch|catch|return|do|with|await|throw|new|case)[[:blank:]({]",
+        rf"^[[:blank:]]*((({_MODIFIERS.replace(' ', '|')}) )*({_KEYWORDS.replace(' ', '|')})[ *].*)$",
+        r"^[[:blank:]]*([A-Za-z_$][A-Za-z0-9_$ ]*\(.*\{)$",
+    ]
+)
+
 # `-c` wins over every file, also over those that the repository's configuration includes.
 _OVERRIDDEN = {
     "core.fsmonitor": "",
     "core.hooksPath": os.devnull,
-    "core.attributesFile": os.devnull,
+    "core.attributesFile": str(Path(__file__).with_name("attributes")),
+    "core.bigFileThreshold": "1m",  # larger files are not compared line by line
     "core.pager": "cat",
     "core.editor": "false",
     "core.askPass": "false",
@@ -38,6 +50,7 @@ _OVERRIDDEN = {
     "credential.helper": "",
     "diff.external": "",
     "diff.orderFile": os.devnull,
+    "diff.winnow.xfuncname": _FUNCTION,
     "log.showSignature": "false",
     "gpg.program": "false",
     "gpg.openpgp.program": "false",

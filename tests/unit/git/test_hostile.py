@@ -11,6 +11,7 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.errors import GitError
+from winnow_engine.git.log import ancestry, lineage, logged, patches
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import open_repository
@@ -33,6 +34,12 @@ _CONFIG = """
 [diff "evil"]
     command = {trap}command
     textconv = {trap}textconv
+[diff "python"]
+    command = {trap}builtin
+    textconv = {trap}builtin
+[diff "winnow"]
+    command = {trap}builtin
+    textconv = {trap}builtin
 [filter "evil"]
     clean = {trap}clean
     smudge = {trap}smudge
@@ -190,6 +197,21 @@ def test_no_command_of_the_table_runs_anything(hostile: tuple[Path, Traps], argu
     top, traps = hostile
     assert Git(top).run(*arguments)
     assert traps.sprung() == set()
+
+
+@pytest.mark.parametrize("driver", ["evil", "python", "winnow"])
+def test_reading_what_commits_changed_runs_nothing(hostile: tuple[Path, Traps], driver: str) -> None:
+    top, traps = hostile
+    for place in (top / ".gitattributes", top / ".git" / "info" / "attributes"):
+        place.write_text(f"* diff={driver} filter=evil\n")
+    repository = open_repository(top)
+    ids = [name for name, _ in ancestry(repository.git, repository.commit("HEAD"), [], 100)]
+    first, *_ = logged(repository.git, ids, lineage(repository).ends)
+    assert first.paths == ("a.py", "sub/b.py")
+    assert b"+    return 2" in patches(repository.git, ids)
+    assert traps.sprung() == set()
+    _run_by_hand(top, *_UNFILTERED, "log", "-p", "--no-ext-diff")
+    assert traps.sprung() & {"textconv", "builtin"}
 
 
 def test_nothing_is_fetched_for_a_missing_object(hostile: tuple[Path, Traps]) -> None:

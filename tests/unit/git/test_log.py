@@ -1,0 +1,115 @@
+"""Commits read many at a time: their order, and messages, names and paths that are unusual."""
+
+from pathlib import Path
+
+import pytest
+from git_repositories import commit, git, head, new, write
+
+from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches
+from winnow_engine.git.repository import open_repository
+from winnow_engine.index.languages import all_languages
+
+ATTRIBUTES = Path(__file__).parents[3] / "engine" / "winnow_engine" / "git" / "attributes"
+_NO_CODE = {"json", "markdown", "toml", "yaml"}
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return new(tmp_path / "project")
+
+
+def all_logged(top: Path) -> list[Logged]:
+    repository = open_repository(top)
+    ids = [name for name, _ in ancestry(repository.git, head(top), [], 100)]
+    return list(logged(repository.git, ids, lineage(repository).ends))
+
+
+def test_merges_octopuses_and_empty_commits_are_listed_after_their_parents(top: Path) -> None:
+    commit(top, "one", {"a.py": "a = 1\n"})
+    for name in ("left", "right"):
+        git(top, "checkout", "--quiet", "-b", name, "main")
+        commit(top, name, {f"{name}.py": "x = 1\n"})
+    git(top, "checkout", "--quiet", "main")
+    commit(top, "")
+    git(top, "merge", "--quiet", "--no-edit", "left", "right")
+    found = ancestry(open_repository(top).git, head(top), [], 100)
+    assert len(found) == 5
+    seen: set[str] = set()
+    for name, parents in found:
+        assert seen.issuperset(parents)
+        seen.add(name)
+    assert len(found[-1][1]) == 3
+    by_message = {one.message.strip(): one.paths for one in all_logged(top)}
+    assert by_message == {
+        "one": ("a.py",),
+        "left": ("left.py",),
+        "right": ("right.py",),
+        "": (),
+        all_logged(top)[-1].message.strip(): (),
+    }
+
+
+def test_only_what_others_lack_is_listed_and_a_commit_that_is_gone_does_not_matter(top: Path) -> None:
+    first = commit(top, "one", {"a.py": "a = 1\n"})
+    second = commit(top, "two", {"a.py": "a = 2\n"})
+    listed = open_repository(top).git
+    assert ancestry(listed, second, [first, "1" * 40], 100) == [(second, [first])]
+    assert ancestry(listed, second, [second], 100) == []
+    assert [name for name, _ in ancestry(listed, second, [], 1)] == [second]
+
+
+def raw_commit(top: Path, message: bytes, header: bytes = b"") -> None:
+    """A commit as another program may have written it: git itself would make UTF-8 of it."""
+    tree = git(top, "write-tree")
+    parents = [b"parent " + git(top, "rev-parse", "HEAD")] if git(top, "for-each-ref") else []
+    who = b"J\xf6rg <j@example.org> 1700000000 +0100\n"
+    data = b"".join([b"tree ", tree, *parents, b"author ", who, b"committer ", who, header, b"\n", message])
+    made = git(top, "hash-object", "-t", "commit", "-w", "--stdin", stdin=data).decode().strip()
+    git(top, "reset", "--quiet", "--hard", made)
+
+
+def test_what_is_not_utf_8_and_what_looks_like_the_format_is_read(top: Path) -> None:
+    write(top, {"\udcff/\u00e4 b\n.py": "x = 1\n"})
+    git(top, "add", "--all")
+    raw_commit(top, b"gr\xfc\xdfe\n\n" + b"a" * 40 + b"\n@@ -1 +1 @@ def no():\n")
+    raw_commit(top, b"gr\xfc\xdfe", b"encoding ISO-8859-1\n")
+    first, second = all_logged(top)
+    assert first.message.startswith("gr\ufffd\ufffde\n\naaaa")
+    assert (first.paths, first.author) == (("\ufffd/\u00e4 b\n.py",), "J\ufffdrg")
+    assert (second.message, second.author, second.paths) == ("gr\u00fc\u00dfe", "J\u00f6rg", ())
+    assert second.committed_at == 1_700_000_000
+
+
+def test_a_shallow_clone_ends_with_commits_without_paths(top: Path, tmp_path: Path) -> None:
+    commit(top, "one", {"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    commit(top, "two", {"a.py": "a = 2\n"})
+    commit(top, "three", {"b.py": "b = 2\n"})
+    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{top}", "clone")
+    assert [(one.message.strip(), one.paths) for one in all_logged(tmp_path / "clone")] == [
+        ("two", ()),
+        ("three", ("b.py",)),
+    ]
+    whole, shallow = (lineage(open_repository(place)) for place in (top, tmp_path / "clone"))
+    assert whole.identity != shallow.identity
+    assert (len(whole.ends), len(shallow.ends)) == (0, 1)
+
+
+def test_patches_have_the_unit_around_a_change_and_code_only(top: Path) -> None:
+    body = "".join(f"        step({n})\n" for n in range(9))
+    commit(top, "one", {"bus.py": f"class Bus:\n    def wait(self):\n{body}", "bus.lock": "x\n", "bus.ts": ""})
+    script = "class Bus {\n  wait(a: number) {\n" + body + "  }\n}\n"
+    commit(top, "two", {"bus.py": f"class Bus:\n    def wait(self):\n{body}        end()\n", "bus.ts": script})
+    third = commit(top, "three", {"bus.lock": "y\n", "bus.ts": script.replace("step(8)", "stop(8)")})
+    repository = open_repository(top)
+    text = patches(repository.git, [third, git(top, "rev-parse", "HEAD~").decode().strip()]).decode()
+    assert "@@ wait(a: number) {" in text
+    assert "@@ def wait(self):" in text
+    assert "Binary files a/bus.lock and b/bus.lock differ" in text
+
+
+def test_every_language_with_code_is_read() -> None:
+    named = {line.split()[0] for line in ATTRIBUTES.read_text().splitlines() if line.startswith("*.")}
+    wanted = {
+        f"*{suffix}" for language in all_languages() if language.name not in _NO_CODE for suffix in language.suffixes
+    }
+    assert named == wanted
