@@ -1,32 +1,42 @@
-"""What the changed units use and what uses them, as log-odds to add to the units of a workspace, by names."""
+"""What has to do with a change, as log-odds to add to the units of a workspace: by names, words and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 
 import numpy as np
 
 from winnow_engine.changes.compact import TouchedFile
 from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.name_rules import is_test
-from winnow_engine.index.symbols import FileAnalysis
+from winnow_engine.index.symbols import FileAnalysis, FileSymbols
 from winnow_engine.index.workspace import Workspace
 
-_USER, _USED = 5.0, 3.0  # log-odds for the only user of the only definition, and for the only definition used
+# Log-odds, fitted on the histories of the calibration split, then rounded (docs/results/2026-11-24-histories.md): for
+# what uses a changed name, more where that is surely this one and in the same file; for what else defines it, such as
+# a declaration or an override; for what the change uses; for the most words in common; for code of the same file; and
+# for a test that is called after it.
+_USER, _SURE, _NEAR, _DEFINER, _USED = 2.7, 1.2, 0.7, 1.9, 0.4
+_WORDS, _SAME_FILE, _ITS_TEST = 3.8, 1.5, 2.0
 _USUAL_USERS = 6  # from which on more users of a name each say less
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
+_MOST_CHARACTERS = 4_000  # of changed units, to look for their words
+_LEAST_STEM = 3
 
 
 def related(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
-    """Float32 [U]: high for users of what changed, its tests among them, and for definitions that it uses."""
-    scores = np.zeros(len(workspace.units), np.float32)
-    for name in sorted(_defined(touched)):
-        _raise(scores, _users(workspace, name), _USER * _surety(workspace, name))
-    for name in sorted(_used(touched)):
-        if len(workspace.symbols.defining(name)) <= _MOST_DEFINITIONS:
-            _raise(scores, workspace.symbols.defining(name), _USED)
+    """Float32 [U]: high for what uses the changed names or defines them too, for tests, and for code alike.
+
+    The changed units have 0.
+    """
+    defined = _defined(touched)
+    near = _of_paths(workspace, _same_file(touched))
+    scores = _WORDS * _alike(workspace, touched) + _SAME_FILE * near
+    scores += _ITS_TEST * _of_paths(workspace, _its_test(touched))
+    scores += np.maximum(_users_gain(workspace, defined, near), _definitions_gain(workspace, touched, defined))
     scores[list(changed_units(workspace, touched))] = 0
-    return scores
+    return np.asarray(scores, np.float32)
 
 
 def changed_units(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[int]:
@@ -49,15 +59,56 @@ def users_of(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[t
                     yield name, unit, is_test(workspace.units[unit][0].path)
 
 
+def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Scores:
+    """What units gain that use one of the names."""
+    gain = np.zeros(len(workspace.units), np.float32)
+    for name in sorted(names):
+        users = _users(workspace, name)
+        gain[users] = np.maximum(gain[users], _USER + _SURE * _surety(workspace, name) + _NEAR * near[users])
+    return gain
+
+
+def _definitions_gain(workspace: Workspace, touched: Sequence[TouchedFile], defined: Collection[str]) -> Scores:
+    """What units gain that define a changed name, too, or a name that the changed units use."""
+    gain = np.zeros(len(workspace.units), np.float32)
+    for name in sorted(_used(touched)):
+        definitions = list(workspace.symbols.defining(name))
+        if len(definitions) <= _MOST_DEFINITIONS:
+            gain[definitions] = _USED
+    for name in sorted(defined):
+        gain[list(workspace.symbols.defining(name))] = _DEFINER
+    return gain
+
+
+def _alike(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
+    """How much units have in common with the changed ones by BM25, float32 [U]: from 0 to log 10, the most."""
+    lines = [line for one in touched for unit in one.units.units for line in unit.after_lines or unit.before_lines]
+    text = b"\n".join(lines)[:_MOST_CHARACTERS].decode("utf-8", "replace")
+    common = workspace.lexical.score(text)
+    return np.asarray(np.log1p(9 * common / max(common.max(initial=0.0), 1e-6)), np.float32)
+
+
+def _of_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> Scores:
+    """1 for the units of files with a path that is wanted, float32 [U]."""
+    return workspace.by_unit(np.array([wanted(file.path) for file in workspace.files], np.float32))
+
+
+def _same_file(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
+    paths = {one.units.file.path for one in touched}
+    return lambda path: path in paths
+
+
+def _its_test(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
+    """Whether a path is a test's that has the name of a changed file in it."""
+    stems = {PurePosixPath(one.units.file.path).stem for one in touched}
+    long = tuple(stem for stem in stems if len(stem) >= _LEAST_STEM)
+    return lambda path: is_test(path) and any(stem in path for stem in long)
+
+
 def _users(workspace: Workspace, name: str) -> list[int]:
     """The units that use a name, other than to import it."""
     found = workspace.symbols.using_name(name)
     return [unit for unit in found if workspace.units[unit][1].kind is not UnitKind.IMPORTS]
-
-
-def _raise(scores: Scores, units: Sequence[int], least: float) -> None:
-    places = list(units)
-    scores[places] = np.maximum(scores[places], np.float32(least))
 
 
 def _surety(workspace: Workspace, name: str) -> float:
@@ -68,24 +119,23 @@ def _surety(workspace: Workspace, name: str) -> float:
 
 def _defined(touched: Sequence[TouchedFile]) -> set[str]:
     """The names that the changed units define, or defined."""
-    return {
-        name
-        for one in touched
-        for analysis, of_unit in _sides(one)
-        for name, unit in analysis.symbols.definitions
-        if unit in of_unit
-    }
+    return _names(touched, lambda symbols: symbols.definitions)
 
 
 def _used(touched: Sequence[TouchedFile]) -> set[str]:
-    """The names that the changed units use, or used."""
+    """The names that the changed units use, or used, and none of them defines."""
+    return _names(touched, lambda symbols: symbols.references) - _defined(touched)
+
+
+def _names(touched: Sequence[TouchedFile], pairs: Callable[[FileSymbols], Iterable[tuple[str, int]]]) -> set[str]:
+    """The names that some pairs of a name and a unit give to the changed units, on both sides."""
     return {
         name
         for one in touched
         for analysis, of_unit in _sides(one)
-        for name, unit in analysis.symbols.references
+        for name, unit in pairs(analysis.symbols)
         if unit in of_unit
-    } - _defined(touched)
+    }
 
 
 def _sides(one: TouchedFile) -> Iterator[tuple[FileAnalysis, Collection[int]]]:
