@@ -30,6 +30,7 @@ from winnow_engine.core import (
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import FileChangedError
 from winnow_engine.fleet.fleet import Fleet
+from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.lately import first_to_index
@@ -246,6 +247,7 @@ class Assistant:
                 workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first, stages)
+            complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation, stages)
         return workspace
@@ -318,7 +320,7 @@ class Assistant:
             begin = partial(self._begin_early, early, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
             question = workspace.located(question)  # PositionError or GitError now, not after the long part
-            past = asked_past(question, sources, workspace, cancellation)
+            past = asked_past(question, sources, workspace, self._store.workspaces, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
@@ -334,9 +336,8 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()
-        return Ranked(
-            question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, self._store.problems
-        )
+        problems = (*self._store.problems, *(question.change.notices if question.change else ()))
+        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, problems)
 
 
 def open_assistant(

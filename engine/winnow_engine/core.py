@@ -114,6 +114,15 @@ WHY = "why"
 """What the `changes` of a question say that asks for the history of the code at the cursor."""
 ABOUT_WHY = "Why is this code so? Name each commit that made it so by its id, and say which reason its message gives."
 """That question without words."""
+WHEN = "when"
+"""What they say that asks for the commits in which something changed."""
+ABOUT_WHEN = "What changed lately? Name the commits by their ids, newest first, with what each did."
+"""That question without words."""
+
+
+def about_changes(changes: str) -> str:
+    """The question without words about what its `changes` name."""
+    return {WHY: ABOUT_WHY, WHEN: ABOUT_WHEN}.get(changes, ABOUT_CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +155,8 @@ class Change:
 
     `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
     (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
-    its users and what it uses gain, float32 [U]. `commits` are those whose messages are shown.
+    its users and what it uses gain, float32 [U]. `commits` are those whose messages are shown. Show `notices` to the
+    user.
     """
 
     title: str
@@ -156,6 +166,7 @@ class Change:
     code: CodeAtCursor
     related: Scores
     commits: tuple[ShownCommit, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +175,7 @@ class Question:
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it, or is
-    WHY; `change` is that, once it has been read.
+    WHY or WHEN; `change` is that, once it has been read.
     """
 
     text: str

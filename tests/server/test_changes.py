@@ -62,3 +62,21 @@ async def test_a_commit_message(connect, repository: Path) -> None:
     client = await connect(repository)
     message = (await client.run("winnow.commitMessage"))["message"]
     assert len(message.partition("\n")[0]) <= 72
+
+
+async def test_when_something_changed_is_answered_from_commits(connect, repository: Path) -> None:
+    git.commit(repository, "Charge for heavy parcels only")
+    client = await connect(repository)
+    result = await client.ask("@when did `delivery` change?")
+    assert result["question"] == "did `delivery` change?"
+    history = set(git.git(repository, "log", "--format=%H").decode().split())
+    assert {one["commit"] for one in result.get("citedBefore", [])} <= history
+    asked = await client.ask("", changes="when")
+    assert asked["question"].startswith("What changed lately?")
+
+
+async def test_when_something_changed_needs_a_history(connect, own_folder: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(own_folder.parent))
+    client = await connect(own_folder)
+    error = await client.refusal(client.ask("@when did `delivery` change?"))
+    assert (error.code, error.data["kind"]) == (REQUEST_FAILED, "NotARepositoryError")

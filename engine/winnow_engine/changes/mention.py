@@ -1,15 +1,17 @@
-"""A change that a question begins with: `@changes`, `@staged`, `@branch`, `@commit`, or `@changes:A..B`."""
+"""A change that a question begins with: `@changes`, `@staged`, `@branch`, `@commit`, `@changes:A..B`; or `@when`."""
 
 from __future__ import annotations
 
 import re
 
-_MENTION = re.compile(r"\s*@(?P<word>changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?(?=\s|$)")
-_MEANING = {"changes": "working", "staged": "staged", "branch": "branch", "commit": "commit"}
+from winnow_engine.core import WHEN
+
+_MENTION = re.compile(r"\s*@(?P<word>when|(?:changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?)(?=\s|$)")
+_MEANING = {"changes": "working", "staged": "staged", "branch": "branch", "commit": "commit", "when": WHEN}
 
 
 def without_mention(text: str) -> tuple[str, str | None]:
-    """The question's other words, and what changed as `sides_of` understands it; None if it begins with no mention.
+    """The question's other words, and the `changes` of a question; None if it begins with no mention.
 
     Within a sentence `@commit` is a decorator or the like.
     """

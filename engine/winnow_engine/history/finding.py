@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.history.reading import History
-from winnow_engine.history.terms import stem, whole, words
+from winnow_engine.history.terms import Int64, stem, whole, words
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.postings import NO_PLACE, Places
 
@@ -44,37 +44,57 @@ _WORD_OF_KIND = 0.5  # weight of such a word
 
 @dataclass(frozen=True, slots=True)
 class FoundCommit:
-    """A commit that may answer: its score is a sum of BM25 over fields, 0 if no word fits."""
+    """A commit that may answer: its score is a sum of BM25 over fields, 0 if no word fits.
+
+    `number` is higher than those of the commits in its past, which may have been made in the same second.
+    """
 
     id: str
     score: float
     committed_at: int
+    number: int = field(compare=False)
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """What sorts the newest first."""
+        return -self.committed_at, -self.number
 
 
 def rank_commits(history: History, question: str, most: int) -> list[FoundCommit]:
     """The commits that answer a question best, best first; of equal ones the newest first."""
     scores = _scores(history, question)
+    rows = np.flatnonzero(history.alive)[scores > 0]
+    return _best(history, rows, scores[scores > 0], most)
+
+
+def newest_commits(history: History, most: int) -> list[FoundCommit]:
+    """The newest commits, whatever they are about."""
     rows = np.flatnonzero(history.alive)
+    return _best(history, rows, np.zeros(len(rows), np.float32), most)
+
+
+def _best(history: History, rows: Int64, scores: NDArray[np.float32], most: int) -> list[FoundCommit]:
+    """The commits with the best scores; of equal ones the newest first."""
     times = np.concatenate([table.arrays["times"] for table in history.tables])[rows]
-    wanted = np.flatnonzero(scores > 0)
-    order = wanted[np.lexsort((-rows[wanted], -times[wanted], -scores[wanted]))][:most]
-    return [FoundCommit(history.ids[rows[at]], float(scores[at]), int(times[at])) for at in order.tolist()]
+    order = np.lexsort((-rows, -times, -scores))[:most]
+    found = zip(rows[order].tolist(), scores[order].tolist(), times[order].tolist(), strict=True)
+    return [FoundCommit(history.ids[row], score, time, row) for row, score, time in found]
 
 
 def _scores(history: History, question: str) -> NDArray[np.float32]:
     """The score of each commit of the past, float32."""
-    terms, kinds = _asked(question)
+    terms, kinds = asked_terms(question)
     weights = _WEIGHTS | dict.fromkeys(kinds, _OF_KIND)
     in_code = {term: weight for term, weight in terms.items() if not term.isdecimal()}
-    of_names = in_code | dict(_names(question))
+    of_names = in_code | dict(names_in(question))
     asked = {"message": terms, "author": terms, "paths": in_code}
     found = np.zeros(int(history.alive.sum()), np.float32)
-    for field in weights:
-        found += _index(history, field).score_terms(asked.get(field, of_names)) * np.float32(weights[field])
+    for name, weight in weights.items():
+        found += _index(history, name).score_terms(asked.get(name, of_names)) * np.float32(weight)
     return found * np.where(_merges(history), np.float32(_MERGE), np.float32(1))
 
 
-def _asked(question: str) -> tuple[dict[str, float], set[str]]:
+def asked_terms(question: str) -> tuple[dict[str, float], set[str]]:
     """The terms of a question with their weights, and whether it asks for what was added or removed.
 
     Words in code count whatever they are. A question of nothing but words of the asking is searched for these.
@@ -93,7 +113,7 @@ def _asked(question: str) -> tuple[dict[str, float], set[str]]:
     return dict(terms) or dict.fromkeys(map(stem, plain), 1.0), kinds
 
 
-def _names(question: str) -> Mapping[str, float]:
+def names_in(question: str) -> Mapping[str, float]:
     """The names in a question, as they are written; a plain word of the asking is none."""
     code = {name for part in _CODE.findall(question) for name in _NAME.findall(part)}
     plain = {name for name in _NAME.findall(_CODE.sub(" ", question)) if not _is_asking(name)}
@@ -104,12 +124,12 @@ def _is_asking(word: str) -> bool:
     return word.lower() in _ASKING or stem(word) in _KINDS
 
 
-def _index(history: History, field: str) -> LexicalIndex:
+def _index(history: History, name: str) -> LexicalIndex:
     """The words of a field of the commits of this past, numbered in order."""
     numbers = np.where(history.alive, np.cumsum(history.alive) - 1, NO_PLACE)
-    parts = [(table.postings(field), numbers[table.first : table.first + len(table)]) for table in history.tables]
-    lengths = np.concatenate([table.arrays[f"lengths.{field}"] for table in history.tables])
-    return LexicalIndex(Places(parts), lengths[history.alive], _BY_LENGTH.get(field, _BY_LENGTH_OF_OTHERS))
+    parts = [(table.postings(name), numbers[table.first : table.first + len(table)]) for table in history.tables]
+    lengths = np.concatenate([table.arrays[f"lengths.{name}"] for table in history.tables])
+    return LexicalIndex(Places(parts), lengths[history.alive], _BY_LENGTH.get(name, _BY_LENGTH_OF_OTHERS))
 
 
 def _merges(history: History) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -49,15 +50,20 @@ class History:
         """Of which commits the names they changed are known, bool [N]."""
         return np.concatenate([table.arrays["named"] for table in self.tables]).astype(bool)
 
+    @property
+    def complete(self) -> bool:
+        """Whether they are known of all commits of this past."""
+        return bool(self.named[self.alive].all())
 
-def read_history(repository: Repository, folder: Path, patience_s: float | None = None) -> History:
+
+def read_history(repository: Repository, folder: Path, patience_s: float = math.inf, *, older: bool = True) -> History:
     """The history of what is checked out, kept in a folder.
 
-    Messages, authors and paths are read of all commits that are new. Names of changed units are read of these, too, the
-    newest first, until `patience_s` seconds after the call; without it they are read of all that lack them. Raises
+    Messages, authors and paths are read of all commits that are new. Names of changed units are read until `patience_s`
+    seconds after the call, of the newest commits first; unless also of `older` ones, only of those that are new. Raises
     RevisionError before the first commit, GitError, CancelledError.
     """
-    until = time.monotonic() + patience_s if patience_s is not None else None
+    until = time.monotonic() + patience_s
     tip = repository.commit("HEAD")
     found = lineage(repository)
     kept = KeptHistory(folder, found)
@@ -66,8 +72,8 @@ def read_history(repository: Repository, folder: Path, patience_s: float | None 
     new = _new_commits(repository.git, tip, tables, found.ends)
     tables += [new] if new is not None else []
     history = History(tables, tip)
-    since = new.first if new is not None else len(history.ids)
-    tables, named = _with_names(repository.git, history, found.ends, since if until else 0, until)
+    newest = new.first if new is not None else len(history.ids)
+    tables, named = _with_names(repository.git, history, found.ends, 0 if older else newest, until)
     if new is not None or named:
         changed = not before or any(row < before for row in named)
         history = History(kept.save(tables, first_changed=changed), tip)
@@ -104,7 +110,7 @@ def _heads(tables: Sequence[HistoryTable]) -> list[str]:
 
 
 def _with_names(
-    git: Git, history: History, ends: frozenset[str], since: int, until: float | None
+    git: Git, history: History, ends: frozenset[str], since: int, until: float
 ) -> tuple[list[HistoryTable], list[int]]:
     """The tables with names of more commits from number `since` on, newest first, and the numbers of these commits."""
     paths = np.concatenate([table.arrays["paths"] for table in history.tables])
@@ -115,7 +121,7 @@ def _with_names(
     for number, names in enumerate(_read_ahead(partial(_names, git), ids, _PATCHES_AT_ONCE)):
         rows = readable[number * _PATCHES_AT_ONCE :][: len(names)]
         found.update(zip(rows, names, strict=True))
-        if until is not None and time.monotonic() > until:
+        if time.monotonic() > until:
             break
     return [_of_table(table, found) for table in history.tables], list(found)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import unchanged
+from winnow_engine.changes.lines import Hunk, unchanged
 from winnow_engine.core import Folder
 from winnow_engine.errors import RevisionError
 from winnow_engine.git.objects import Commit, blobs, commits, existing
@@ -29,6 +29,7 @@ class Shaping:
 
     `lines` are theirs in the file that the commit left, at the workspace path `path`. `file` is what it did to that
     file, and `others` the paths of the other files it touched. `level` counts the commits between this and the lines.
+    `hunks` are what made these lines, and `units` the names of what they are in, if that is to be said.
     """
 
     commit: Commit
@@ -37,6 +38,8 @@ class Shaping:
     file: ChangedFile | None
     others: tuple[str, ...]
     level: int
+    hunks: tuple[Hunk, ...]
+    units: tuple[str, ...] = ()
 
 
 def shaping_commits(
@@ -101,30 +104,32 @@ def _shaping(
 ) -> tuple[Shaping, tuple[str, str, list[int]] | None]:
     """What a commit did, and the lines that these took the place of: commit, path and lines."""
     (commit,) = commits(repository.git, [commit_id])
-    parent = _parent(repository, commit)
+    parent = parent_of(repository, commit)
     changes = tree_changes(repository, parent or repository.empty_tree, commit_id)
     change = next((one for one in changes if one.after == path), None)
-    file = _file(repository, folder, change) if change else None
-    others = [_path(folder, repository, one.path) for one in changes[:_MOST_FILES] if one is not change]
-    shaping = Shaping(commit, _path(folder, repository, path), tuple(lines), file, tuple(others), level)
-    before = _replaced(file, lines) if file and parent and change and change.before else []
+    file = file_of(repository, folder, change) if change else None
+    others = [path_of(folder, repository, one.path) for one in changes[:_MOST_FILES] if one is not change]
+    touched = set(lines)
+    made = tuple(hunk for hunk in file.hunks if touched.intersection(hunk.after)) if file else ()
+    shaping = Shaping(commit, path_of(folder, repository, path), tuple(lines), file, tuple(others), level, made)
+    before = [line for hunk in made for line in hunk.before] if parent and change and change.before else []
     return shaping, (parent, change.before, before) if before and parent and change and change.before else None
 
 
-def _parent(repository: Repository, commit: Commit) -> str | None:
+def parent_of(repository: Repository, commit: Commit) -> str | None:
     """The first parent, if there is one in this clone."""
     first = commit.parents[:1]
     return first[0] if first and existing(repository.git, first) else None
 
 
-def _file(repository: Repository, folder: Folder, change: FileChange) -> ChangedFile | None:
+def file_of(repository: Repository, folder: Folder, change: FileChange) -> ChangedFile | None:
     """What a commit did to a file; None if that is not code that can be read."""
     if not change.regular:
         return None
     contents = blobs(repository.git, [blob for blob in (change.before_blob, change.after_blob) if blob])
     return ChangedFile(
-        path=_path(folder, repository, change.path),
-        before_path=None if change.before is None else _path(folder, repository, change.before),
+        path=path_of(folder, repository, change.path),
+        before_path=None if change.before is None else path_of(folder, repository, change.before),
         before=contents.get(change.before_blob or ""),
         after=contents.get(change.after_blob or ""),
         added=change.before is None,
@@ -132,13 +137,7 @@ def _file(repository: Repository, folder: Folder, change: FileChange) -> Changed
     )
 
 
-def _replaced(file: ChangedFile, lines: Sequence[int]) -> list[int]:
-    """The lines before that these lines took the place of."""
-    touched = set(lines)
-    return [line for hunk in file.hunks if touched.intersection(hunk.after) for line in hunk.before]
-
-
-def _path(folder: Folder, repository: Repository, path: str) -> str:
+def path_of(folder: Folder, repository: Repository, path: str) -> str:
     """The workspace path of a file that is given from the repository's top; one outside the folder keeps its own."""
     inside = path.startswith(repository.prefix)
     return printable(folder.workspace_path(path.removeprefix(repository.prefix)) if inside else path)

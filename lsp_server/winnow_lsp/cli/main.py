@@ -44,6 +44,7 @@ _COMMANDS = {
     "spans": "Show which code would be kept for a question, without asking the target.",
     "review": "Review what changed before it is committed, or in CI; propose a commit message.",
     "why": "Say why some lines are so, from the commits that shaped them.",
+    "when": "Say when something changed, from the messages and the changed code of commits.",
     "mcp": "Serve agents over the Model Context Protocol, or set an agent up for that.",
     "index": "Bring the index of a repository up to date, or explain why a file is left out.",
     "serve": "Run the language server for editors, or OpenAI's and Anthropic's APIs for other programs.",

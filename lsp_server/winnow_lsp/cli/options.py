@@ -12,7 +12,7 @@ import click
 
 from winnow_engine.changes.mention import without_mention
 from winnow_engine.config import Config
-from winnow_engine.core import ABOUT_CHANGE, Cursor, Folder, Question
+from winnow_engine.core import Cursor, Folder, Question, about_changes
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
@@ -212,7 +212,7 @@ def question_of(text: str | None, options: dict[str, Any]) -> Question:
         raise click.UsageError("Missing argument 'QUESTION'.")
     with usage_errors():
         cursor = cursor_of(options["at"], folders_of(options))
-        return Question(text or ABOUT_CHANGE if changes is not None else text or "", cursor, changes=changes)
+        return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
 
 
 def folders_of(options: dict[str, Any]) -> tuple[Folder, ...]:

@@ -330,6 +330,7 @@ local function changing()
     "a question may begin with what changed",
     vim.deep_equal(vim.fn.getcompletion("WinnowAsk @c", "cmdline"), { "@changes", "@commit" })
   )
+  check("or when it changed", vim.deep_equal(vim.fn.getcompletion("WinnowAsk @w", "cmdline"), { "@when" }))
   vim.cmd("WinnowNew @branch what could this break?")
   check("what changed is left to the server", server.last().params.question == "@branch what could this break?")
   server.last().answer(result("Nothing."))

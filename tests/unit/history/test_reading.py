@@ -1,5 +1,6 @@
 """The kept history: as good after any number of steps as one read from scratch, and never trusted when damaged."""
 
+import math
 import random
 from pathlib import Path
 
@@ -29,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def read(top: Path, folder: Path, patience_s: float | None = None) -> History:
-    return read_history(open_repository(top), folder, patience_s)
+def read(top: Path, folder: Path, patience_s: float = math.inf, *, older: bool = True) -> History:
+    return read_history(open_repository(top), folder, patience_s, older=older)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -107,13 +108,14 @@ def test_names_are_read_as_long_as_there_is_time_and_then_later(
     monkeypatch.setattr(reading, "_PATCHES_AT_ONCE", 1)
     for number in range(4):
         commit(top, f"Commit {number}", {"bus.py": PLAIN * number})
-    history = read(top, folder, 0.0)
-    assert history.named.tolist() == [False, False, False, True]
-    assert read(top, folder, 100.0).named.tolist() == [False, False, False, True]
+    assert read(top, folder, 0.0, older=False).named.tolist() == [False, False, False, True]
+    assert read(top, folder, older=False).named.tolist() == [False, False, False, True]
+    assert read(top, folder, 0.0).named.tolist() == [False, False, True, True]
     commit(top, "Commit 4", {"bus.py": PLAIN})
-    assert read(top, folder, 100.0).named.tolist() == [False, False, False, True, True]
+    partly = read(top, folder, older=False)
+    assert (partly.named.tolist(), partly.complete) == ([False, False, True, True, True], False)
     assert shown(read(top, folder)) == shown(read(top, folder.with_name("fresh")))
-    assert read(top, folder).named.all()
+    assert read(top, folder, 0.0).complete
 
 
 def test_a_clone_without_contents_has_messages_and_paths(top: Path, folder: Path, tmp_path: Path) -> None:

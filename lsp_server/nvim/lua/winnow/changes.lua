@@ -1,7 +1,7 @@
 --- Questions about what changed, and reviews.
 local M = {}
 
-local WORDS = { "@changes", "@staged", "@branch", "@commit" }
+local WORDS = { "@changes", "@staged", "@branch", "@commit", "@when" }
 local REVIEWED = { "@working", "@staged", "@branch", "@commit" }
 local SEVERITY = { high = "E", medium = "W", low = "I" }
 

@@ -9,7 +9,7 @@ import attrs
 from lsprotocol import types
 
 from winnow_engine.changes.mention import without_mention
-from winnow_engine.core import ABOUT_CHANGE, Turn
+from winnow_engine.core import Turn, about_changes
 from winnow_engine.editing.request import EditKind
 from winnow_lsp.server.topics import Topic
 
@@ -51,7 +51,7 @@ class AskParams:
         question = _optional(fields, "question", _text) or ""
         if changes is None and about is None:
             question, changes = without_mention(question)
-        worded = ABOUT_CHANGE if changes is not None and about is None else ""
+        worded = about_changes(changes) if changes is not None and about is None else ""
         return cls(
             question=question or worded,
             about=about,

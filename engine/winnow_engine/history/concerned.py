@@ -1,0 +1,105 @@
+"""What a commit did to what a question is about: of all that it changed, the file and the units that fit best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from winnow_engine.changes.changed import ChangedFile
+from winnow_engine.changes.lines import Hunk
+from winnow_engine.changes.units import ChangedUnit, file_units
+from winnow_engine.core import Folder
+from winnow_engine.git.objects import Commit
+from winnow_engine.git.repository import Repository
+from winnow_engine.git.trees import FileChange, tree_changes
+from winnow_engine.history.finding import asked_terms, names_in
+from winnow_engine.history.shaping import Shaping, file_of, parent_of, path_of
+from winnow_engine.history.terms import stem, whole, words
+
+_MOST_READ = 8  # files of a commit, those first whose paths fit
+_MOST_PATHS = 200
+_SHARE = 0.5  # of the best unit's fit
+_NAME = re.compile(r"[^\W\d]\w*")
+
+Terms = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Units of a changed file that fit a question, and how well the best does."""
+
+    file: ChangedFile
+    score: float
+    units: tuple[ChangedUnit, ...]
+
+
+def asked_of(question: str) -> Terms:
+    """The terms of a question, names as they are written among them, with their weights."""
+    return asked_terms(question)[0] | dict(names_in(question))
+
+
+def shaping_of(repository: Repository, folder: Folder, commit: Commit, terms: Terms) -> Shaping:
+    """A commit with what it did to what some terms are about. Raises GitError."""
+    parent = parent_of(repository, commit)
+    changes = (
+        tree_changes(repository, parent or repository.empty_tree, commit.id) if parent or not commit.parents else []
+    )
+    paths = {change: path_of(folder, repository, change.path) for change in changes[:_MOST_PATHS]}
+    fitting = sorted(paths, key=lambda change: -_score(terms, [paths[change]]))[:_MOST_READ]
+    files = [file for change in fitting if (file := file_of(repository, folder, change)) and file.hunks]
+    fits = [_fit(file, terms) for file in files]
+    best = max(fits, key=lambda fit: fit.score, default=None)
+    return _shaping(commit, best, list(paths.values()))
+
+
+def _changes(repository: Repository, commit: Commit) -> list[FileChange]:
+    """What a commit changed; nothing is known of one at which a shallow clone ends."""
+    parent = parent_of(repository, commit)
+    if commit.parents and parent is None:
+        return []
+    return tree_changes(repository, parent or repository.empty_tree, commit.id)
+
+
+def _shaping(commit: Commit, best: _Fit | None, paths: Sequence[str]) -> Shaping:
+    path = best.file.path if best else next(iter(paths), "")
+    others = tuple(one for one in paths if one != path)
+    hunks = tuple(_hunks(best)) if best else ()
+    lines = sorted({line for hunk in hunks for line in hunk.after}) or [1]
+    units = dict.fromkeys(unit.name for unit in best.units if unit.name) if best else {}
+    return Shaping(commit, path, tuple(lines), best.file if best else None, others, 0, hunks, tuple(units))
+
+
+def _fit(file: ChangedFile, terms: Terms) -> _Fit:
+    units = file_units(file).units
+    scores = [_score(terms, [file.path, unit.name, *_changed(unit)]) for unit in units]
+    most = max(scores, default=0.0)
+    return _Fit(file, most, tuple(unit for unit, score in zip(units, scores, strict=True) if score >= most * _SHARE))
+
+
+def _changed(unit: ChangedUnit) -> Iterable[str]:
+    """The lines of a unit that a commit took or gave."""
+    for hunk in unit.hunks:
+        lines = [unit.before_lines[line - 1] for line in hunk.before] + [
+            unit.after_lines[line - 1] for line in hunk.after
+        ]
+        yield from (line.decode("utf-8", "replace") for line in lines)
+
+
+def _score(terms: Terms, texts: Iterable[str]) -> float:
+    """The weights of the terms that occur in texts."""
+    text = "\n".join(texts)
+    there = {*map(stem, words(text)), *map(whole, _NAME.findall(text))}
+    return sum(weight for term, weight in terms.items() if term in there)
+
+
+def _hunks(fit: _Fit) -> Iterable[Hunk]:
+    """The hunks of the file that lie in its units that fit."""
+    for hunk in fit.file.hunks:
+        if any(_meet(hunk, unit) for unit in fit.units):
+            yield hunk
+
+
+def _meet(hunk: Hunk, unit: ChangedUnit) -> bool:
+    pairs = ((hunk.before, unit.before), (hunk.after, unit.after))
+    return any(side and lines.start <= side.end_line and lines.stop > side.start_line for lines, side in pairs)

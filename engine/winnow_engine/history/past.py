@@ -1,0 +1,95 @@
+"""What the target sees of a history: commits with their messages and what they did, at several lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from winnow_engine.changes.changed import ChangedFile
+from winnow_engine.changes.lines import Hunk
+from winnow_engine.core import ShownChange, ShownCommit
+from winnow_engine.history.shaping import Shaping
+
+_SHORT_ID = 10
+# How many commits, lines of a message and changed lines of a commit are shown, at each length.
+_LENGTHS = ((6, 30, 40), (6, 12, 16), (4, 6, 8), (3, 2, 0))
+_MOST_OTHERS = 8
+
+
+@dataclass(frozen=True)
+class Past:
+    """The commits that a question is answered from, newest first.
+
+    `title` names them, and `heading` introduces them to the target. `bidding` tells it how to answer; {id} stands for
+    the first commit's. Show `notices` to the user.
+    """
+
+    title: str
+    heading: tuple[str, ...]
+    commits: tuple[Shaping, ...]
+    bidding: str
+    notices: tuple[str, ...] = ()
+
+
+def shown_past(past: Past, count: Callable[[str], int]) -> tuple[ShownChange, ...]:
+    """The commits as text, longest first; `count` gives a text's tokens."""
+    return tuple(_shown(past, *length, count) for length in _LENGTHS)
+
+
+def cited_commits(past: Past) -> tuple[ShownCommit, ...]:
+    """The commits that an answer may cite; one that touched no file has no place to cite."""
+    return tuple(
+        ShownCommit(one.commit.id, one.commit.message, one.path, one.lines[0], one.lines[-1])
+        for one in past.commits
+        if one.path
+    )
+
+
+def _shown(past: Past, commits: int, message: int, lines: int, count: Callable[[str], int]) -> ShownChange:
+    shown = past.commits[:commits]
+    text = "\n".join(_lines(past, shown, message, lines))
+    return ShownChange(text, (), count(text), complete=True)
+
+
+def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> Iterator[str]:
+    yield from past.heading
+    for one in shown:
+        yield from _commit(one, message, lines)
+    if len(shown) < len(past.commits):
+        yield f"… {len(past.commits) - len(shown)} older commits"
+    if shown:
+        yield past.bidding.format(id=shown[0].commit.id[:_SHORT_ID])
+
+
+def _commit(one: Shaping, message: int, lines: int) -> Iterator[str]:
+    commit = one.commit
+    day = datetime.fromtimestamp(max(commit.authored_at, 0), UTC).date().isoformat()
+    yield f"\ncommit {commit.id[:_SHORT_ID]} ({day}, {commit.author}): {commit.subject}"
+    body = commit.message.strip().splitlines()[1:]
+    yield from (f"  {line}" for line in [line for line in body if line.strip()][: message - 1])
+    if lines and one.file is not None:
+        yield f"in {one.path}{f' (from {one.file.before_path})' if one.file.renamed else ''}{_units(one)}:"
+        yield from _difference(one.file, one.hunks, lines)
+    if one.others:
+        more = f" and {len(one.others) - _MOST_OTHERS} more" if len(one.others) > _MOST_OTHERS else ""
+        yield f"also in {', '.join(one.others[:_MOST_OTHERS])}{more}"
+
+
+def _units(one: Shaping) -> str:
+    return f", {', '.join(one.units)}" if one.units else ""
+
+
+def _difference(file: ChangedFile, hunks: Sequence[Hunk], most: int) -> Iterator[str]:
+    """The lines of hunks, `most` rows at most."""
+    rows = list[str]()
+    for hunk in hunks:
+        rows += [f"-{_text(file.before_lines[line - 1])}" for line in hunk.before]
+        rows += [f"+{_text(file.after_lines[line - 1])}" for line in hunk.after]
+    yield from rows[:most]
+    if len(rows) > most:
+        yield f"… {len(rows) - most} more lines"
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace")

@@ -1,0 +1,80 @@
+"""`winnow when`: the commits in which something changed, and what they say."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from winnow_engine.core import ABOUT_WHEN, WHEN
+from winnow_engine.history.answering import Answering, answering_commits
+from winnow_engine.store import Store, default_path
+from winnow_lsp.cli.ask import show_answer
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.options import (
+    budget_options,
+    drafter_option,
+    question_of,
+    sampling_options,
+    server_option,
+    target_options,
+    workspaces_options,
+)
+from winnow_lsp.cli.session import sources_of
+
+
+@click.command()
+@click.argument("question", default=ABOUT_WHEN, metavar="[QUESTION]")
+@click.option(
+    "-n",
+    "--commits",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Only list the N commits that fit best, newest first, without asking a model.",
+)
+@workspaces_options
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+@drafter_option
+@target_options
+@sampling_options
+@server_option
+def when(question: str, commits: int | None, server: bool, **options: Any) -> None:
+    """Say when something changed, from the repository's commits.
+
+    Messages, paths and the names of what changed tell which commits answer QUESTION. Without it, say what changed
+    lately.
+    """
+    if commits is not None:
+        _list(question, commits, options)
+        return
+    asked = question_of(question, options | {"at": None, "changes": WHEN})
+    show_answer(asked, options, show_spans=False, server=server)
+
+
+def _list(question: str, most: int, options: dict[str, Any]) -> None:
+    with cancel_on_interrupt() as cancellation, closing(Store(default_path())) as store:
+        found = answering_commits(sources_of(options), question, store.workspaces, cancellation, most)
+    if options["as_json"]:
+        listed = [_as_json(one) for one in found.commits]
+        click.echo(json.dumps({"commits": listed, "fits": found.fits, "notices": list(found.notices)}))
+        return
+    if not found.fits:
+        click.echo("winnow: no commit has a word of the question; these are the newest", err=True)
+    for notice in found.notices:
+        click.echo(f"winnow: {notice}", err=True)
+    for one in found.commits:
+        click.echo(f"{one.commit.id[:10]} {_day(one)} {one.commit.subject} ({one.commit.author})")
+
+
+def _as_json(one: Answering) -> dict[str, Any]:
+    commit = one.commit
+    told = {"id": commit.id, "date": _day(one), "author": commit.author, "message": commit.message}
+    return told | {"score": round(one.score, 3), "folder": one.folder.name}
+
+
+def _day(one: Answering) -> str:
+    return datetime.fromtimestamp(max(one.commit.committed_at, 0), UTC).date().isoformat()
