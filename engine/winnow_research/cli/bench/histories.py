@@ -19,12 +19,13 @@ from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import corpus_options, say
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
+from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import opened, pins
 from winnow_research.evaluation.histories.run import Answered, Figure, Histories, figures
 from winnow_research.evaluation.repositories import Split
 
-_TASKS = ("why", "impact")
+_TASKS = ("why", "when", "impact")
 
 
 @click.command()
@@ -72,9 +73,16 @@ def histories(
         rows: list[Answered] = []
         try:
             for task in tasks or _TASKS:
-                rows += answered_why(asked) if task == "why" else _impact(asked, drafter, budget, first_look)
+                rows += _answered(task, asked, drafter, budget, first_look)
         finally:  # also what there is when the user has waited long enough
             _show(rows, asked.absent, as_document, {"split": split, "seed": seed, "budget": budget})
+
+
+def _answered(task: str, asked: Histories, drafter: str, budget: int, first_look: int) -> Iterator[Answered]:
+    """The rows of a task. Only *impact* needs a model."""
+    if task == "why":
+        return answered_why(asked)
+    return answered_when(asked) if task == "when" else _impact(asked, drafter, budget, first_look)
 
 
 def _impact(asked: Histories, drafter: str, budget: int, first_look: int) -> Iterator[Answered]:

@@ -1,0 +1,43 @@
+"""*when*: is the commit that a question is about among the first that Winnow finds, and that others find?"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from winnow_engine.history.finding import rank_commits
+from winnow_engine.history.reading import History, read_history
+from winnow_research.evaluation.histories.finders import Finders
+from winnow_research.evaluation.histories.run import Answered, Histories, ranked
+from winnow_research.evaluation.histories.when import NAME, WhenCase, when_cases
+
+_CUTS = {"first": 1, "first 3": 3, "first 5": 5}
+_MOST = max(_CUTS.values())
+
+
+def answered_when(histories: Histories) -> Iterator[Answered]:
+    """A row for each question and method."""
+    for pin in histories.clones:
+        with histories.past(pin) as repository, tempfile.TemporaryDirectory() as kept:
+            history = read_history(repository, Path(kept))
+            finders = Finders(repository)
+            for case in when_cases(finders, histories.questions, histories.seed):
+                histories.cancellation.check()
+                histories.report(f"when {pin.name} {case.question}")
+                for method, found in _found(histories, case, history, finders):
+                    scores = ranked(found, case.commit, _CUTS)
+                    yield Answered("when", pin.name, f"{case.question} {case.commit[:10]}", case.kind, method, scores)
+
+
+def _found(
+    histories: Histories, case: WhenCase, history: History, finders: Finders
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """The commits that each method finds, best first."""
+    yield "Winnow", [one.id for one in rank_commits(history, case.question, _MOST)]
+    yield "BM25 of messages", finders.bm25(" ".join(case.words), _MOST)
+    yield "git log --grep", finders.grep(case.words, _MOST)
+    if case.kind == NAME:
+        dug = histories.tried("git log -S", lambda: finders.pickaxe(case.words[0], _MOST))
+        if dug is not None:
+            yield "git log -S", dug
