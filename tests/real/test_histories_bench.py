@@ -6,11 +6,13 @@ from pathlib import Path
 import git_repositories as git
 import pytest
 
-from winnow_engine.assistant import Assistant
-from winnow_engine.core import Cancellation
+from winnow_engine.assistant import Assistant, open_assistant
+from winnow_engine.config import ModelConfig
+from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.store import Store
 from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
+from winnow_research.evaluation.histories.asking_why import Answering, answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened
 from winnow_research.evaluation.histories.run import Histories
 
@@ -24,6 +26,11 @@ SALES = """from shop.fares import fare_between
 
 def sell(passenger, first, last):
     passenger.pay(fare_between(first, last))
+"""
+INSPECT = """def inspect(passengers):
+    for passenger in passengers:
+        if not passenger.has_ticket():
+            passenger.leave_the_bus()
 """
 FILLER = "\n\n".join(f"def walk_{n}(steps):\n    return [step * {n} for step in steps if step]\n" for n in range(60))
 
@@ -40,8 +47,26 @@ def histories(tmp_path: Path) -> Histories:
             "shop/sales.py": SALES.replace("first, last))", "first, last, passenger.on_sunday))"),
         },
     )
+    return asked(top)
+
+
+def asked(top: Path) -> Histories:
     pin = Pin("buses", "ada/buses", git.head(top), "python")
-    return Histories(opened([pin], tmp_path / "clones", Cancellation()), 5, 0, print)
+    return Histories(opened([pin], top.parents[1], Cancellation()), 5, 0, print)
+
+
+def test_an_answer_cites_the_commit_that_wrote_lines_which_moved(
+    tmp_path: Path, smollm2: Path, qwen_target: Path
+) -> None:
+    top = git.new(tmp_path / "clones" / "ada" / "buses")
+    git.commit(top, "Begin with walks", {"walks.py": FILLER})
+    git.commit(top, "Inspect tickets, as too many people ride for free", {"bus.py": INSPECT})
+    git.commit(top, "Part the bus", {"bus.py": "", "inspecting.py": INSPECT})
+    models = ModelConfig(str(smollm2), str(qwen_target))
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(open_assistant(models, store)) as assistant:
+        rows = list(answered_why(asked(top), Answering(assistant, Budget(300))))
+    scores = {row.method: row.scores["any of 6"] for row in rows}
+    assert scores["Winnow"] == scores["Winnow's answer"] == 1
 
 
 def test_the_caller_that_followed_is_kept(histories: Histories, smollm2: Path, tmp_path: Path) -> None:
@@ -49,6 +74,6 @@ def test_the_caller_that_followed_is_kept(histories: Histories, smollm2: Path, t
         closing(Store(tmp_path / "index.sqlite")) as store,
         closing(Assistant(store, lambda: Drafter(smollm2))) as assistant,
     ):
-        rows = list(answered_impact(histories, Means(assistant, store, budget=300, first_look=0)))
+        rows = list(answered_impact(histories, Means(assistant, store, Budget(300))))
     assert [row.method for row in rows] == ["Winnow", "BM25"]
     assert dict(rows[0].scores) == {"callers and tests": 1, "callers": 1}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from winnow_engine.assistant import Assistant
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.models.cache import locate
+from winnow_engine.assistant import open_assistant
+from winnow_engine.config import ModelConfig
+from winnow_engine.core import Budget
 from winnow_engine.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
@@ -20,7 +20,7 @@ from winnow_research.cli.bench.shared import corpus_options, say
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
 from winnow_research.evaluation.histories.asking_when import answered_when
-from winnow_research.evaluation.histories.asking_why import answered_why
+from winnow_research.evaluation.histories.asking_why import Answering, answered_why
 from winnow_research.evaluation.histories.clones import opened, pins
 from winnow_research.evaluation.histories.run import Answered, Figure, Histories, figures
 from winnow_research.evaluation.repositories import Split
@@ -46,6 +46,7 @@ _TASKS = ("why", "when", "impact")
     show_default=True,
     help="Tokens encoded for a question about a repository that is not indexed; 0 indexes it.",
 )
+@click.option("--target", help="Have this target answer *why*, and count what it cites.")
 @corpus_options
 @drafter_option
 def histories(
@@ -55,6 +56,7 @@ def histories(
     questions: int,
     budget: int,
     first_look: int,
+    target: str | None,
     split: str,
     seed: int,
     as_document: bool,
@@ -73,22 +75,29 @@ def histories(
         rows: list[Answered] = []
         try:
             for task in tasks or _TASKS:
-                rows += _answered(task, asked, drafter, budget, first_look)
+                rows += _answered(
+                    task, asked, ModelConfig(drafter, target or ""), Budget(budget, first_look_tokens=first_look)
+                )
         finally:  # also what there is when the user has waited long enough
             _show(rows, asked.absent, as_document, {"split": split, "seed": seed, "budget": budget})
 
 
-def _answered(task: str, asked: Histories, drafter: str, budget: int, first_look: int) -> Iterator[Answered]:
-    """The rows of a task. Only *impact* needs a model."""
-    if task == "why":
-        return answered_why(asked)
-    return answered_when(asked) if task == "when" else _impact(asked, drafter, budget, first_look)
-
-
-def _impact(asked: Histories, drafter: str, budget: int, first_look: int) -> Iterator[Answered]:
-    file = locate(drafter)
-    with closing(Store(cache_path())) as store, closing(Assistant(store, lambda: Drafter(file))) as assistant:
-        yield from answered_impact(asked, Means(assistant, store, budget, first_look))
+def _answered(task: str, asked: Histories, models: ModelConfig, budget: Budget) -> Iterator[Answered]:
+    """The rows of a task. Models are loaded where they are needed: for *impact*, and for a target's answers."""
+    if task == "when":
+        yield from answered_when(asked)
+    elif task == "why" and not models.target:
+        yield from answered_why(asked)
+    else:
+        answers = task == "why"
+        with (
+            closing(Store(cache_path())) as store,
+            closing(open_assistant(models, store, answers=answers)) as assistant,
+        ):
+            if answers:
+                yield from answered_why(asked, Answering(assistant, budget))
+            else:
+                yield from answered_impact(asked, Means(assistant, store, budget))
 
 
 def _show(rows: Sequence[Answered], absent: dict[str, str], as_document: bool, about: dict[str, object]) -> None:

@@ -25,15 +25,20 @@ Lines = Mapping[str, set[int]]
 
 @dataclass(frozen=True)
 class Means:
-    """What answers: an assistant, and BM25; both keep `budget` tokens of code, as the assistant's drafter counts them.
+    """What answers: an assistant, and BM25, within the same number of tokens as the assistant's drafter counts them.
 
-    With `first_look` tokens only what matters for a question is encoded; 0 encodes the whole repository.
+    With `budget.first_look_tokens` only what matters for a question is encoded, else the whole repository.
     """
 
     assistant: Assistant
     store: Store
-    budget: int
-    first_look: int
+    budget: Budget
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens of code are kept."""
+        assert self.budget.keep_tokens is not None, "methods are compared within a fixed budget"
+        return self.budget.keep_tokens
 
 
 def answered_impact(histories: Histories, means: Means) -> Iterator[Answered]:
@@ -55,14 +60,13 @@ def _kept(
     yield "Winnow", winnow(sources, means, histories)
     count = means.assistant.keys.wait_for(histories.cancellation).drafter.count
     subject = Subject(sources, read_workspace(sources, means.store, histories.cancellation), means.store, count)
-    yield "BM25", bm25(subject, case, means.budget)
+    yield "BM25", bm25(subject, case, means.tokens)
 
 
 def winnow(sources: Sources, means: Means, histories: Histories) -> Lines:
     """What `winnow ask --changes` shows the target."""
-    budget = Budget(keep_tokens=means.budget, first_look_tokens=means.first_look)
     question = Question(ASKED, changes="working")
-    selection = means.assistant.select(sources, question, budget, cancellation=histories.cancellation)
+    selection = means.assistant.select(sources, question, means.budget, cancellation=histories.cancellation)
     return _lines((span.path, span.start_line, span.end_line) for span in selection.spans)
 
 

@@ -6,8 +6,17 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from winnow_engine.git.objects import blobs
 from winnow_engine.git.repository import Repository
+from winnow_engine.git.trees import REGULAR, tree_files
 from winnow_research.evaluation.histories.clones import at_commit
+
+
+def files_at(repository: Repository, commit: str) -> dict[str, bytes]:
+    """A commit's files, by path; those that the clone lacks are left out."""
+    entries = [entry for entry in tree_files(repository, commit) if entry.mode in REGULAR]
+    contents = blobs(repository.git, [entry.blob for entry in entries])
+    return {entry.path: contents[entry.blob] for entry in entries if entry.blob in contents}
 
 
 def lay_out(folder: Path, clone: Repository, commit: str, files: Mapping[str, bytes]) -> Repository:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from winnow_engine.changes.units import ChangedUnit
 from winnow_engine.core import Unit, UnitKind
-from winnow_engine.git.objects import blobs
 from winnow_engine.git.repository import Repository
-from winnow_engine.git.trees import REGULAR, tree_files
 from winnow_engine.index.name_rules import is_test
 from winnow_research.evaluation.cases import Gold
+from winnow_research.evaluation.histories.folders import files_at
 from winnow_research.evaluation.histories.small_commits import SmallCommit, all_commits, small_commits
 
 _SOURCES = (UnitKind.FUNCTION, UnitKind.METHOD)
@@ -45,10 +44,7 @@ class ImpactCase:
 
     def files(self, repository: Repository) -> Mapping[str, bytes]:
         """The repository's files in this state, by path."""
-        entries = [entry for entry in tree_files(repository, self.parent) if entry.mode in REGULAR]
-        contents = blobs(repository.git, [entry.blob for entry in entries])
-        found = {entry.path: contents[entry.blob] for entry in entries if entry.blob in contents}
-        return found | {self.path: self.data}
+        return files_at(repository, self.parent) | {self.path: self.data}
 
 
 def impact_cases(repository: Repository, most: int) -> Iterator[ImpactCase]:

@@ -62,12 +62,15 @@ def _about_words(small: SmallCommit, kind: str, subjects: Iterable[str]) -> When
 
 
 def _about_a_name(finders: Finders, small: SmallCommit) -> WhenCase | None:
-    """The question when a function changed last; None if other commits changed each of its functions since."""
-    for unit in small.units:
-        name = _name(unit)
-        if name and _last_change(finders, unit) == small.commit.id:
-            return WhenCase(NAME, f"When was {name} changed last?", (re.split(r"\.|::", name)[-1],), small.commit.id)
-    return None
+    name = last_change(finders, small)
+    words = (re.split(r"\.|::", name)[-1],)
+    return WhenCase(NAME, f"When was {name} changed last?", words, small.commit.id) if name else None
+
+
+def last_change(finders: Finders, small: SmallCommit) -> str:
+    """The name of a function that no commit has changed since; "" if there is none."""
+    names = ((_name(unit), unit) for unit in small.units)
+    return next((name for name, unit in names if name and _last_change(finders, unit) == small.commit.id), "")
 
 
 def _name(unit: ChangedUnit) -> str:

@@ -12,12 +12,15 @@ from winnow_engine.git.repository import open_repository
 from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.histories.asking_impact import share_kept
+from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
+from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import lay_out
 from winnow_research.evaluation.histories.impact import impact_cases
 from winnow_research.evaluation.histories.run import Answered, Histories, figures, ranked
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
+from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
 from winnow_research.evaluation.repositories import Split
 
@@ -154,6 +157,40 @@ def test_what_each_way_to_find_the_commit_shows(top: Path) -> None:
         "git log -S": {"first": 0, "any of 6": 1},
         "BM25 of messages": {"first": 1, "any of 6": 1},
     }
+
+
+def test_when_is_asked_by_a_subject_by_half_of_it_and_by_a_name(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
+    git.commit(top, "feat(bus): Wait for the bus at night (#12)", {"waiting.py": WAIT})
+    git.commit(top, "Sell tickets to people in buses", {"ticket.py": TICKET})
+    git.commit(top, "Count the people that are waiting", {"queue.py": "def people_at(stop):\n    return len(stop)\n"})
+    found = {case.kind: case for case in when_cases(Finders(open_repository(top)), 10, 0)}
+    subjects = {one.id: subject_of(one) for one in all_commits(open_repository(top))}
+    assert "Wait for the bus at night" in subjects.values()
+    whole, half, name = found["subject"], found["half of the subject"], found["name"]
+    assert whole.question == f"When did this happen: {subjects[whole.commit]}?"
+    assert half.words == tuple(subjects[half.commit].split()[::2])
+    made = {"wait_for_bus": "Wait", "price_of": "Sell", "people_at": "Count"}
+    assert subjects[name.commit].split()[0] == made[name.words[0]]
+    assert len({case.commit for case in found.values()}) == 3
+
+
+def test_a_function_that_changed_again_asks_for_the_last_change(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
+    git.commit(top, "Wait for a while", {"waiting.py": WAIT})
+    last = git.commit(top, "Wait a little longer", {"waiting.py": WAIT.replace("* 3", "* 4")})
+    git.commit(top, "Sell tickets to people in buses", {"ticket.py": TICKET})
+    finders = Finders(open_repository(top))
+    asked = [last_change(finders, small) for small in small_commits(finders.repository, finders.commits)]
+    assert asked == ["price_of", "wait_for_bus", ""]
+    assert finders.commits[1].id == last
+
+
+def test_what_each_way_to_find_when_shows(top: Path) -> None:
+    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
+    git.commit(top, "Wait for the bus at night", {"waiting.py": WAIT})
+    (subject,) = {row.kind: row for row in answered_when(asked(top)) if row.method == "Winnow"}.values()
+    assert (subject.kind, dict(subject.scores)) == ("subject", {"first": 1, "first 3": 1, "first 5": 1})
 
 
 def test_figures_are_means_by_kind() -> None:
