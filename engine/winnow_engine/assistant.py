@@ -40,7 +40,7 @@ from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import opening_messages
-from winnow_engine.runtime import Clock, Loading, Stages
+from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for, takes_all
@@ -117,7 +117,10 @@ _drafter_loads = threading.Lock()
 
 
 class Assistant:
-    """Answers questions about workspaces. One call at a time; models load in the background from the start.
+    """Answers questions about workspaces. Models load in the background from the start.
+
+    Any number of threads may select, index, and ask a target on a server at once: each works on the workspace as it was
+    read for it, which nobody changes. A target in this process takes one request at a time, which is up to the caller.
 
     `open_drafter` and `open_target` are called once each, on threads of their own. What they raise is raised again by
     the first question that needs the model. Without `open_target` only `select` and `index` work. With `remember` the
@@ -141,6 +144,7 @@ class Assistant:
         self._closing = Cancellation()
         self._history = History(store if remember else None)
         self._workspace: Workspace | None = None
+        self._reading = Gate(1)
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
 
@@ -291,10 +295,14 @@ class Assistant:
             return KeyCache(self._store, drafter, self._fleet)
 
     def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
-        """The workspace as it is now. What is known of files that have not changed is taken from memory."""
+        """The workspace as it is now. What is known of files that have not changed is taken from memory.
+
+        One thread reads at a time, because reading changes what is known; what it returns does not change any more.
+        """
         means = means or Means(self._analysts)
-        self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, means)
-        return self._workspace
+        with self._reading.entered(cancellation):
+            self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, means)
+            return self._workspace
 
     def _begin_early(self, early: EncodedAsRead, budget: Budget, count: int, size: int) -> Taker | None:
         """Have new files encoded while they are read, if the drafter is there and a question would encode all."""

@@ -66,11 +66,12 @@ class Packs:
     def all(self) -> list[Pack]:
         """The packs that are there now and whole, those used last first."""
         paths = set(self._folder.glob("*.pack"))
-        for path in paths - self._open.keys():
+        there = {path: pack for path, pack in self._open.items() if path in paths}
+        for path in paths - there.keys():
             found = open_arrays(path)
-            self._open[path] = None if found is None else Pack(path, found[0])
-        self._open = {path: pack for path, pack in self._open.items() if path in paths}
-        return sorted((pack for pack in self._open.values() if pack), key=lambda pack: -used_at(pack.path))
+            there[path] = None if found is None else Pack(path, found[0])
+        self._open = there  # never changed, because other threads read it
+        return sorted((pack for pack in there.values() if pack), key=lambda pack: -used_at(pack.path))
 
     def get(self, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key, as views of what is mapped."""

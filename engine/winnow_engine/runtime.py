@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
 from winnow_engine.core import Cancellation
@@ -134,6 +134,40 @@ def mapped_ahead(
     finally:
         for _, future in waiting:
             future.cancel()
+
+
+class Gate:
+    """Lets so many threads in at once, in order of arrival: one that leaves hands its place to the next."""
+
+    def __init__(self, places: int) -> None:
+        self._lock, self._free = Lock(), places
+        self._waiting: deque[Event] = deque()
+
+    @contextmanager
+    def entered(self, cancellation: Cancellation) -> Iterator[None]:
+        """A place inside the `with` block. Raises CancelledError while it waits for one."""
+        turn = Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                turn.set()
+            else:
+                self._waiting.append(turn)
+        try:
+            while not turn.wait(_POLL_S):
+                cancellation.check()
+            yield
+        finally:
+            self._leave(turn)
+
+    def _leave(self, turn: Event) -> None:
+        with self._lock:
+            if not turn.is_set():
+                self._waiting.remove(turn)
+            elif self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
 
 
 class Behind:

@@ -93,7 +93,7 @@ class Store:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with what is attached, for the user."""
-        return tuple(one.problem for one in self._beneath.values() if one.problem)
+        return tuple(one.problem for one in list(self._beneath.values()) if one.problem)
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
@@ -101,7 +101,7 @@ class Store:
         found = self.packs(namespace).get(wanted)
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
         found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
-        for beneath in self._beneath.values():
+        for beneath in list(self._beneath.values()):
             missing = _without(wanted, found)
             if missing:
                 taken = {
@@ -160,7 +160,7 @@ class Store:
             )
             found = {key for rows in queries for (key,) in rows}
         found |= self.packs(namespace).known(wanted)
-        return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._beneath.values()))
+        return found.union(*(one.keys(namespace, set(wanted) - found) for one in list(self._beneath.values())))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ..bench.team import BUDGET, Team, target, until_ready
 from .llama_server import serving as llama_serving
 from .served import serving
 
@@ -62,7 +63,7 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def target() -> Iterator[str]:
+def together() -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Together) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -79,9 +80,9 @@ def ask(url: str, key: str) -> httpx.Response:
     return httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=PATIENCE_S)
 
 
-def test_questions_to_a_target_on_a_server_are_answered_together(users_cache: Path, keys: Path, target: str) -> None:
+def test_questions_to_a_target_on_a_server_are_answered_together(users_cache: Path, keys: Path, together: str) -> None:
     with (
-        serving(users_cache, "--target", target, WINNOW_HTTP_KEYS=str(keys)) as (url, _),
+        serving(users_cache, "--target", together, WINNOW_HTTP_KEYS=str(keys)) as (url, _),
         ThreadPoolExecutor(TOGETHER) as users,
     ):
         answers = list(users.map(lambda key: ask(url, key), list(KEYS.values())[:TOGETHER]))
@@ -103,3 +104,25 @@ def test_fifty_users_of_a_local_target_are_all_answered(
     said = {answer.json()["choices"][0]["message"]["content"] for answer in answers}
     assert len(said) == 1  # greedy, and the same question
     assert said != {""}
+
+
+def test_clients_who_ask_at_once_each_get_what_they_get_alone_also_where_others_leave(
+    users_cache: Path, tmp_path: Path
+) -> None:
+    team = Team(6, tmp_path, heavy=2)
+    with target() as address:
+        options = ("--target", address, "--budget", str(BUDGET))
+        with serving(users_cache, *options, WINNOW_HTTP_KEYS=str(team.file)) as (url, _):
+            until_ready(url, team)
+            alone = [team.ask(url, client, 0) for client in range(6)]
+        with serving(users_cache, *options, WINNOW_HTTP_KEYS=str(team.file)) as (url, _):
+            until_ready(url, team)
+            found = team.all_at_once(url, 2)
+            after = team.ask(url, 0, 2)
+    answered = [one for one in found if one.answer is not None]
+    assert [one for one in (*alone, *answered, after) if not one.right] == []
+    assert {one.client: one.answer for one in answered if one.round == 0}.items() <= dict(
+        enumerate(one.answer for one in alone)
+    ).items()
+    assert len(found) == 12
+    assert len(answered) >= 11

@@ -19,7 +19,7 @@ from winnow_engine.drafter.profile import Arrays, Profile, Read, joined
 from winnow_engine.drafter.segments import Segment, batch_of, cut_ids, evened, pack, runs_of
 from winnow_engine.drafter.template import Template
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.runtime import Stages, mapped_ahead
+from winnow_engine.runtime import Gate, Stages, mapped_ahead
 
 _AHEAD_BATCHES = 4  # of text that is tokenised before the encoder asks for it
 _BYTES_A_TOKEN = 4
@@ -66,11 +66,12 @@ class _Pending:
         self.missing -= len(segment.ids)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileEncoder:
     """Encodes files with one encoder and one profile. On the CPU `threads` run a batch each, with a BLAS of one thread.
 
-    `tokenisers` is the number of threads that turn text into tokens.
+    `tokenisers` is the number of threads that turn text into tokens. Of several callers, each has its next batches
+    encoded in turn, so that together they take no more cores and memory than one.
     """
 
     vocabulary: Vocabulary
@@ -79,6 +80,10 @@ class FileEncoder:
     profile: Profile
     threads: int
     tokenisers: int
+    _gate: Gate = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._gate = Gate(self.threads)
 
     def encode(
         self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages, fixed_batches: bool = False
@@ -101,7 +106,7 @@ class FileEncoder:
                 groups = evened(groups, self.threads)
 
             def read(group: list[Segment]) -> Read:
-                with stages.busy("encode", self.threads):
+                with self._gate.entered(cancellation), stages.busy("encode", self.threads):
                     return self._read_group(group, cancellation)
 
             for group, found in mapped_ahead(runners, read, _checked(groups, cancellation), self.threads):

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class History:
-    """Conversations by their turns. Without a store, only the last one."""
+    """Conversations by their turns. Without a store, only the last one. Safe to use from several threads."""
 
     def __init__(self, store: Store | None) -> None:
         self._store = store
@@ -30,8 +30,9 @@ class History:
 
     def with_turns(self, turns: Sequence[Turn]) -> Conversation | None:
         """The conversation with exactly these turns, or None if it is not kept."""
-        if self._last and self._last.turns == tuple(turns):
-            return self._last
+        last = self._last  # another thread may answer meanwhile
+        if last and last.turns == tuple(turns):
+            return last
         if self._store is None or not turns:
             return None
         record = self._store.get(_NAMESPACE, [_key(turns)]).get(_key(turns))

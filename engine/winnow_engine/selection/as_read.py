@@ -50,7 +50,7 @@ class EncodedAsRead:
     def _encode(self, count: int, size: int) -> None:
         cache = self._keys.wait_for(self._cancellation)
         if cache.drafter.place == "resident":
-            cache.encode_early(self._taken(), count, size, self._progress, self._cancellation, self._stages)
+            cache.encode(self._taken(), count, size, self._progress, self._cancellation, self._stages)
 
     def _taken(self) -> Iterator[IndexedFile]:
         while (file := self._files.get()) is not None and not self._given_up:

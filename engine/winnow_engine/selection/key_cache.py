@@ -24,7 +24,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.packs import Record
-from winnow_engine.runtime import Behind, Stages
+from winnow_engine.runtime import Behind, Gate, Stages
 from winnow_engine.selection.index_report import IndexReport
 from winnow_engine.selection.located_keys import TOKENS, LocatedKeys, locate, tidied
 from winnow_engine.selection.pieces import EarlierPieces, PlannedFile, path_key
@@ -36,6 +36,7 @@ _UNITS = "units"
 TOKENS_PER_BYTE = 0.24
 """Of code, until enough of it has been counted."""
 _WRITTEN_BEHIND = 100  # files whose keys wait to be stored
+_GATES = 32
 _ENOUGH_BYTES = 20_000
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
@@ -60,7 +61,7 @@ Parts = dict[int, Part]
 
 
 class KeyCache:
-    """Keys by file content. The last workspace's keys stay in memory."""
+    """Keys by file content. The last workspace's keys stay in memory. Safe to use from several threads."""
 
     def __init__(self, store: Store, drafter: Drafter, encoders: EncodesFiles | None = None) -> None:
         """`encoders` encode in place of the drafter, which has to be of the same identity."""
@@ -70,6 +71,7 @@ class KeyCache:
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
+        self._gates = [Gate(1) for _ in range(_GATES)]  # one workspace has always the same, others mostly another
 
     def of(
         self,
@@ -82,27 +84,15 @@ class KeyCache:
         """The keys of every unit. What a cancelled run has encoded is stored, too.
 
         Files are encoded in path order, after those whose paths are given as `first` and those that questions led to.
+        Where several threads want the keys of the same workspace, one makes them and the others wait for it.
         """
         names = workspace.units_keys
-        if self._last is None or self._last[0] != names:
-            found = self._complete(workspace, progress, cancellation, first, stages or Stages())
-            self._last = names, _keys_of(workspace, found.parts(workspace), _files(found.loose))
-        return self._last[1]
-
-    def encode_early(
-        self,
-        files: Iterable[IndexedFile],
-        count: int,
-        size: int,
-        progress: ProgressSink,
-        cancellation: Cancellation,
-        stages: Stages,
-    ) -> None:
-        """Encode files of a workspace that is still being read: `count` of them, with `size` bytes in all.
-
-        Their keys are stored, where the next call of `of` finds them.
-        """
-        self._encode(files, count, size, progress, cancellation, stages)
+        with self._gates[hash(names) % _GATES].entered(cancellation):
+            last = self._last
+            if last is None or last[0] != names:
+                found = self._complete(workspace, progress, cancellation, first, stages or Stages())
+                last = self._last = names, _keys_of(workspace, found.parts(workspace), _files(found.loose))
+            return last[1]
 
     def _complete(
         self,
@@ -118,7 +108,7 @@ class KeyCache:
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
             size = sum(file.content.size for file in files.values())
             ordered = self._in_order(files, first).values()
-            self._encode(ordered, len(files), size, progress, cancellation, stages)
+            self.encode(ordered, len(files), size, progress, cancellation, stages)
             found = locate(self._store, self._namespace, workspace)
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
@@ -186,7 +176,7 @@ class KeyCache:
                 report.add(keys, sizes[number])
         return found
 
-    def _encode(
+    def encode(
         self,
         files: Iterable[IndexedFile],
         count: int,
@@ -195,7 +185,10 @@ class KeyCache:
         cancellation: Cancellation,
         stages: Stages,
     ) -> None:
-        """Store the keys of `count` files with `size` bytes in all."""
+        """Encode `count` files with `size` bytes in all, also of a workspace that is still being read.
+
+        Their keys are stored, where `of` finds them.
+        """
         report = IndexReport(count, size, progress)
         planned: deque[PlannedFile] = deque()
 

@@ -17,9 +17,11 @@ from winnow_engine.errors import WinnowError
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.store import Store
-from winnow_engine.targets.remote.address import sent_to
+from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_lsp.host.queue import Queue
 
+_AT_ONCE = 32
+"""Questions to a target on a server. It schedules them itself, and waits for none of ours."""
 _log = logging.getLogger(__name__)
 
 Changed = Callable[[], None]
@@ -39,12 +41,15 @@ class ModelState:
 
 
 class Engine:
-    """One pair of models with its queue. Its methods belong to the event loop."""
+    """One pair of models with its queue. Its methods belong to the event loop.
 
-    def __init__(self, models: ModelConfig, store: Store, width: int = 1) -> None:
-        """`width` jobs run at once; more than one must be such that the assistant allows that."""
+    A target in this process takes one question at a time, and the next one waits for it. A target on a server gets
+    several at once, for which code is chosen at the same time, too.
+    """
+
+    def __init__(self, models: ModelConfig, store: Store) -> None:
         self.models, self._store = models, store
-        self.queue = Queue(self._tell, width)
+        self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
         remember = models.snapshot_megabytes > 0

@@ -1,9 +1,13 @@
-"""Schedules work on the models: questions in order of arrival, one at a time or a few, background work in between."""
+"""Schedules work on the models: questions in a fair order, one at a time or a few, background work in between.
+
+Askers take turns: of each, one question a round, in order of arrival. So whoever asks a lot at once keeps nobody else
+waiting, and one asker alone is answered in order.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -23,9 +27,22 @@ Moved = Callable[[int], None]
 """Gets how many questions this one waits for, at once and whenever that changes; 0 means that it runs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Whose question it is. With `in_turn` one of its questions runs at a time, as where each goes on from the last."""
+
+    name: Hashable = None
+    in_turn: bool = False
+
+
+_ANYBODY = Asker()
+
+
 @dataclass(eq=False)
 class _Ticket:
     moved: Moved
+    asker: Asker
+    round: int
     first: asyncio.Event = field(default_factory=asyncio.Event)
     before: int = -1
 
@@ -38,6 +55,7 @@ class Queue:
         self._changed, self._width = changed, width
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
         self._tickets: list[_Ticket] = []
+        self._round = 0  # of the question that began last
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._background_turn = asyncio.Lock()
@@ -46,7 +64,7 @@ class Queue:
     @property
     def running(self) -> int:
         """How many questions are being worked on."""
-        return min(len(self._tickets), self._width)
+        return sum(ticket.first.is_set() for ticket in self._tickets)
 
     @property
     def waiting(self) -> int:
@@ -58,12 +76,12 @@ class Queue:
         """Whether a question or background work is under way."""
         return bool(self._tickets) or self._background_turn.locked()
 
-    async def question(self, prepare: Prepare[T], moved: Moved) -> T:
+    async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = _ANYBODY) -> T:
         """Run what `prepare` makes when its turn comes; background work stops for it at once.
 
         Cancelling the calling task sets the flag that `work` polls, and waits until it has really ended.
         """
-        ticket = _Ticket(moved)
+        ticket = _Ticket(moved, asker, self._round_for(asker))
         self._tickets.append(ticket)
         self._quiet.clear()
         self._background.cancel()
@@ -103,16 +121,23 @@ class Queue:
         self._threads.shutdown(wait=False)
 
     def _advance(self) -> None:
-        for number, ticket in enumerate(self._tickets):
-            before = max(number - self._width + 1, 0)
+        ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
+        for number, ticket in enumerate(ordered):
+            earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
+            before = max(number - self._width + 1, len(earlier), 0)
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)
             if not before:
                 ticket.first.set()
+                self._round = max(self._round, ticket.round)
         if not self._tickets:
             self._quiet.set()
         self._changed()
+
+    def _round_for(self, asker: Asker) -> int:
+        """The round of a new question: the one after that of the asker's last, or the one under way."""
+        return max([self._round, *(ticket.round + 1 for ticket in self._tickets if ticket.asker == asker)])
 
     async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
         doing = asyncio.get_running_loop().run_in_executor(self._threads, work, cancellation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -91,7 +92,7 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
 async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: Request) -> Response:
     """The endpoint's response, or an error response if the request is refused or fails."""
     try:
-        guard.check(request)
+        request.state.user = guard.check(request)
         return await endpoint(request)
     except WinnowError as error:
         return _error(dialect, api_error(error))
@@ -117,7 +118,7 @@ async def _health(request: Request) -> Response:
 
 async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     service: Service = request.app.state.service
-    wanted = dialect.read(await _body(guard, request), service.model)
+    wanted = replace(dialect.read(await _body(guard, request), service.model), user=request.state.user)
     answer, reply = _Answering(service, wanted, request), dialect.reply(wanted, service.model)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
@@ -127,7 +128,7 @@ async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
 
 async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
     service: Service = request.app.state.service
-    wanted = counting.read(await _body(guard, request), service.model)
+    wanted = replace(counting.read(await _body(guard, request), service.model), user=request.state.user)
     return JSONResponse(counting.counted(await service.count(wanted)), headers=_notes(wanted))
 
 

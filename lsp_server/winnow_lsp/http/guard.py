@@ -41,16 +41,17 @@ class Guard:
             )
         return cls(token, KeyFile(Path(file)) if file else None)
 
-    def check(self, request: Request) -> None:
-        """Raise ApiError for a request that may not be answered."""
+    def check(self, request: Request) -> str | None:
+        """The user who asks, where users have keys. Raises ApiError for a request that may not be answered."""
         if self.token is None and self.keys is None:
             _check_host(request.headers.get("host", ""))
-            return
+            return None
         sent = _sent(request)
         user = self.keys.user(sent) if self.keys else None
         if user is None and not (self.token and hmac.compare_digest(sent.encode(), self.token.encode())):
             raise ApiError(401, "the bearer token is missing or wrong", code="invalid_api_key")
         _log.info("%s: %s %s", user or "by the token", request.method, request.url.path)
+        return user
 
     async def body(self, request: Request) -> bytes:
         """A request's body. Raises ApiError if its content type is not JSON or it is too long."""

@@ -50,12 +50,16 @@ _CHAT = Fields(
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked, in whichever API, and whether the answer is streamed. `ignored` names fields that do not count."""
+    """What is asked, in whichever API, and whether the answer is streamed. `ignored` names fields that do not count.
+
+    `user` is whose key came with it, where users have keys.
+    """
 
     asked: CompletionRequest
     stream: bool
     include_usage: bool
     ignored: tuple[str, ...] = ()
+    user: str | None = None
 
 
 def read_request(body: bytes, model: str) -> ChatRequest:

@@ -14,15 +14,13 @@ from winnow_engine.core import Cancellation
 from winnow_engine.store import Store
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.host.engines import Engine, ModelState
-from winnow_lsp.host.queue import Work
+from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
 _MOST_CONNECTIONS = 64
-_AT_ONCE = 32
-"""Requests to a target on a server. It schedules them itself, and waits for none of ours."""
 
 
 class EngineService:
@@ -32,8 +30,7 @@ class EngineService:
     """
 
     def __init__(self, models: ModelConfig, store: Store, budget: int) -> None:
-        width = _AT_ONCE if is_url(models.target) else 1
-        self._engine, self._budget = Engine(models, store, width), budget
+        self._engine, self._budget = Engine(models, store), budget
         self._sent = SentConversations()
         self.model = served_name(models.target)
 
@@ -58,7 +55,7 @@ class EngineService:
 
             return work
 
-        return await self._engine.queue.question(prepare, lambda _: None)
+        return await self._engine.queue.question(prepare, lambda _: None, Asker(request.user))
 
     async def count(self, request: ChatRequest) -> int:
         """The tokens of a request's prompt as it came, once it is this request's turn."""
@@ -67,7 +64,7 @@ class EngineService:
             assistant = self._engine.assistant()
             return lambda cancellation: prompt_tokens(assistant, request.asked, cancellation)
 
-        return await self._engine.queue.question(prepare, lambda _: None)
+        return await self._engine.queue.question(prepare, lambda _: None, Asker(request.user))
 
     async def close(self) -> None:
         """Free the models."""

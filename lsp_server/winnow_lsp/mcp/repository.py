@@ -25,7 +25,7 @@ from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
-from winnow_lsp.host.queue import Work
+from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.mcp.fitting import fitted
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import (
@@ -156,7 +156,7 @@ class Repository:
             assistant = self._engine.assistant()
             return lambda cancellation: work(assistant, cancellation)
 
-        return await self._engine.queue.question(prepare, reports.moved)
+        return await self._engine.queue.question(prepare, reports.moved, Asker(self))
 
 
 def code_budget(settings: Budget, tokens: int) -> Budget:

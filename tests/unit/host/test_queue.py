@@ -8,9 +8,10 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_lsp.host.queue import Queue
+from winnow_lsp.host.queue import Asker, Queue
 
 PATIENCE_S = 30
+ANYBODY = Asker()
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ class Job:
         cancellation.check()
         return "done"
 
-    def ask(self, queue: Queue) -> asyncio.Task[str]:
-        return asyncio.create_task(queue.question(self.prepare, self.places.append))
+    def ask(self, queue: Queue, asker: Asker = ANYBODY) -> asyncio.Task[str]:
+        return asyncio.create_task(queue.question(self.prepare, self.places.append, asker))
 
     async def running(self) -> None:
         await asyncio.wait_for(self.started.wait(), PATIENCE_S)
@@ -85,6 +86,37 @@ async def test_a_wide_queue_runs_several_at_once_and_the_next_as_soon_as_one_end
     for job in jobs:
         job.go.set()
     assert await asyncio.gather(*tasks) == ["done"] * 4
+    queue.close()
+
+
+async def test_who_asks_a_lot_keeps_nobody_else_waiting(queue: Queue) -> None:
+    many, one = [Job() for _ in range(3)], Job()
+    tasks = [job.ask(queue, Asker("ann")) for job in many]
+    await many[0].running()
+    tasks.append(one.ask(queue, Asker("bob")))
+    await asyncio.sleep(0)
+    assert [job.places for job in (*many, one)] == [[0], [1, 2], [2, 3], [1]]
+    ran = [many[0], one, many[1], many[2]]
+    for number, job in enumerate(ran):
+        await job.running()
+        assert [other.runs for other in ran] == [1] * (number + 1) + [0] * (3 - number)
+        job.go.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_one_whose_questions_go_on_from_each_other_has_them_answered_in_turn() -> None:
+    queue = Queue(lambda: None, width=3)
+    first, second, other = Job(), Job(), Job()
+    tasks = [first.ask(queue, Asker("ann", in_turn=True)), second.ask(queue, Asker("ann", in_turn=True))]
+    await first.running()
+    tasks.append(other.ask(queue, Asker("bob", in_turn=True)))
+    await other.running()
+    assert (second.runs, second.places, queue.running, queue.waiting) == (0, [1], 2, 1)
+    first.go.set()
+    await second.running()
+    for job in (second, other):
+        job.go.set()
+    await asyncio.gather(*tasks)
     queue.close()
 
 

@@ -96,8 +96,8 @@ def test_unreadable_files_are_reported(root: Path, monkeypatch: pytest.MonkeyPat
     (root / "locked.py").write_text("x\n")
     open_as_is = os.open
 
-    def open_refusing(path: Path, flags: int) -> int:
-        if path.name == "locked.py":
+    def open_refusing(path: str | Path, flags: int) -> int:
+        if Path(path).name == "locked.py":
             raise PermissionError(13, "Permission denied")
         return open_as_is(path, flags)
 

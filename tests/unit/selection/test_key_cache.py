@@ -2,7 +2,9 @@
 
 import os
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -283,3 +285,41 @@ def test_pieces_are_of_a_size_that_a_segment_holds_and_tile_the_file() -> None:
     assert sorted(sizes)[len(sizes) // 10] >= 2500
     assert pieces(texts[:10]) == [range(10)]
     assert pieces([]) == [range(0)]
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_several_threads_each_get_the_keys_of_their_own_workspace(tmp_path: Path, monkeypatch, hasty: None) -> None:
+    monkeypatch.setattr(located_keys, "_LOOSE_TOKENS", 20)
+    monkeypatch.setattr(located_keys, "_MOST_PACKS", 2)
+    homes = [Home(tmp_path / str(number)) for number in range(8)]
+    for number, home in enumerate(homes):
+        for file in range(5):
+            home.write(f"f{file}.py", f"def name{number}_{file}():\n    return '{'word ' * (number + file)}'\n")
+    with closing(Store(tmp_path / "shared.sqlite")) as store, ThreadPoolExecutor(len(homes)) as threads:
+        cache = KeyCache(store, cast("Drafter", CountingDrafter()))
+        workspaces = [home.read(store) for home in homes]
+
+        def work(workspace: Workspace) -> None:
+            for _ in range(50):
+                check(workspace, cache.of(workspace, ignore_progress, Cancellation()))
+
+        list(threads.map(work, workspaces))
+
+
+def test_of_several_threads_with_the_same_workspace_one_makes_the_keys(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for file in range(5):
+        home.write(f"f{file}.py", f"def name{file}():\n    return 1\n")
+    with closing(Store(home.cache)) as store, ThreadPoolExecutor(8) as threads:
+        cache, workspace = KeyCache(store, cast("Drafter", home.drafter)), home.read(store)
+        found = list(threads.map(lambda _: cache.of(workspace, ignore_progress, Cancellation()), range(8)))
+    assert all(one is found[0] for one in found)
+    assert len(home.drafter.encoded) == 5

@@ -31,7 +31,7 @@ class Engine:
 
     select = ask
 
-    async def question(self, prepare: Any, _moved: object) -> None:
+    async def question(self, prepare: Any, *_: object) -> None:
         prepare()(Cancellation())
         raise asyncio.CancelledError
 

@@ -11,7 +11,7 @@ from winnow_engine.assistant import Answer
 from winnow_engine.core import Budget, Cancellation, Kept, Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
-from winnow_lsp.host.queue import Work
+from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.host.settings import AUTO
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
@@ -84,7 +84,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
                 return work
 
             try:
-                answered = await engine.queue.question(prepare, moved(server, engine, bar))
+                answered = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
             finally:
                 deltas.close()
         server.indexer.answered(seen, answered.stats.selection)
@@ -107,7 +107,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
                 sources, assistant = server.editor.sources(folders), engine.assistant()
                 return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
 
-            selected = await engine.queue.question(prepare, moved(server, engine, bar))
+            selected = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
         server.indexer.answered(seen, selected.stats)
         return {"question": question.text, **selection_json(selected, folders.location)}
 

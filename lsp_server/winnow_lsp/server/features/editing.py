@@ -12,7 +12,7 @@ from winnow_engine.editing.changes import FileEdit
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, TextChangedError
-from winnow_lsp.host.queue import Work
+from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
 from winnow_lsp.server.render.results import proposal_json
 from winnow_lsp.server.render.workspace_edits import EditSupport, workspace_edit
@@ -75,7 +75,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
 
                 return work
 
-            proposal = await engine.queue.question(prepare, moved(server, engine, bar))
+            proposal = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
         server.indexer.answered(seen, proposal.selection)
         return proposal, folders
 
