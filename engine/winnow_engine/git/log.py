@@ -1,4 +1,4 @@
-"""What commits say of themselves, many at a time: their messages, authors, paths, and the lines they changed."""
+"""What commits say and do, many at a time: their messages and authors, the paths and the lines that they changed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from dataclasses import dataclass
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 
-# An empty field begins a commit: no path is empty, and the fields of a commit before its paths are counted.
-_FORMAT = "%x00%H%x00%ct%x00%an%x00%B%x00"
-_LOGGED = ("--stdin", "-r", "-z", "--root", "--always", "--encoding=UTF-8", "--no-renames")
+_FIELDS = ("%H", "%ct", "%an", "%B")
+_LOGGED = ("--stdin", "--no-walk=unsorted", "-z", "--encoding=UTF-8", "--no-color", "--no-patch")
+_TOUCHED = ("--stdin", "-r", "-z", "--root", "--always", "--no-renames", "--name-only", "--format=%x00%H")
 _PATCHES = ("--stdin", "-p", "-U0", "--root", "--always", "-M", "-l200", "--no-color", "--format=%H")
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A commit's id, time in seconds since the epoch, author, message, and the paths it touched, from the top.
-
-    A merge and a commit at which a shallow clone ends have no paths. What is not UTF-8 has U+FFFD.
-    """
+    """A commit's id, time in seconds since the epoch, author and message. What is not UTF-8 has U+FFFD."""
 
     id: str
     committed_at: int
     author: str
     message: str
-    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +63,28 @@ def ancestry(git: Git, tip: str, without: Iterable[str], most: int) -> list[tupl
     return [(row[0], row[1:]) for row in rows]
 
 
-def logged(git: Git, ids: Sequence[str], ends: frozenset[str] = frozenset()) -> Iterator[Logged]:
+def logged(git: Git, ids: Sequence[str]) -> Iterator[Logged]:
     """These commits, in order. Raises GitError."""
-    fields = git.fields("diff-tree", *_LOGGED, "--name-only", f"--format={_FORMAT}", stdin=_lines(ids))
-    at = 0
-    while at + 5 < len(fields):
-        _, name, time, author, message, _, *_ = fields[at : at + 6]
-        following = _next(fields, at + 6)
-        paths = fields[at + 6 : following]
-        commit = name.decode("ascii")
+    # Every field ends with a NUL, the last of a commit with that of -z.
+    fields = git.fields("log", *_LOGGED, f"--format={'%x00'.join(_FIELDS)}", stdin=_lines(ids)) if ids else []
+    for name, time, author, message in zip(*(iter(fields),) * len(_FIELDS), strict=True):
         yield Logged(
-            commit,
-            int(time),
-            author.decode("utf-8", "replace"),
-            message.decode("utf-8", "replace"),
-            () if commit in ends else tuple(path.decode("utf-8", "replace").removeprefix("\n") for path in paths),
+            name.decode("ascii"), int(time), author.decode("utf-8", "replace"), message.decode("utf-8", "replace")
         )
-        at = following
+
+
+def touched_paths(git: Git, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The paths that commits touched, from the top; none for a merge. What is not UTF-8 has U+FFFD. Raises GitError."""
+    # An empty field begins a commit, as no path is empty.
+    fields = iter(git.fields("diff-tree", *_TOUCHED, stdin=_lines(ids)) if ids else [])
+    found: dict[str, list[str]] = {}
+    paths: list[str] = []
+    for field in fields:
+        if field:
+            paths.append(field.decode("utf-8", "replace").removeprefix("\n"))
+        else:
+            paths = found.setdefault(next(fields).decode("ascii"), [])
+    return {name: tuple(some) for name, some in found.items()}
 
 
 def patches(git: Git, ids: Sequence[str]) -> bytes:
@@ -91,14 +92,7 @@ def patches(git: Git, ids: Sequence[str]) -> bytes:
 
     Hunks have no lines around them. Files that are not code (`attributes`), or too large, have none.
     """
-    return git.run("diff-tree", *_PATCHES, stdin=_lines(ids))
-
-
-def _next(fields: Sequence[bytes], at: int) -> int:
-    """Where the next commit begins."""
-    while at < len(fields) and fields[at]:
-        at += 1
-    return at
+    return git.run("diff-tree", *_PATCHES, stdin=_lines(ids)) if ids else b""
 
 
 def _lines(ids: Iterable[str]) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from winnow_engine.core import ABOUT_WHEN, Cancellation, Folder, Question
@@ -11,10 +12,11 @@ from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.log import lineage
 from winnow_engine.git.objects import Commit, commits
 from winnow_engine.git.repository import Repository, open_repository
-from winnow_engine.history.concerned import asked_of, shaping_of
+from winnow_engine.history.concerned import asked_of, shapings_of
 from winnow_engine.history.finding import FoundCommit, newest_commits, rank_commits
 from winnow_engine.history.past import Past
 from winnow_engine.history.reading import PATIENCE_S, History, is_kept, read_history
+from winnow_engine.history.shaping import Shaping
 from winnow_engine.index.workspace import Sources
 
 _MOST = 6
@@ -33,10 +35,14 @@ _BIDDING = (
 
 @dataclass(frozen=True)
 class Answering:
-    """A commit that may answer, its score, and where it is: a repository, and the folder of the workspace within."""
+    """A commit that may answer, its score, and where it is: a repository, and the folder of the workspace within.
+
+    `age` sorts the newest first.
+    """
 
     commit: Commit
     score: float
+    age: tuple[int, int]
     repository: Repository
     folder: Folder
 
@@ -70,16 +76,21 @@ def answering_commits(
     best = sorted(found, key=lambda one: -one[0].score)[:most]
     near = [one for one in best if one[0].score >= best[0][0].score * _NEAR]
     chosen = sorted(near or newest, key=lambda one: one[0].age)[:most]
-    return Answers(tuple(_read(chosen)), bool(near) or question == ABOUT_WHEN, tuple(dict.fromkeys(notices)))
+    read = sorted(_read(chosen), key=lambda one: one.age)
+    return Answers(tuple(read), bool(near) or question == ABOUT_WHEN, tuple(dict.fromkeys(notices)))
 
 
 def past_of(question: Question, sources: Sources, kept: Path, cancellation: Cancellation) -> Past:
     """The commits that answer a question, with what each did to what is asked about; see `answering_commits`."""
     found = answering_commits(sources, question.search_text, kept, cancellation)
     terms = asked_of(question.search_text)
-    shaping = [shaping_of(one.repository, one.folder, one.commit, terms) for one in found.commits]
+    shaping = dict[str, Shaping]()
+    for some in _by_folder(found.commits):
+        read = shapings_of(some[0].repository, some[0].folder, [one.commit for one in some], terms)
+        shaping |= {one.commit.id: one for one in read}
     heading = _HEADING if found.fits else _NONE_FITS
-    return Past("the history of this workspace", (heading,), tuple(shaping), _BIDDING, found.notices)
+    commits = tuple(shaping[one.commit.id] for one in found.commits)
+    return Past("the history of this workspace", (heading,), commits, _BIDDING, found.notices)
 
 
 def complete_histories(sources: Sources, kept: Path, cancellation: Cancellation) -> None:
@@ -113,18 +124,26 @@ def _repositories(sources: Sources, cancellation: Cancellation) -> Iterator[tupl
         raise failures[0]
 
 
-def _read(chosen: Sequence[tuple[FoundCommit, Repository, Folder]]) -> Iterator[Answering]:
-    """The commits themselves, in order."""
-    for found, repository, folder in chosen:
-        (commit,) = commits(repository.git, [found.id])
-        yield Answering(commit, found.score, repository, folder)
+def _read(chosen: Iterable[tuple[FoundCommit, Repository, Folder]]) -> Iterator[Answering]:
+    """The commits themselves, those of a repository at once."""
+    for _, same in groupby(sorted(chosen, key=lambda one: one[2].name), lambda one: one[2].name):
+        some = list(same)
+        _, repository, folder = some[0]
+        for (found, *_), commit in zip(some, commits(repository.git, [one.id for one, *_ in some]), strict=True):
+            yield Answering(commit, found.score, found.age, repository, folder)
+
+
+def _by_folder(found: Iterable[Answering]) -> Iterator[list[Answering]]:
+    """Those of each folder."""
+    for _, same in groupby(sorted(found, key=lambda one: one.folder.name), lambda one: one.folder.name):
+        yield list(same)
 
 
 def _notices(history: History) -> Iterator[str]:
     """What was not searched."""
     if not history.complete:
-        known, all_ = int((history.named & history.alive).sum()), int(history.alive.sum())
+        known, all_ = int((history.read & history.alive).sum()), int(history.alive.sum())
         yield (
-            f"of {all_:,} commits only the newest {known:,} were searched for the names of what they changed: "
-            "`winnow index` reads the rest"
+            f"only the newest {known:,} of {all_:,} commits were searched for what they changed, the others for what "
+            "they say: `winnow index` reads the rest"
         )

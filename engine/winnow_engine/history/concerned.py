@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.changes.units import ChangedUnit, file_units
 from winnow_engine.core import Folder
-from winnow_engine.git.objects import Commit
+from winnow_engine.git.objects import Commit, blobs, existing
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
 from winnow_engine.history.finding import asked_terms, names_in
-from winnow_engine.history.shaping import Shaping, file_of, parent_of, path_of
+from winnow_engine.history.shaping import Shaping, blobs_of, changed_file, path_of
 from winnow_engine.history.terms import stem, whole, words
 
 _MOST_READ = 8  # files of a commit, those first whose paths fit
@@ -39,26 +39,33 @@ def asked_of(question: str) -> Terms:
     return asked_terms(question)[0] | dict(names_in(question))
 
 
-def shaping_of(repository: Repository, folder: Folder, commit: Commit, terms: Terms) -> Shaping:
-    """A commit with what it did to what some terms are about. Raises GitError."""
-    parent = parent_of(repository, commit)
-    changes = (
-        tree_changes(repository, parent or repository.empty_tree, commit.id) if parent or not commit.parents else []
-    )
-    paths = {change: path_of(folder, repository, change.path) for change in changes[:_MOST_PATHS]}
-    fitting = sorted(paths, key=lambda change: -_score(terms, [paths[change]]))[:_MOST_READ]
-    files = [file for change in fitting if (file := file_of(repository, folder, change)) and file.hunks]
-    fits = [_fit(file, terms) for file in files]
-    best = max(fits, key=lambda fit: fit.score, default=None)
-    return _shaping(commit, best, list(paths.values()))
+def shapings_of(repository: Repository, folder: Folder, found: Sequence[Commit], terms: Terms) -> list[Shaping]:
+    """Commits of a repository, each with what it did to what some terms are about. Raises GitError."""
+    known = existing(repository.git, [parent for commit in found for parent in commit.parents[:1]])
+    touched = [_touched(repository, folder, commit, known) for commit in found]
+    fitting = [_fitting(paths, terms) for paths in touched]
+    contents = blobs(repository.git, [blob for some in fitting for change in some for blob in blobs_of(change)])
+    shapings = []
+    for commit, paths, changes in zip(found, touched, fitting, strict=True):
+        files = [changed_file(repository, folder, change, contents) for change in changes]
+        best = max((_fit(file, terms) for file in files if file.hunks), key=lambda fit: fit.score, default=None)
+        shapings.append(_shaping(commit, best, list(paths.values())))
+    return shapings
 
 
-def _changes(repository: Repository, commit: Commit) -> list[FileChange]:
-    """What a commit changed; nothing is known of one at which a shallow clone ends."""
-    parent = parent_of(repository, commit)
-    if commit.parents and parent is None:
-        return []
-    return tree_changes(repository, parent or repository.empty_tree, commit.id)
+def _touched(repository: Repository, folder: Folder, commit: Commit, known: Container[str]) -> dict[FileChange, str]:
+    """What a commit changed, each with its path; nothing is known of one at which a shallow clone ends."""
+    parent = commit.parents[0] if commit.parents else repository.empty_tree
+    if commit.parents and parent not in known:
+        return {}
+    changes = tree_changes(repository, parent, commit.id)[:_MOST_PATHS]
+    return {change: path_of(folder, repository, change.path) for change in changes}
+
+
+def _fitting(paths: Mapping[FileChange, str], terms: Terms) -> list[FileChange]:
+    """The files to read, those first whose paths fit."""
+    regular = [change for change in paths if change.regular]
+    return sorted(regular, key=lambda change: -_score(terms, [paths[change]]))[:_MOST_READ]
 
 
 def _shaping(commit: Commit, best: _Fit | None, paths: Sequence[str]) -> Shaping:

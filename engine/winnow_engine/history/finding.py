@@ -78,7 +78,7 @@ def _best(history: History, rows: Int64, scores: NDArray[np.float32], most: int)
     times = np.concatenate([table.arrays["times"] for table in history.tables])[rows]
     order = np.lexsort((-rows, -times, -scores))[:most]
     found = zip(rows[order].tolist(), scores[order].tolist(), times[order].tolist(), strict=True)
-    return [FoundCommit(history.ids[row], score, time, row) for row, score, time in found]
+    return [FoundCommit(history.id_of(row), score, time, row) for row, score, time in found]
 
 
 def _scores(history: History, question: str) -> NDArray[np.float32]:

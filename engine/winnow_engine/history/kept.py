@@ -19,7 +19,7 @@ from winnow_engine.history.table import HistoryTable, continued
 from winnow_engine.mapped import mark_used, open_arrays, remove, write_arrays
 
 _log = logging.getLogger(__name__)
-_WHOLE, _RECENT = "history-1", "history-recent-1"  # count up whenever these would be made in another way
+_WHOLE, _RECENT = "history-2", "history-recent-2"  # count up whenever these would be made in another way
 _LEAST_RECENT, _SHARE_RECENT = 2000, 8
 
 

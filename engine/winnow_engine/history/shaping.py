@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.changes.changed import ChangedFile
@@ -104,7 +104,7 @@ def _shaping(
 ) -> tuple[Shaping, tuple[str, str, list[int]] | None]:
     """What a commit did, and the lines that these took the place of: commit, path and lines."""
     (commit,) = commits(repository.git, [commit_id])
-    parent = parent_of(repository, commit)
+    parent = _parent(repository, commit)
     changes = tree_changes(repository, parent or repository.empty_tree, commit_id)
     change = next((one for one in changes if one.after == path), None)
     file = file_of(repository, folder, change) if change else None
@@ -116,7 +116,7 @@ def _shaping(
     return shaping, (parent, change.before, before) if before and parent and change and change.before else None
 
 
-def parent_of(repository: Repository, commit: Commit) -> str | None:
+def _parent(repository: Repository, commit: Commit) -> str | None:
     """The first parent, if there is one in this clone."""
     first = commit.parents[:1]
     return first[0] if first and existing(repository.git, first) else None
@@ -124,9 +124,18 @@ def parent_of(repository: Repository, commit: Commit) -> str | None:
 
 def file_of(repository: Repository, folder: Folder, change: FileChange) -> ChangedFile | None:
     """What a commit did to a file; None if that is not code that can be read."""
-    if not change.regular:
-        return None
-    contents = blobs(repository.git, [blob for blob in (change.before_blob, change.after_blob) if blob])
+    return changed_file(repository, folder, change, blobs(repository.git, blobs_of(change))) if change.regular else None
+
+
+def blobs_of(change: FileChange) -> list[str]:
+    """The blobs of a file on both sides."""
+    return [blob for blob in (change.before_blob, change.after_blob) if blob]
+
+
+def changed_file(
+    repository: Repository, folder: Folder, change: FileChange, contents: Mapping[str, bytes]
+) -> ChangedFile:
+    """What a commit did to a file whose contents were read."""
     return ChangedFile(
         path=path_of(folder, repository, change.path),
         before_path=None if change.before is None else path_of(folder, repository, change.before),

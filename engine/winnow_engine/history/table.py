@@ -6,7 +6,7 @@ Commits have numbers, each a higher one than its parents. One table may continue
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,21 +20,31 @@ from winnow_engine.index.postings import Postings
 
 Array = NDArray[Any]
 
-FIELDS = ("message", "author", "paths")
-NAMES = ("names", "added", "removed")
+FIELDS = ("message", "author")
+"""What a commit says; known of all."""
+TOUCHED = ("paths", "names", "added", "removed")
+"""What it touched; known of those that are `read`."""
 _MOST_CHARACTERS = 8_000  # of a message
 _MOST_PATHS = 300  # of a commit
 _UNKNOWN = -1  # the number of a parent that is not in the table
 
 
 @dataclass(frozen=True)
+class Touched:
+    """What a commit touched: paths from the repository's top, and names of units."""
+
+    paths: tuple[str, ...] = ()
+    names: ChangedNames = field(default_factory=ChangedNames)
+
+
+@dataclass(frozen=True)
 class HistoryTable:
     """`arrays` by name:
 
-    - `ids`, uint8 [N, 20 or 32]; `times`, int64 [N], in seconds since the epoch; `paths`, int32 [N], how many a commit
-      touched; `parents`, int64, with the number at which those of each commit end, `parent_ends`, int64 [N];
-    - `named`, uint8 [N]: whether the names that a commit changed are known;
-    - postings of FIELDS and NAMES, whose places begin at 0 in each table, and `lengths.FIELD`, int32 [N].
+    - `ids`, uint8 [N, 20 or 32]; `times`, int64 [N], in seconds since the epoch; `parents`, int64, with the number at
+      which those of each commit end, `parent_ends`, int64 [N];
+    - `read`, uint8 [N]: whether it is known what a commit touched;
+    - postings of FIELDS and TOUCHED, whose places begin at 0 in each table, and `lengths.FIELD`, int32 [N].
 
     `first` is the number of the first commit.
     """
@@ -58,21 +68,30 @@ class HistoryTable:
         numbers, ends = self.arrays["parents"].tolist(), self.arrays["parent_ends"].tolist()
         return [numbers[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
+    def number_of(self, commit: str) -> int | None:
+        """The number of a commit; None if it is not in the table."""
+        found = np.flatnonzero((self.arrays["ids"] == np.frombuffer(bytes.fromhex(commit), np.uint8)).all(axis=1))
+        return self.first + int(found[0]) if len(found) else None
+
+    def id_of(self, number: int) -> str:
+        """The object id of a commit."""
+        return str(self.arrays["ids"][number - self.first].tobytes().hex())
+
     def postings(self, name: str) -> Postings:
         """The postings of a field."""
         return Postings.of_arrays(name, self.arrays)
 
-    def with_names(self, rows: Int64, names: Sequence[ChangedNames]) -> HistoryTable:
-        """The table with the names that some commits changed; `rows`, int64, count from its first commit."""
+    def with_touched(self, rows: Int64, touched: Sequence[Touched]) -> HistoryTable:
+        """The table with what some commits touched; `rows`, int64, count from its first commit."""
         arrays = dict(self.arrays)
-        for field, found in zip(NAMES, _of_names(names), strict=True):
+        for name, found in zip(TOUCHED, _terms(touched), strict=True):
             new = Gathering()
             new.add(rows, found)
-            arrays |= joined([(self.postings(field), 0), (new.postings(len(self)), 0)], len(self)).arrays(field)
-            arrays[f"lengths.{field}"] = arrays[f"lengths.{field}"] + new.lengths(len(self))
-        named = arrays["named"].copy()
-        named[rows] = 1
-        return HistoryTable(self.first, arrays | {"named": named})
+            arrays |= joined([(self.postings(name), 0), (new.postings(len(self)), 0)], len(self)).arrays(name)
+            arrays[f"lengths.{name}"] = arrays[f"lengths.{name}"] + new.lengths(len(self))
+        read = arrays["read"].copy()
+        read[rows] = 1
+        return HistoryTable(self.first, arrays | {"read": read})
 
 
 class Building:
@@ -82,9 +101,8 @@ class Building:
         """`numbers` are those of commits in the other tables; `lineages` are all that will be added, with parents."""
         self._first, self._known = first, numbers
         self._lineages = lineages
-        self._gathered = {field: Gathering() for field in FIELDS}
+        self._gathered = {name: Gathering() for name in FIELDS}
         self._times: list[int] = []
-        self._paths: list[int] = []
 
     def add(self, commits: Sequence[Logged]) -> None:
         """Take the next commits."""
@@ -92,28 +110,25 @@ class Building:
         texts: dict[str, list[list[str]]] = {
             "message": [words(commit.message[:_MOST_CHARACTERS]) for commit in commits],
             "author": [words(commit.author) for commit in commits],
-            "paths": [words("\n".join(commit.paths[:_MOST_PATHS])) for commit in commits],
         }
-        for field, found in texts.items():
-            self._gathered[field].add(places, found)
+        for name, found in texts.items():
+            self._gathered[name].add(places, found)
         self._times += [commit.committed_at for commit in commits]
-        self._paths += [len(commit.paths) for commit in commits]
 
     def table(self) -> HistoryTable:
-        """The table, once all commits have been added. No names are known."""
+        """The table, once all commits have been added. Of none it is known what it touched."""
         count = len(self._times)
         assert count == len(self._lineages), (count, len(self._lineages))
         arrays: dict[str, Array] = {
             "ids": _hashes([name for name, _ in self._lineages]),
             "times": np.array(self._times, np.int64),
-            "paths": np.array(self._paths, np.int32),
-            "named": np.zeros(count, np.uint8),
+            "read": np.zeros(count, np.uint8),
             **self._parents(),
         }
-        for field in (*FIELDS, *NAMES):
-            gathered = self._gathered.get(field, Gathering())
-            arrays |= gathered.postings(count).arrays(field)
-            arrays[f"lengths.{field}"] = gathered.lengths(count)
+        for name in (*FIELDS, *TOUCHED):
+            gathered = self._gathered.get(name, Gathering())
+            arrays |= gathered.postings(count).arrays(name)
+            arrays[f"lengths.{name}"] = gathered.lengths(count)
         return HistoryTable(self._first, arrays)
 
     def _parents(self) -> dict[str, Array]:
@@ -138,24 +153,25 @@ def continued(parts: Sequence[HistoryTable]) -> HistoryTable:
     ends = [part.arrays["parent_ends"] for part in parts]
     begins = np.cumsum([0, *(len(part.arrays["parents"]) for part in parts[:-1])])
     arrays["parent_ends"] = np.concatenate([some + begin for some, begin in zip(ends, begins, strict=True)])
-    for field in (*FIELDS, *NAMES):
-        moved = [(part.postings(field), part.first - parts[0].first) for part in parts]
-        arrays |= joined(moved, count).arrays(field)
+    for name in (*FIELDS, *TOUCHED):
+        moved = [(part.postings(name), part.first - parts[0].first) for part in parts]
+        arrays |= joined(moved, count).arrays(name)
     return HistoryTable(parts[0].first, arrays)
 
 
 def _plain(part: HistoryTable) -> list[str]:
     """The arrays that have a row for each commit, and the parents."""
-    return ["ids", "times", "paths", "named", "parents", *(f"lengths.{field}" for field in (*FIELDS, *NAMES))]
+    return ["ids", "times", "read", "parents", *(f"lengths.{name}" for name in (*FIELDS, *TOUCHED))]
 
 
-def _of_names(names: Iterable[ChangedNames]) -> list[list[list[str]]]:
-    """The terms of each commit, for each of NAMES."""
-    listed = list(names)
+def _terms(touched: Iterable[Touched]) -> list[list[list[str]]]:
+    """The terms of each commit, for each of TOUCHED."""
+    listed = list(touched)
     return [
-        [words_of_names(one.touched) for one in listed],
-        [words_of_names(one.added) for one in listed],
-        [words_of_names(one.removed) for one in listed],
+        [words("\n".join(one.paths[:_MOST_PATHS])) for one in listed],
+        [words_of_names(one.names.touched) for one in listed],
+        [words_of_names(one.names.added) for one in listed],
+        [words_of_names(one.names.removed) for one in listed],
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from git_repositories import commit, git
 
 from winnow_engine.history.reading import History
-from winnow_engine.history.table import FIELDS, NAMES
+from winnow_engine.history.table import FIELDS, TOUCHED
 
 _MESSAGES = ["", "Fix the bus", b"gr\xfc\xdfe\n", "Add waiting\n\nIt takes long.", "@@ -1 +1 @@ def no():\n", "x" * 40]
 _FILES = ["bus.py", "sub/walk.c", "caf\u00e9.py", "\udcff.py", "notes.md", "data.bin"]
@@ -97,16 +97,14 @@ def shown(history: History) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {one: {} for one, there in zip(history.ids, history.alive, strict=True) if there}
     for table in history.tables:
         ids = history.ids[table.first :][: len(table)]
-        for field in (*FIELDS, *NAMES):
+        for field in (*FIELDS, *TOUCHED):
             postings, lengths = table.postings(field), table.arrays[f"lengths.{field}"]
             for term in postings.terms.all:
                 for place, count in zip(*map(list, postings.of(term)), strict=True):
                     found.get(ids[place], {}).setdefault(field, {})[term] = int(count)
             for name, length in zip(ids, lengths.tolist(), strict=True):
                 found.get(name, {}).setdefault("lengths", {})[field] = length
-        for name, parents, *rest in zip(
-            ids, table.parents, table.arrays["times"], table.arrays["named"], table.arrays["paths"], strict=True
-        ):
+        for name, parents, *rest in zip(ids, table.parents, table.arrays["times"], table.arrays["read"], strict=True):
             found.get(name, {}).update(parents=[history.ids[one] for one in parents], rest=list(map(int, rest)))
     return found
 

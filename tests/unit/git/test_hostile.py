@@ -11,7 +11,7 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.errors import GitError
-from winnow_engine.git.log import ancestry, lineage, logged, patches
+from winnow_engine.git.log import ancestry, logged, patches, touched_paths
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import open_repository
@@ -206,8 +206,8 @@ def test_reading_what_commits_changed_runs_nothing(hostile: tuple[Path, Traps], 
         place.write_text(f"* diff={driver} filter=evil\n")
     repository = open_repository(top)
     ids = [name for name, _ in ancestry(repository.git, repository.commit("HEAD"), [], 100)]
-    first, *_ = logged(repository.git, ids, lineage(repository).ends)
-    assert first.paths == ("a.py", "sub/b.py")
+    assert [one.message for one in logged(repository.git, ids)] == ["one\n", "two\n"]
+    assert touched_paths(repository.git, ids)[ids[0]] == ("a.py", "sub/b.py")
     assert b"+    return 2" in patches(repository.git, ids)
     assert traps.sprung() == set()
     _run_by_hand(top, *_UNFILTERED, "log", "-p", "--no-ext-diff")

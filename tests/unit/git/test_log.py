@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from git_repositories import commit, git, head, new, write
 
-from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches
+from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches, touched_paths
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.languages import all_languages
 
@@ -21,7 +21,12 @@ def top(tmp_path: Path) -> Path:
 def all_logged(top: Path) -> list[Logged]:
     repository = open_repository(top)
     ids = [name for name, _ in ancestry(repository.git, head(top), [], 100)]
-    return list(logged(repository.git, ids, lineage(repository).ends))
+    return list(logged(repository.git, ids))
+
+
+def all_paths(top: Path) -> dict[str, tuple[str, ...]]:
+    repository = open_repository(top)
+    return touched_paths(repository.git, [name for name, _ in ancestry(repository.git, head(top), [], 100)])
 
 
 def test_merges_octopuses_and_empty_commits_are_listed_after_their_parents(top: Path) -> None:
@@ -39,14 +44,11 @@ def test_merges_octopuses_and_empty_commits_are_listed_after_their_parents(top: 
         assert seen.issuperset(parents)
         seen.add(name)
     assert len(found[-1][1]) == 3
-    by_message = {one.message.strip(): one.paths for one in all_logged(top)}
-    assert by_message == {
-        "one": ("a.py",),
-        "left": ("left.py",),
-        "right": ("right.py",),
-        "": (),
-        all_logged(top)[-1].message.strip(): (),
-    }
+    paths = all_paths(top)
+    by_message = {one.message.strip(): paths[one.id] for one in all_logged(top)}
+    merge = all_logged(top)[-1].message.strip()
+    assert by_message == {"one": ("a.py",), "left": ("left.py",), "right": ("right.py",), "": (), merge: ()}
+    assert list(paths) == [name for name, _ in found]
 
 
 def test_only_what_others_lack_is_listed_and_a_commit_that_is_gone_does_not_matter(top: Path) -> None:
@@ -75,23 +77,25 @@ def test_what_is_not_utf_8_and_what_looks_like_the_format_is_read(top: Path) -> 
     raw_commit(top, b"gr\xfc\xdfe", b"encoding ISO-8859-1\n")
     first, second = all_logged(top)
     assert first.message.startswith("gr\ufffd\ufffde\n\naaaa")
-    assert (first.paths, first.author) == (("\ufffd/\u00e4 b\n.py",), "J\ufffdrg")
-    assert (second.message, second.author, second.paths) == ("gr\u00fc\u00dfe", "J\u00f6rg", ())
+    assert list(all_paths(top).values()) == [("\ufffd/\u00e4 b\n.py",), ()]
+    assert (first.author, second.author, second.message) == ("J\ufffdrg", "J\u00f6rg", "gr\u00fc\u00dfe")
     assert second.committed_at == 1_700_000_000
 
 
-def test_a_shallow_clone_ends_with_commits_without_paths(top: Path, tmp_path: Path) -> None:
-    commit(top, "one", {"a.py": "a = 1\n", "b.py": "b = 1\n"})
-    commit(top, "two", {"a.py": "a = 2\n"})
-    commit(top, "three", {"b.py": "b = 2\n"})
+def test_a_shallow_clone_says_where_it_ends(top: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        commit(top, f"Number {number}", {"a.py": f"a = {number}\n"})
     git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{top}", "clone")
-    assert [(one.message.strip(), one.paths) for one in all_logged(tmp_path / "clone")] == [
-        ("two", ()),
-        ("three", ("b.py",)),
-    ]
+    assert [one.message.strip() for one in all_logged(tmp_path / "clone")] == ["Number 1", "Number 2"]
     whole, shallow = (lineage(open_repository(place)) for place in (top, tmp_path / "clone"))
     assert whole.identity != shallow.identity
     assert (len(whole.ends), len(shallow.ends)) == (0, 1)
+
+
+def test_nothing_asked_is_nothing_read(top: Path) -> None:
+    commit(top, "one", {"a.py": "a = 1\n"})
+    asked = open_repository(top).git
+    assert (list(logged(asked, [])), touched_paths(asked, []), patches(asked, [])) == ([], {}, b"")
 
 
 def test_patches_have_the_unit_around_a_change_and_code_only(top: Path) -> None:

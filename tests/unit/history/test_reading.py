@@ -74,7 +74,7 @@ def test_only_new_commits_are_read(top: Path, folder: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("damage", [b"", b"no file of arrays", None])
-@pytest.mark.parametrize("which", ["history-1", "history-recent-1"])
+@pytest.mark.parametrize("which", ["history-2", "history-recent-2"])
 def test_a_damaged_file_is_read_again(top: Path, folder: Path, which: str, damage: bytes | None) -> None:
     commit(top, "Commit 0", {"bus.py": PLAIN})
     read(top, folder)
@@ -97,7 +97,7 @@ def test_two_processes_that_write_by_turns_do_no_harm(top: Path, folder: Path, t
     read(top, other)
     commit(top, "Commit 1", {"bus.py": PLAIN * 2})
     read(top, folder)
-    (mine,), (theirs,) = folder.glob("*.history-1"), other.glob("*.history-1")
+    (mine,), (theirs,) = folder.glob("*.history-2"), other.glob("*.history-2")
     mine.write_bytes(theirs.read_bytes())  # the recent file continues one that is no longer there
     assert shown(read(top, folder)) == shown(read(top, tmp_path / "fresh"))
 
@@ -108,12 +108,12 @@ def test_names_are_read_as_long_as_there_is_time_and_then_later(
     monkeypatch.setattr(reading, "_PATCHES_AT_ONCE", 1)
     for number in range(4):
         commit(top, f"Commit {number}", {"bus.py": PLAIN * number})
-    assert read(top, folder, 0.0, older=False).named.tolist() == [False, False, False, True]
-    assert read(top, folder, older=False).named.tolist() == [False, False, False, True]
-    assert read(top, folder, 0.0).named.tolist() == [False, False, True, True]
+    assert read(top, folder, 0.0, older=False).read.tolist() == [False, False, False, True]
+    assert read(top, folder, older=False).read.tolist() == [False, False, False, True]
+    assert read(top, folder, 0.0).read.tolist() == [False, False, True, True]
     commit(top, "Commit 4", {"bus.py": PLAIN})
     partly = read(top, folder, older=False)
-    assert (partly.named.tolist(), partly.complete) == ([False, False, True, True, True], False)
+    assert (partly.read.tolist(), partly.complete) == ([False, False, True, True, True], False)
     assert shown(read(top, folder)) == shown(read(top, folder.with_name("fresh")))
     assert read(top, folder, 0.0).complete
 
@@ -182,7 +182,7 @@ def test_numbers_are_higher_than_those_of_parents(top: Path, folder: Path) -> No
     (table,) = read(top, folder).tables
     assert [len(one) for one in table.parents] == [0, 1, 1, 2]
     assert all(parent < number for number, parents in enumerate(table.parents) for parent in parents)
-    assert np.array_equal(table.arrays["named"], [1, 1, 1, 1])
+    assert np.array_equal(table.arrays["read"], [1, 1, 1, 1])
     repository = open_repository(top)
     assert table.ids == [name for name, _ in ancestry(repository.git, head(top), [], 9)]
     assert lineage(repository).ends == frozenset()

@@ -172,7 +172,7 @@ def test_what_a_question_had_no_time_for_is_told_and_read_later(
     complete_histories(sources_of(top), kept, Cancellation())
     assert not is_kept(open_repository(top), kept)  # nobody has asked
     change = asked("When did `wait` change?", sources_of(top), read(sources_of(top)), kept)
-    assert [notice for notice in change.notices if "of 3 commits only the newest 1" in notice]
+    assert [notice for notice in change.notices if "only the newest 1 of 3 commits" in notice]
     complete_histories(sources_of(top, top.parent), kept, Cancellation())
     assert answering_commits(sources_of(top), "When did `wait` change?", kept, Cancellation()).notices == ()
 
