@@ -13,12 +13,13 @@ from winnow_engine.core import Folder
 from winnow_engine.git.objects import Commit, blobs, existing
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
-from winnow_engine.history.finding import asked_terms, names_in
+from winnow_engine.history.asked import asked_in
 from winnow_engine.history.shaping import Shaping, blobs_of, changed_file, path_of
 from winnow_engine.history.terms import stem, whole, words
 
 _MOST_READ = 8  # files of a commit, those first whose paths fit
 _MOST_PATHS = 200
+_WHOLE_NAME = 1.5  # weight, beside that of the words in it
 _SHARE = 0.5  # of the best unit's fit
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -36,7 +37,8 @@ class _Fit:
 
 def asked_of(question: str) -> Terms:
     """The terms of a question, names as they are written among them, with their weights."""
-    return asked_terms(question)[0] | dict(names_in(question))
+    asked = asked_in(question)
+    return {**asked.terms, **{name: _WHOLE_NAME * weight for name, weight in asked.names.items()}}
 
 
 def shapings_of(repository: Repository, folder: Folder, found: Sequence[Commit], terms: Terms) -> list[Shaping]:
