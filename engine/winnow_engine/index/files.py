@@ -19,6 +19,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, Pattern, deciding, patterns, rules_above
+from winnow_engine.index.listings import Listing
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.store import content_key
@@ -143,6 +144,7 @@ class _Walk:
     ) -> None:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
         self._memory = memory or FileMemory()
+        self._listings = self._memory.listings
         self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
         self._exclude = patterns(rules.exclude, root, "exclude")
 
@@ -150,28 +152,50 @@ class _Walk:
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
     ) -> Iterator[_CandidateFile]:
         """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
+        check = checkpoint or (lambda: None)
+        self._listings.root(str(self._root))
         pending = [(str(self._root), rules_above(self._root))]
-        below = len(str(self._root).rstrip(os.sep)) + 1
         while pending:
             directory, above = pending.pop()
-            entries = self._entries(directory)
-            names = {entry.name for entry in entries}
-            rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
-            yield from self._unsaved(Path(directory), names, rules) if self._open else ()
-            for entry in entries:
-                if checkpoint is not None:
-                    checkpoint()
-                relative = entry.path[below:]
-                if only is not None and not f"{only}/".startswith(f"{relative}/"):
-                    continue
-                own = deciding(self._exclude + rules.winnow, entry.path, _is_directory(entry))
-                reason = self._reason(entry, relative, own, rules)
-                if reason is not None:
-                    self._skipped(_printable(relative), reason)
-                elif _is_directory(entry):
-                    pending.append((entry.path, rules))
-                else:
-                    yield _CandidateFile(relative, own.quoted if own else None, entry.stat(follow_symlinks=False))
+            check()
+            listing = self._known(directory, above) or self._listed(directory, above, only, check)
+            yield from self._unsaved(Path(directory), listing.names, listing.rules) if self._open else ()
+            yield from listing.candidates
+            pending += [(folder, listing.rules) for folder in listing.folders]
+
+    def _known(self, directory: str, above: IgnoreRules) -> Listing | None:
+        """What was found in a directory, if neither it nor the rules have changed."""
+        known = self._listings.get(str(self._root), directory)
+        if known is None or (known.above is not above and known.above != above):
+            return None
+        if ".git" in known.names and above.below(Path(directory), self._root) != known.rules:
+            return None  # what git keeps is not watched
+        return known
+
+    def _listed(self, directory: str, above: IgnoreRules, only: str | None, check: Callable[[], None]) -> Listing:
+        """What is in a directory; with `only`, no more of it than leads to that file."""
+        watched = only is None and self._listings.watch(directory)  # first, so that nothing changes unnoticed
+        entries = self._entries(directory)
+        names = frozenset(entry.name for entry in entries)
+        rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
+        files, folders = list[_CandidateFile](), list[str]()
+        for entry in entries:
+            check()
+            relative = self._relative(entry.path)
+            if only is not None and not f"{only}/".startswith(f"{relative}/"):
+                continue
+            own = deciding(self._exclude + rules.winnow, entry.path, _is_directory(entry))
+            reason = self._reason(entry, relative, own, rules)
+            if reason is not None:
+                self._skipped(_printable(relative), reason)
+            elif _is_directory(entry):
+                folders.append(entry.path)
+            else:
+                files.append(_CandidateFile(relative, own.quoted if own else None, entry.stat(follow_symlinks=False)))
+        lasting = watched and all(file.status is not None and file.status.st_nlink == 1 for file in files)
+        listing = Listing(above, rules, names, tuple(files), tuple(folders), lasting)
+        self._listings.keep(str(self._root), directory, listing)
+        return listing
 
     def read(self, candidate: _CandidateFile) -> Content | None:
         """What a file holds, or None if it cannot be read or a rule on content leaves it out."""

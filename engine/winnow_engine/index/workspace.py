@@ -24,6 +24,7 @@ from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.kept import KeptWorkspace
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
+from winnow_engine.index.listings import Listings
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import analysed, unit_bytes
@@ -271,11 +272,10 @@ def read_workspace(
     kept = KeptWorkspace(store.workspaces, f"{_NAMESPACE} {sources.identity}")
     before = _before(kept, before)
     means = means or Means()
-    with before.memory.reading(), means.stages.busy("read"):
-        found = [
-            _Found(folder.workspace_path(path), path, content)
-            for folder, path, content in sources.look(cancellation, before.memory)
-        ]
+    found = _look(sources, before, cancellation, means)
+    if _shown_and_outdated(found, before):
+        Listings.doubt()
+        found = _look(sources, before, cancellation, means)
     files = _files(found, before, store, cancellation, means)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
@@ -294,6 +294,21 @@ class _Found:
     path: str
     local_path: str
     content: Content
+
+
+def _look(sources: Sources, before: Workspace, cancellation: Cancellation, means: Means) -> list[_Found]:
+    with before.memory.reading(), means.stages.busy("read"):
+        return [
+            _Found(folder.workspace_path(path), path, content)
+            for folder, path, content in sources.look(cancellation, before.memory)
+        ]
+
+
+def _shown_and_outdated(found: Sequence[_Found], before: Workspace) -> bool:
+    """Whether a file has changed, unreported, whose text is in memory and would be shown again."""
+    shown = {file.path: file.content for file in before.files if "data" in file.__dict__}
+    same = (one.content for one in found if shown.get(one.path) is one.content)
+    return any(content.outdated() for content in same)
 
 
 def restore_records(workspace: Workspace, store: Store) -> None:

@@ -1,7 +1,7 @@
 """Notices files that change outside of the editor: through the client if it can watch, else through the system.
 
 Never through both, which would count every change twice. Either way this only makes the index follow sooner: each
-question looks at the files anew.
+question finds out by itself what has changed.
 """
 
 from __future__ import annotations
