@@ -247,6 +247,10 @@
   (e2e-check "nothing-changed-is-told"
              (string-search "nothing changed" (or (plist-get (e2e-asking (winnow-ask-changes "working" "")) :message) ""))
              e2e-outcome)
+  (let ((result (e2e-asking (winnow-ask "@when was the shop opened?"))))
+    (e2e-check "a-question-is-answered-from-commits"
+               (equal "was the shop opened?" (plist-get result :question))
+               e2e-outcome))
   (goto-char (point-max))
   (insert "\n\ndef refund(order):\n    return pay(order, 0)\n")
   (let ((result (e2e-asking (winnow-ask-changes "working" "What could this break?"))))

@@ -8,6 +8,7 @@ from git_repositories import commit, new
 
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
+from winnow_engine.history.asked import asked_in
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.reading import read_history
 from winnow_engine.history.terms import stem, words
@@ -63,6 +64,20 @@ def test_a_change_that_no_message_tells_is_found_by_the_name_of_what_changed(fou
     assert set(found("When did `begin` change?")) == {"Support rides", "Tidy up", "Simplify"}
     assert found("When did `begin` change?")[0] in ("Tidy up", "Simplify")
     assert "Fix a typo" in found("When did wait_for change?")
+
+
+def test_of_the_commits_that_touched_a_name_the_newest_is_the_last(found: Ask) -> None:
+    assert found("When did `begin` change last?")[:3] == ["Simplify", "Tidy up", "Support rides"]
+    assert found("What happened to wait_for lately?")[0] == "Simplify"
+
+
+def test_a_plain_word_counts_less_as_a_name_than_in_a_message() -> None:
+    plain, code = asked_in("When did the bus wait?"), asked_in("When did `bus.wait` change?")
+    assert plain.names == {"=bus": 0.5, "=wait": 0.5}
+    assert code.names == {"=bus": 1.0, "=wait": 1.0}
+    assert (plain.terms, plain.kinds, plain.latest) == ({"bus": 1.0, "wait": 1.0}, (), False)
+    added = asked_in("Since when is the `add` method there, and who removed it last?")
+    assert (added.kinds, added.latest, added.names["=add"]) == (("removed",), True, 1.0)
 
 
 def test_words_that_occur_nowhere_find_nothing(found: Ask) -> None:
