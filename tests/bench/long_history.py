@@ -4,7 +4,7 @@
     python tests/bench/long_history.py measure DIR [--repeats 3]
 
 `measure` starts each time without an index: what comes before the target reads, of a first question, of later ones in
-the same process and in a new one, and of one after a new commit. It prints clock and processor time in seconds.
+the same process and in a new one, and of later ones once the indexer has read the rest. Times are in seconds.
 """
 
 from __future__ import annotations
