@@ -30,12 +30,12 @@ from typing import cast
 import numpy as np
 
 from winnow_engine import mapped
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.errors import FileChangedError, WinnowError
 from winnow_engine.index import remembered, workspace
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.selection import located_keys
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.workspace_keys import WorkspaceKeys

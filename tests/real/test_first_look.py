@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Question
+from winnow_engine.core import Budget, Folder, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.store import Store
 
 pytestmark = pytest.mark.real_weights

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation, Folder, Question
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Question
-from winnow_engine.core import Folder as Folder
+from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Folder, Question
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.file_table import FileTable

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import BudgetError, CancelledError, WinnowError
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.selection.budget import Piece
 from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Case, Gold, Scene, units_at

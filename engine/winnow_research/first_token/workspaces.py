@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow_engine.core import Span
+from winnow_engine.core import Folder, Span
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import Repository

@@ -27,10 +27,10 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.chat.complete import CompletionRequest, complete
 from winnow_engine.chat.sent import SentConversations
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Cancellation, Question, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Question, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
-from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.prompting.messages import Message

@@ -18,7 +18,7 @@ import numpy as np
 
 from winnow_cuda.shapes import Batch, Int32, Keys
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileEncoder, FileKeys, FileText
 from winnow_engine.drafter.profiles import open_profile
@@ -28,7 +28,7 @@ from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.files import scan
 from winnow_engine.index.records import analysed, units_of
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate

@@ -14,9 +14,9 @@ from statistics import fmean
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Span
+from winnow_engine.core import Budget, Folder, Span
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.store import Store

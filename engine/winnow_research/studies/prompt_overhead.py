@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Question, Span
+from winnow_engine.core import Budget, Folder, Question, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.prompting.layout import build_messages

@@ -14,8 +14,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from winnow_engine.core import Cancellation
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.archives import unpacked
 from winnow_research.evaluation.repositories import Split, repositories

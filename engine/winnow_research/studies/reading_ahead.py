@@ -14,9 +14,9 @@ from typing import Any
 
 from winnow_engine.assistant import Answer, Assistant
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Cancellation, Cursor, Question, Sampling, UnitKind
+from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Question, Sampling, UnitKind
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.store import Store

@@ -15,9 +15,9 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
-from winnow_engine.core import Budget, Prompt, Question, Span
+from winnow_engine.core import Budget, Folder, Prompt, Question, Span
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET

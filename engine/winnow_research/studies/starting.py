@@ -23,10 +23,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.machine import median, report

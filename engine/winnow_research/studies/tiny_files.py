@@ -16,9 +16,9 @@ from typing import Any
 from unittest.mock import patch
 
 from winnow_cuda.cpu.shared_rows import EVERY
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.key_cache import KeyCache

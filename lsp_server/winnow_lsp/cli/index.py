@@ -13,13 +13,13 @@ import click
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, ModelConfig
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import open_processes
 from winnow_engine.index.files import explain as explain_file
-from winnow_engine.index.workspace import Folder, Sources, Workspace
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
 from winnow_lsp.cli.interrupts import cancel_on_interrupt

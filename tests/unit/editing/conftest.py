@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Thinking
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.core import Cancellation, Folder, Thinking
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.selection.ranking import Selection, SelectionStats

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import files
 from winnow_engine.index.analysts import Analysts
@@ -18,7 +18,7 @@ from winnow_engine.index.files import explain, scan
 from winnow_engine.index.ignore import patterns
 from winnow_engine.index.records import analysed
 from winnow_engine.index.regular import read_regular
-from winnow_engine.index.workspace import Folder, Means, Sources, read_workspace
+from winnow_engine.index.workspace import Means, Sources, read_workspace
 from winnow_engine.store import Store
 
 

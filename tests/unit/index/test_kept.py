@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index import analysts, files, remembered, workspace
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.store import Store
 
 QUESTION = "where does `bark` parse_header of the dog, or other_name, in a.py?"

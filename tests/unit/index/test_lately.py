@@ -4,9 +4,9 @@ from pathlib import Path
 
 import git_repositories as git
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.lately import first_to_index
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.store import Store
 
 DAY = 24 * 3600

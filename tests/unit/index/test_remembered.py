@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index import files
 from winnow_engine.index.remembered import Content, FileMemory
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.store import Store, content_key
 
 LATER_S = 10.0

@@ -9,8 +9,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from winnow_engine.config import FileRules
+from winnow_engine.core import Folder
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.workspace import Folder
 from winnow_lsp.mcp.workspace import Workspaces
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.store import Store
 
 FILES = {

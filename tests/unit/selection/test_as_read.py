@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.errors import CancelledError, WorkspaceError
 from winnow_engine.index import analysts
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.runtime import Stages
 from winnow_engine.store import Store
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Cursor, Question
+from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Question
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.errors import PositionError
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.index.workspace import Sources
 from winnow_engine.store import Store
 
 LOOK = 200

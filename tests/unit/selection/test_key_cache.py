@@ -12,10 +12,10 @@ from typing import cast
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
-from winnow_engine.index.workspace import Folder, Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.selection import located_keys
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.pieces import pieces

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.core import Cancellation, Folder, Sampling
 from winnow_engine.errors import CancelledError, WinnowError
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.answers import facts, functions
 from winnow_research.evaluation.answers.items import Sheet

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from winnow_engine.assistant import Answer, Assistant
-from winnow_engine.core import Budget, Cancellation, Sampling, Span
-from winnow_engine.index.workspace import Folder, Sources
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling, Span
+from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.cases import Gold, Scene
 from winnow_research.evaluation.needles.base import Spot, Test, Trial, share_of
 from winnow_research.evaluation.needles.materials import Material

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation
-from winnow_engine.index.workspace import Folder, Sources, read_workspace
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.store import Store
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.minilm import WordPieces
