@@ -1,5 +1,6 @@
 """The real models, which `winnow models pull` puts in the cache; without them these tests fail."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,13 +37,12 @@ def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def user(users_cache: Path, tmp_path: Path, smollm2: Path) -> Iterator[User]:
-    """A user whose shared server ends with the test."""
-    runtime = tmp_path / "runtime"
-    runtime.mkdir()
-    one = User(users_cache, runtime)
-    yield one
-    one.end()
+def user(users_cache: Path, smollm2: Path) -> Iterator[User]:
+    """A user whose shared server ends with the test. Its sockets need a short path, which `tmp_path` has not always."""
+    with tempfile.TemporaryDirectory(prefix="winnow-test-") as runtime:
+        one = User(users_cache, Path(runtime))
+        yield one
+        one.end()
 
 
 def _pulled(name: str) -> Path:

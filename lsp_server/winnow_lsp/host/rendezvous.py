@@ -26,6 +26,7 @@ LONGEST_LINE = 16 << 20
 """Bytes of one message of an agent's; those of the language server say their length."""
 
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
+_LONGEST_RUNTIME = 107 - len("/winnow/0123456789abcdef.sock")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_")
 
 
@@ -71,9 +72,9 @@ def rendezvous(environment: Mapping[str, str] = os.environ) -> Rendezvous:
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    """A folder that only this user can enter. Socket paths have at most 107 bytes, so it lies near the root."""
+    """A folder that only this user can enter, near the root: the paths of sockets have at most 107 bytes."""
     runtime = Path(environment.get("XDG_RUNTIME_DIR") or "none")
-    own = runtime.is_absolute() and runtime.is_dir()
+    own = runtime.is_absolute() and runtime.is_dir() and len(os.fsencode(runtime)) <= _LONGEST_RUNTIME
     folder = runtime / "winnow" if own else Path(tempfile.gettempdir()) / f"winnow-{system.user()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

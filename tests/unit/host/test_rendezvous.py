@@ -3,6 +3,8 @@
 import os
 import socket
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,13 @@ from winnow_engine.system import has_private_sockets
 from winnow_lsp.host.rendezvous import Peer, UnsafeFolderError, rendezvous
 
 pytestmark = pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """With a path that is short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="winnow-test-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -39,6 +48,18 @@ def test_without_a_runtime_folder_the_temporary_one_serves(tmp_path: Path, monke
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     for runtime in ("", "/nowhere/at/all", "relative"):
         assert rendezvous({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"
+
+
+def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    for name in ("x" * 60, "é" * 40):
+        long = tmp_path / name
+        long.mkdir()
+        place = rendezvous({"XDG_RUNTIME_DIR": str(long)})
+        assert place.socket.parent == tmp_path / f"winnow-{os.getuid()}"
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(place.socket))
+        place.socket.unlink()
 
 
 def test_a_folder_that_others_can_enter_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
