@@ -53,7 +53,8 @@ async def test_the_budget_of_the_request_holds(client, budget: dict[str, float])
 
 async def test_a_request_may_leave_the_budget_to_the_scores(client) -> None:
     stats = (await client.spans(QUESTION, budget={"tokens": "auto"}))["stats"]
-    assert stats["budgetTokens"] >= 1000 > (await client.spans(QUESTION))["stats"]["budgetTokens"]
+    # As many as a slow target gets at least.
+    assert stats["budgetTokens"] >= 800 > (await client.spans(QUESTION))["stats"]["budgetTokens"]
 
 
 async def test_a_cursor_that_the_question_does_not_mean_changes_no_score(client, folder: Path) -> None:
