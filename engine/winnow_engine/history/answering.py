@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from winnow_engine.core import ABOUT_WHEN, Cancellation, Folder, Question
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
@@ -18,6 +19,8 @@ from winnow_engine.history.past import Past
 from winnow_engine.history.reading import PATIENCE_S, History, is_kept, read_history
 from winnow_engine.history.shaping import Shaping
 from winnow_engine.index.workspace import Sources
+
+_T = TypeVar("_T")
 
 _MOST = 6
 _NEAR = 1 / 3  # of the best score; what is below answers something else
@@ -85,7 +88,7 @@ def past_of(question: Question, sources: Sources, kept: Path, cancellation: Canc
     found = answering_commits(sources, question.search_text, kept, cancellation)
     terms = asked_of(question.search_text)
     shaping = dict[str, Shaping]()
-    for some in _by_folder(found.commits):
+    for some in _grouped(found.commits, lambda one: one.folder.name):
         read = shapings_of(some[0].repository, some[0].folder, [one.commit for one in some], terms)
         shaping |= {one.commit.id: one for one in read}
     heading = _HEADING if found.fits else _NONE_FITS
@@ -126,16 +129,15 @@ def _repositories(sources: Sources, cancellation: Cancellation) -> Iterator[tupl
 
 def _read(chosen: Iterable[tuple[FoundCommit, Repository, Folder]]) -> Iterator[Answering]:
     """The commits themselves, those of a repository at once."""
-    for _, same in groupby(sorted(chosen, key=lambda one: one[2].name), lambda one: one[2].name):
-        some = list(same)
+    for some in _grouped(chosen, lambda one: one[2].name):
         _, repository, folder = some[0]
         for (found, *_), commit in zip(some, commits(repository.git, [one.id for one, *_ in some]), strict=True):
             yield Answering(commit, found.score, found.age, repository, folder)
 
 
-def _by_folder(found: Iterable[Answering]) -> Iterator[list[Answering]]:
-    """Those of each folder."""
-    for _, same in groupby(sorted(found, key=lambda one: one.folder.name), lambda one: one.folder.name):
+def _grouped(found: Iterable[_T], folder: Callable[[_T], str]) -> Iterator[list[_T]]:
+    """Those of each folder, by its name."""
+    for _, same in groupby(sorted(found, key=folder), folder):
         yield list(same)
 
 
