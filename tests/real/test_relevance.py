@@ -64,6 +64,7 @@ def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_pat
         ("describe", "fastify"),
         ("describe", "cordova-android"),
         ("real", "fastify"),
+        ("real", "cordova-android"),
     }
     assert alone == together
 
