@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
@@ -50,7 +50,7 @@ class History:
     @cached_property
     def ids(self) -> list[str]:
         """The commits' object ids."""
-        return [one for table in self.tables for one in table.ids]
+        return _ids(self.tables)
 
     def id_of(self, number: int) -> str:
         """The object id of a commit."""
@@ -105,8 +105,10 @@ def _new_commits(git: Git, tip: str, tables: Sequence[HistoryTable]) -> HistoryT
     """A table of the commits that the others lack; None if there is none."""
     if number_of(tables, tip) is not None:
         return None
-    numbers = {name: table.first + at for table in tables for at, name in enumerate(table.ids)}
-    found = ancestry(git, tip, _heads(tables), _MOST_COMMITS)
+    known = _ids(tables)
+    numbers = {name: number for number, name in enumerate(known)}
+    heads = [known[number] for number in _childless(tables).tolist()]  # all others are in their past
+    found = ancestry(git, tip, heads, _MOST_COMMITS)
     lineages = [(name, parents) for name, parents in found if name not in numbers]
     building = Building(len(numbers), numbers, lineages)
     ids = [name for name, _ in lineages]
@@ -115,10 +117,9 @@ def _new_commits(git: Git, tip: str, tables: Sequence[HistoryTable]) -> HistoryT
     return building.table()
 
 
-def _heads(tables: Sequence[HistoryTable]) -> list[str]:
-    """The commits that are nobody's parents: all others are in their past."""
-    ids = [one for table in tables for one in table.ids]
-    return [ids[number] for number in _childless(tables).tolist()]
+def _ids(tables: Iterable[HistoryTable]) -> list[str]:
+    """The object ids of the commits of all tables, by number."""
+    return [one for table in tables for one in table.ids]
 
 
 def _childless(tables: Sequence[HistoryTable]) -> Int64:
