@@ -23,7 +23,7 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import config_of, drafter_option, folders_of, workspaces_options
+from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import assistant
 
@@ -52,7 +52,7 @@ from winnow_lsp.cli.session import assistant
     "--address", metavar="ADDRESS", help="Have the Ray cluster at ADDRESS run the workers, one a GPU unless told."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Say how busy each stage was.")
-@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+@json_option
 def index(
     explain: str | None,
     out: Path | None,

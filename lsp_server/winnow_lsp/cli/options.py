@@ -139,11 +139,12 @@ changes_option = click.option(
     help="Ask about what changed: `working` (what is not committed, as without a value), `staged`, `branch`, a commit, "
     "A..B, or A...B from where both parted.",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 selection_options = shared(
     changes_option,
     click.option("--at", metavar="FILE:LINE[-LINE]", help="Where the cursor is, or which lines are selected."),
     budget_options,
-    click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object."),
+    json_option,
 )
 sampling_options = shared(
     setting("answer.maxTokens"),
@@ -159,6 +160,10 @@ server_option = click.option(
     envvar=SWITCH,
     help="Ask your shared server, which keeps the models loaded, or load them in this process.  [default: server]",
 )
+past_options = shared(
+    workspaces_options, budget_options, json_option, drafter_option, target_options, sampling_options, server_option
+)
+"""Those of questions about the past."""
 
 
 def uses_server(server: bool, options: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from winnow_lsp.cli.options import (
     budget_options,
     drafter_option,
     folders_of,
+    json_option,
     sampling_options,
     server_option,
     target_options,
@@ -41,7 +42,7 @@ from winnow_lsp.client.asking import Listener
 @click.command()
 @click.argument("changes", required=False, metavar="[REV|RANGE]")
 @click.option("--message", is_flag=True, help="Propose a commit message, for what is staged unless a change is named.")
-@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+@json_option
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for CI.")
 @workspaces_options
 @budget_options

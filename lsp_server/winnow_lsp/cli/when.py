@@ -14,15 +14,7 @@ from winnow_engine.history.answering import Answering, answering_commits
 from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import (
-    budget_options,
-    drafter_option,
-    question_of,
-    sampling_options,
-    server_option,
-    target_options,
-    workspaces_options,
-)
+from winnow_lsp.cli.options import past_options, question_of
 from winnow_lsp.cli.session import sources_of
 
 
@@ -35,13 +27,7 @@ from winnow_lsp.cli.session import sources_of
     metavar="N",
     help="Only list the N commits that fit best, newest first, without asking a model.",
 )
-@workspaces_options
-@budget_options
-@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
-@drafter_option
-@target_options
-@sampling_options
-@server_option
+@past_options
 def when(question: str, commits: int | None, server: bool, **options: Any) -> None:
     """Say when something changed, from the repository's commits.
 
