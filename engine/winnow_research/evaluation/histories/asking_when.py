@@ -9,7 +9,7 @@ from pathlib import Path
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.reading import History, read_history
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.run import Answered, Histories, ranked
+from winnow_research.evaluation.histories.run import Answered, Histories, Ranked
 from winnow_research.evaluation.histories.when import NAME, WhenCase, when_cases
 
 _CUTS = {"first": 1, "first 3": 3, "first 5": 5}
@@ -25,9 +25,9 @@ def answered_when(histories: Histories) -> Iterator[Answered]:
             for case in when_cases(finders, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"when {pin.name} {case.question}")
+                asked = Ranked("when", pin.name, case.question, case.kind, case.commit, _CUTS)
                 for method, found in _found(histories, case, history, finders):
-                    scores = ranked(found, case.commit, _CUTS)
-                    yield Answered("when", pin.name, f"{case.question} {case.commit[:10]}", case.kind, method, scores)
+                    yield asked.answered(method, found)
 
 
 def _found(

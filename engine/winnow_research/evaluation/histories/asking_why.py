@@ -14,7 +14,7 @@ from winnow_engine.history.shaping import shaping_commits
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import files_at, lay_out
-from winnow_research.evaluation.histories.run import Answered, Histories, ranked
+from winnow_research.evaluation.histories.run import Answered, Histories, Ranked
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
 
 _MOST = 6  # commits that `winnow why` shows
@@ -41,13 +41,11 @@ def answered_why(histories: Histories, answering: Answering | None = None) -> It
             for case in why_cases(repository, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"why {pin.name} {case.place}")
+                asked = Ranked("why", pin.name, case.place, case.since, case.commit, _CUTS)
                 for method, found in _found(histories, case, repository, finders):
-                    scores = ranked(found, case.commit, _CUTS)
-                    yield Answered("why", pin.name, f"{case.place} {case.commit[:10]}", case.since, method, scores)
+                    yield asked.answered(method, found)
                 if answering is not None:
-                    found = cited(answering, Path(folder), case, histories.cancellation)
-                    scores = ranked(found, case.commit, _CUTS)
-                    yield Answered("why", pin.name, f"{case.place} {case.commit[:10]}", case.since, _CITED, scores)
+                    yield asked.answered(_CITED, cited(answering, Path(folder), case, histories.cancellation))
 
 
 def _found(

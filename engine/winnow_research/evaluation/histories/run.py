@@ -92,6 +92,22 @@ def figures(rows: Iterable[Answered]) -> list[Figure]:
     return [Figure(*key, len(shares[key]), wilson(sum(shares[key]), len(shares[key]))) for key in keys]
 
 
-def ranked(found: Sequence[str], wanted: str, cuts: Mapping[str, int]) -> dict[str, float]:
-    """For each cut, by name, whether the commit wanted is among so many first ones."""
-    return {name: float(wanted in found[:most]) for name, most in cuts.items()}
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A question whose answer is a commit: what was asked of it, which kind it is, and that commit.
+
+    `cuts` name how many of the commits that a method finds may count.
+    """
+
+    task: str
+    repository: str
+    question: str
+    kind: str
+    commit: str
+    cuts: Mapping[str, int]
+
+    def answered(self, method: str, found: Sequence[str]) -> Answered:
+        """The row of a method that finds some commits, best first: is it the one among so many first ones?"""
+        scores = {name: float(self.commit in found[:most]) for name, most in self.cuts.items()}
+        question = f"{self.question} {self.commit[:10]}"
+        return Answered(self.task, self.repository, question, self.kind, method, scores)
