@@ -27,6 +27,7 @@ def test_a_folder_is_indexed_asked_about_edited_and_opened_again(smollm2: Path, 
     assert found["stored_bytes_a_token"] > 8
     assert found["memory"]["peak_bytes"] >= found["memory"]["before_bytes"]
     assert len(found["edited_s"]) == 1
+    assert len(found["long_file"]["saved_s"]) == 4
     assert found["question"]["seconds"]
     assert found["new_process"]["first_question_s"] > 0
     (many,) = document["simulated"]

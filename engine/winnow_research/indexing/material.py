@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
+from math import log
 from pathlib import Path
 
 from winnow_engine.core import Folder
@@ -15,16 +16,20 @@ from winnow_engine.selection.key_cache import TOKENS_PER_BYTE
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 
+_LONG_LINES = 500
 _ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A folder to index, and questions about it. `edited` is a file that may be changed."""
+    """A folder to index, and questions about it. `edited` and `long` are files that may be changed."""
 
     root: Path
     questions: tuple[str, ...]
     edited: Path
+    """The file of median size: that of an edit which nobody chose."""
+    long: Path
+    """The file whose lines are nearest to 500."""
 
     @property
     def sources(self) -> Sources:
@@ -47,15 +52,15 @@ def written(tokens: int, root: Path) -> Material:
         paths.append(place)
         about |= dict.fromkeys(one.text for one in load(repository))
         room -= len(file.data)
-    return Material(root, tuple(about) or _ASKED_OF_ANY, _middle(paths))
+    return Material(root, tuple(about) or _ASKED_OF_ANY, _middle(paths), _long(paths))
 
 
 def existing(root: Path) -> Material:
-    """A folder that is there, of which one file is changed for a moment. EvaluationError if it has none."""
+    """A folder that is there, of which two files are changed for a while. EvaluationError if it has none."""
     paths = sorted(path for path in root.rglob("*.*") if path.is_file() and ".git" not in path.parts)
     if not paths:
         raise EvaluationError(f"{root} has no file to index")
-    return Material(root, _ASKED_OF_ANY, _middle(paths))
+    return Material(root, _ASKED_OF_ANY, _middle(paths), _long(paths))
 
 
 def _files() -> Iterator[tuple[Repository, str, SourceFile]]:
@@ -68,5 +73,8 @@ def _files() -> Iterator[tuple[Repository, str, SourceFile]]:
 
 
 def _middle(paths: list[Path]) -> Path:
-    """The file of median size: that of an edit which nobody chose."""
     return sorted(paths, key=lambda path: (path.stat().st_size, path))[len(paths) // 2]
+
+
+def _long(paths: list[Path]) -> Path:
+    return min(paths, key=lambda path: (abs(log((1 + path.read_bytes().count(b"\n")) / _LONG_LINES)), path))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The figures of one folder."""
@@ -25,6 +27,9 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"  nothing changed      {changed}"
     edited = sorted(found["edited_s"])
     yield f"  one file saved       {edited[len(edited) // 2]:9.3f} s until fresh, at most {edited[-1]:.3f}"
+    half, most, longest = np.percentile(found["long_file"]["saved_s"], [50, 95, 100])
+    late = f"p95 {most:.3f}, at most {longest:.3f}"
+    yield f"  {found['long_file']['lines']:5,} lines saved    {half:9.3f} s until fresh, {late}"
     asked = f"{question['median_s']:9.3f} s, the first {question['first_s']:.3f}"
     yield f"  a question           {asked}, {_stages(question)}"
     yield f"  first in a new process {again['first_question_s']:7.3f} s"

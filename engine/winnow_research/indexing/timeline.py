@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from winnow_engine.assistant import Assistant
@@ -23,6 +24,7 @@ from winnow_research.indexing.one_core import one_core
 from winnow_research.machine import median
 
 _BUDGET = Budget(2600)
+_SAVES = 4  # of a long file, a repetition
 _SETTLED_S = 3.1  # after it, a file that did not change counts as old
 
 
@@ -51,6 +53,7 @@ class Timeline:
                 found["question"] = self._questions(assistant, material)
                 self.report("edits")
                 found["edited_s"] = [self._edited(assistant, material, number) for number in range(self.repetitions)]
+                found["long_file"] = self._saved(assistant, material)
             self._open_again(material, Path(folder))  # a process that sees the files after they have settled
             with self._opened(Path(folder)) as assistant:
                 found["new_process"] = self._first_again(assistant, material)
@@ -115,6 +118,21 @@ class Timeline:
             return round(self._again(assistant, material), 4)
         finally:
             material.edited.write_bytes(before)
+
+    def _saved(self, assistant: Assistant, material: Material) -> dict[str, Any]:
+        """Seconds from each save of a long file until the index is fresh. Each has one line more, somewhere else."""
+        before, random = material.long.read_bytes(), Random(0)
+        lines, seconds, times = before.splitlines(keepends=True), list[float](), _SAVES * self.repetitions
+        self._again(assistant, material)  # of the file edited last
+        try:
+            for _ in range(times):
+                place = random.randrange(len(lines))
+                lines.insert(place, lines[place])
+                material.long.write_bytes(b"".join(lines))
+                seconds.append(round(self._again(assistant, material), 4))
+        finally:
+            material.long.write_bytes(before)
+        return {"lines": len(lines) - times, "bytes": len(before), "saved_s": seconds}
 
     def _open_again(self, material: Material, folder: Path) -> None:
         """Index twice as a new process would, with files settled in between, so that nothing of them is young."""
