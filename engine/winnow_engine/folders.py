@@ -5,6 +5,7 @@ Imports no NumPy: `winnow_lsp/process.py` asks before that is loaded.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import tempfile
@@ -15,12 +16,36 @@ from pathlib import Path
 import platformdirs
 
 _log = logging.getLogger(__name__)
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}  # network shares; a folder that may only be entered
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """`$WINNOW_CACHE_DIR`, or the platform's cache directory for Winnow."""
     override = environment.get("WINNOW_CACHE_DIR")
     return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder, and those above it, so that a power cut leaves them."""
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    for one in new:
+        sync_folder(one.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the system can do that. Contents are synced before."""
+    if os.name == "nt":  # where a folder cannot be opened
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:

@@ -20,6 +20,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.folders import make_folder, sync_folder
+
 Array = NDArray[Any]
 
 _MAGIC = b"WINNOW01"
@@ -49,7 +51,7 @@ def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapp
 
     A chunk is not copied, so that files larger than the memory can be joined.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent, 0o700)
     beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -61,7 +63,7 @@ def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapp
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     _remove_left_over(path.parent)
 
 
@@ -194,15 +196,6 @@ def _note_verified(path: Path, status: os.stat_result) -> None:
     if time.time() - status.st_ctime > _LONGEST_TICK_S:
         with contextlib.suppress(OSError):  # a cache that is read-only: verified each time
             _note(path).write_text(_stamp(status))
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "nt":  # where a folder cannot be opened
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _remove_left_over(folder: Path) -> None:

@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.folders import cache_folder
+from winnow_engine.folders import cache_folder, make_folder
 from winnow_engine.mapped import remove
 from winnow_engine.packs import Pack, Packs, Record, files_by_use
 from winnow_engine.system import user
@@ -71,7 +71,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         """Open or create the file; one that is not a database is replaced. Raises WorkspaceError if that fails."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             _make_private(path)
             self._connection = _open(path)
         except (OSError, sqlite3.Error) as error:

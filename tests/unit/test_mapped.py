@@ -103,3 +103,22 @@ def test_what_a_killed_process_left_is_removed_later(path: Path) -> None:
     write_arrays(path, {"rows": [ROWS]})
     assert not old.exists()
     assert young.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing tells which file is synced")
+def test_a_file_and_the_folders_made_for_it_are_synced_before_they_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, Path | None]] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(("sync", _opened(handle))))
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda path, to: (done.append(("rename", path)), replace(path, to)))
+    path = tmp_path / "a" / "b" / "one.arrays"
+    write_arrays(path, {"rows": [ROWS]})
+    (beside,) = [one for how, one in done if how == "rename"]
+    assert set(done[:2]) == {("sync", tmp_path), ("sync", tmp_path / "a")}
+    assert done[2:] == [("sync", beside), ("rename", beside), ("sync", path.parent)]
+
+
+def _opened(handle: int) -> Path:
+    return Path(f"/proc/self/fd/{handle}").readlink()
