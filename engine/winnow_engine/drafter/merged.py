@@ -168,6 +168,8 @@ def _write(path: Path, tensors: Tensors) -> None:
         for tensor in tensors.values():
             file.write(np.ascontiguousarray(tensor).data)
             file.write(bytes(-tensor.nbytes % _ALIGNMENT))
+        file.flush()
+        os.fsync(file.fileno())  # the samples would not tell that a part was lost in a power cut
         file.close()
         part.replace(path)
 

@@ -231,3 +231,11 @@ def test_processes_that_write_read_and_delete_at_once_do_not_disturb_each_other(
 def test_it_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
     assert default_folder() == tmp_path / "weights"
+
+
+def test_a_file_is_synced_before_it_takes_its_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, there = folder / "one.weights", list[bool]()
+    monkeypatch.setattr(os, "fsync", lambda _: there.append(path.exists()))
+    MergedWeights(folder, "one")(layers)
+    assert there == [False]
+    assert path.exists()
