@@ -74,6 +74,18 @@ def test_a_change_of_what_a_kernel_has_inlined_compiles_it_again(
     assert not others & folders
 
 
+def test_what_is_damaged_is_compiled_again(first: tuple[Path, Path, set[Path]], tmp_path: Path) -> None:
+    packages, cache, (folder,) = first
+    shutil.copytree(cache, tmp_path / "cache")
+    (index,) = (tmp_path / "cache" / folder.name).glob("rms_norm.*.nbi")
+    (code,) = (tmp_path / "cache" / folder.name).glob("swiglu.*.nbc")
+    index.write_bytes(b"")
+    data = bytearray(code.read_bytes())
+    data[len(data) // 2] ^= 1
+    code.write_bytes(data)
+    assert [run(packages, tmp_path / "cache")[0] for _ in range(2)] == [0, 2]
+
+
 def test_without_the_variable_they_lie_beside_their_source(tmp_path: Path) -> None:
     packages = copied(tmp_path)
     assert run(packages, None) == (0, {packages / "winnow_cuda" / "ops" / "__pycache__"})

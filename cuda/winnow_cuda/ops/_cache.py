@@ -3,20 +3,27 @@
 Numba names a function's folder by the path of its source, so that each environment compiles again. Within
 `NUMBA_CACHE_DIR` this names it by the content of all ops: by all, because a kernel has others inlined, whose
 changes Numba does not see. Without that variable Numba keeps its own ways.
+
+Numba takes what it finds for what it wrote: an empty file, as a power cut may leave it, is an error, and code with
+flipped bits is run. So files in that folder end with their SHA-256. A damaged one counts as missing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 from functools import cache
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import numba
-from numba.core import config
-from numba.core.caching import CacheImpl, _CacheLocator
+from numba.core import caching, config
+from numba.core.caching import CacheImpl, IndexDataCacheFile, _CacheLocator
 
 _OPS = Path(__file__).parent
+_NAME = "winnow-"
+_DIGEST = 32
 
 
 class OpsLocator(_CacheLocator):  # type: ignore[misc]
@@ -24,7 +31,7 @@ class OpsLocator(_CacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: FunctionType) -> None:
         self._py_file, self._line = str(_OPS), function.__code__.co_firstlineno
-        self._path = str(Path(config.CACHE_DIR) / f"winnow-{_content()}")
+        self._path = str(Path(config.CACHE_DIR) / f"{_NAME}{_content()}")
 
     @classmethod
     def from_function(cls, py_func: FunctionType, py_file: str) -> OpsLocator | None:
@@ -51,6 +58,44 @@ class OpsLocator(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
+class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of one function: an index, which tells signatures apart, and compiled code."""
+
+    def _load_index(self) -> Any:
+        try:
+            _sound(Path(self._index_path).read_bytes())
+        except OSError:
+            return {}
+        return super()._load_index()
+
+    def _save_index(self, overloads: Any) -> None:
+        self._write(self._index_path, pickle.dumps(self._version) + self._dump((self._source_stamp, overloads)))
+
+    def _load_data(self, name: str) -> Any:
+        """What `_save_data` wrote. OSError if it is damaged, which Numba takes for missing."""
+        return pickle.loads(_sound(Path(self._data_path(name)).read_bytes()))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), self._dump(data))
+
+    def _write(self, path: str, content: bytes) -> None:
+        with self._open_for_write(path) as file:
+            file.write(content + hashlib.sha256(content).digest())
+
+
+def _sound(data: bytes) -> bytes:
+    """What stands before the hash. OSError if it has another."""
+    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise OSError("damaged")
+    return data[:-_DIGEST]
+
+
+def _file(cache_path: str, filename_base: str, source_stamp: str) -> IndexDataCacheFile:
+    """The files of a function, checked if they are ours."""
+    kind = CheckedFile if Path(cache_path).name.startswith(_NAME) else IndexDataCacheFile
+    return kind(cache_path=cache_path, filename_base=filename_base, source_stamp=source_stamp)
+
+
 @cache
 def _content() -> str:
     """A hash of the sources of all ops, and of Numba's version, which would overwrite what another has compiled."""
@@ -61,6 +106,7 @@ def _content() -> str:
 
 
 def share_compiled_ops() -> None:
-    """Make Numba ask `OpsLocator` first."""
+    """Make Numba ask `OpsLocator` first, and check what is found there."""
     if OpsLocator not in CacheImpl._locator_classes:
         CacheImpl._locator_classes.insert(0, OpsLocator)
+        caching.IndexDataCacheFile = _file

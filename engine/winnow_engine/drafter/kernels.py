@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 from winnow_engine.folders import cache_folder
 
+_DIGEST = 16
+
 
 class KernelFolder(MutableMapping[str, bytes]):
-    """One file per kernel. Files appear whole or not at all. A folder that cannot be written keeps nothing."""
+    """One file per kernel, with its hash at the end: a damaged one counts as missing.
+
+    A folder that cannot be written keeps nothing.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def __getitem__(self, name: str) -> bytes:
         try:
-            return (self._folder / name).read_bytes()
+            data = (self._folder / name).read_bytes()
         except OSError as error:
             raise KeyError(name) from error
+        if _digest(data[:-_DIGEST]) != data[-_DIGEST:]:
+            raise KeyError(name)
+        return data[:-_DIGEST]
 
     def __setitem__(self, name: str, binary: bytes) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-                file.write(binary)
+                file.write(binary + _digest(binary))
             Path(file.name).replace(self._folder / name)
         except OSError:
             return  # compiled again next time
@@ -41,6 +50,10 @@ class KernelFolder(MutableMapping[str, bytes]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
 
 
 def default_folder() -> KernelFolder:

@@ -15,6 +15,17 @@ def test_kernels_outlive_the_mapping(tmp_path: Path) -> None:
         del found["gemm-1"]
 
 
+@pytest.mark.parametrize("damaged", [b"", b"code", b"Xode"])
+def test_a_damaged_kernel_counts_as_missing_and_is_written_again(tmp_path: Path, damaged: bytes) -> None:
+    folder = KernelFolder(tmp_path)
+    folder["gemm-1"] = b"code"
+    path = tmp_path / "gemm-1"
+    path.write_bytes(damaged + path.read_bytes()[4:] if damaged == b"Xode" else damaged)
+    assert "gemm-1" not in folder
+    folder["gemm-1"] = b"code"
+    assert folder["gemm-1"] == b"code"
+
+
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     folder = KernelFolder(tmp_path / "file")
