@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.folders import temporary
+from winnow_engine.folders import sync_folder, temporary
 from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
 from winnow_engine.sharing.table import Place, Table, content_name, packed_table
 from winnow_engine.store import Store, checksum
@@ -22,8 +24,8 @@ _READABLE = 0o644  # a web server runs as another user
 def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: Path, repository: str) -> Shard:
     """Write the records with these names, keys by namespace, into the index in the folder `out`.
 
-    The shard takes the place of the one that the repository had. Raises SharedIndexError if a record is missing or the
-    folder cannot be written; the index is then as it was.
+    The shard takes the place of the one that the repository had, or of itself if that is damaged. Raises
+    SharedIndexError if a record is missing or the folder cannot be written; the index is then as it was.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -31,10 +33,12 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
             table = _write(store, names, records)
             shard = _named(table, records.stat().st_size, files)
             contents = _contents(out)
-            if contents.get(repository) != shard:
-                _place(records, out / shard.records)
+            if contents.get(repository) != shard or not _is_there(shard, out, records, packed_table(table)):
+                records.replace(out / shard.records)
                 _put(out, shard.table, packed_table(table))
+                sync_folder(out)  # what the list of contents names is there before it
                 _put(out, CONTENTS, packed_contents({**contents, repository: shard}))
+                sync_folder(out)  # and what it no longer names goes after it
                 _clear(out, contents, {**contents, repository: shard})
     except OSError as error:
         raise SharedIndexError(f"the index {out} cannot be written: {error.strerror or error}") from error
@@ -54,8 +58,7 @@ def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Tabl
                 start += len(data)
             if missing := set(names[namespace]) - places.keys():
                 raise SharedIndexError(f"{len(missing):,} records are gone from the cache: index again")
-        file.flush()
-        os.fsync(file.fileno())
+        _finish(file)
     return table
 
 
@@ -65,25 +68,37 @@ def _named(table: Table, record_bytes: int, files: int) -> Shard:
 
 
 def _contents(out: Path) -> Contents:
-    """What the index has; nothing if it is new. Raises SharedIndexError if it is another format."""
+    """What the index has; nothing if it is new. Raises SharedIndexError if it is another format, or damaged."""
     try:
         return unpacked_contents((out / CONTENTS).read_bytes())
     except FileNotFoundError:
         return {}
+    except SharedIndexError as error:
+        advice = "write elsewhere, or delete it and write each of its repositories again"
+        raise SharedIndexError(f"nothing can be added to the index {out}: {error}; {advice}") from error
+
+
+def _is_there(shard: Shard, out: Path, records: Path, table: bytes) -> bool:
+    """Whether the index has these very files."""
+    try:
+        return (out / shard.table).read_bytes() == table and filecmp.cmp(records, out / shard.records, shallow=False)
+    except OSError:
+        return False
 
 
 def _put(out: Path, name: str, data: bytes) -> None:
     with temporary(out) as path:
         with path.open("wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        _place(path, out / name)
+            _finish(file)
+        path.replace(out / name)
 
 
-def _place(path: Path, name: Path) -> None:
-    path.chmod(_READABLE)
-    path.replace(name)
+def _finish(file: IO[bytes]) -> None:
+    """See that a file is on the disk, where others may read it."""
+    file.flush()
+    os.fchmod(file.fileno(), _READABLE)
+    os.fsync(file.fileno())
 
 
 def _clear(out: Path, before: Contents, after: Contents) -> None:

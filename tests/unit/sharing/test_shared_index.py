@@ -2,6 +2,7 @@
 
 import http.server
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,13 @@ def _flip(out: Path) -> None:
     path.write_bytes(data)
 
 
+def _flip_records(out: Path) -> None:
+    path = shard_file(out, "records")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
 def _no_table(out: Path) -> None:
     shard_file(out, "table").unlink()
 
@@ -193,14 +201,32 @@ def test_an_unsound_index_counts_as_missing_and_says_why(reader: Store, out: Pat
 
 
 def test_a_record_that_was_tampered_with_is_never_served(reader: Store, out: Path) -> None:
-    path = shard_file(out, "records")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    _flip_records(out)
     attach(reader, [str(out)])
     for key, found in reader.get("units-1", KEYS).items():
         np.testing.assert_array_equal(found["codes"], record("units-1", key)["codes"])
     assert "is damaged: write it anew with `winnow index --out`" in reader.problems[0]
+
+
+def _no_records(out: Path) -> None:
+    shard_file(out, "records").unlink()
+
+
+@pytest.mark.parametrize("damage", [_cut, _flip, _no_table, _flip_records, _no_records])
+def test_writing_an_unchanged_repository_again_mends_its_shard(
+    written: Store, out: Path, reader: Store, damage: Callable[[Path], None]
+) -> None:
+    damage(out)
+    publish(written, NAMES, 40, out, "project")
+    attach(reader, [str(out)])
+    check_all(reader)
+    assert reader.problems == ()
+
+
+def test_nothing_is_added_to_an_index_whose_contents_are_damaged(written: Store, out: Path) -> None:
+    _no_json(out)
+    with pytest.raises(SharedIndexError, match=r"is malformed: .*; write elsewhere, or delete it and write each"):
+        publish(written, NAMES, 40, out, "project")
 
 
 def test_an_index_that_failed_is_left_alone_for_a_while_and_then_tried_again(
