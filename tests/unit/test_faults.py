@@ -1,4 +1,4 @@
-"""A short run of tests/bench/faults.py: each fault twice, at random moments."""
+"""A short run of tests/bench/faults.py: each fault of the index twice, at random moments."""
 
 import json
 import subprocess
@@ -6,14 +6,27 @@ import sys
 from pathlib import Path
 
 import pytest
+from injection.recording import available
 
 SCRIPT = Path(__file__).parents[1] / "bench" / "faults.py"
+QUICK = ["kill", "truncate", "flip", "remove", "disk_full", "read_only", "two_processes", "clock", "replace"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the script forks")
-def test_the_index_survives_what_may_happen_to_it() -> None:
-    done = subprocess.run([sys.executable, SCRIPT, "--times", "2"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("kinds", "times"),
+    [
+        pytest.param(QUICK, 2, id="the index"),
+        pytest.param(["shared_damage"], 2, id="a shared index"),
+        pytest.param(
+            ["power_cut"], 2, marks=pytest.mark.skipif(not available(), reason="strace may not trace"), id="power"
+        ),
+    ],
+)
+def test_the_index_survives_what_may_happen_to_it(kinds: list[str], times: int) -> None:
+    chosen = [part for kind in kinds for part in ("--kind", kind)]
+    command = [sys.executable, SCRIPT, "--times", str(times), *chosen]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     outcomes = json.loads(done.stdout)
-    assert set(outcomes) >= {"kill", "truncate", "flip", "disk_full", "read_only", "two_processes", "clock", "replace"}
-    assert all(sum(found.values()) == 2 for found in outcomes.values())
+    assert {kind: sum(found.values()) for kind, found in outcomes.items()} == dict.fromkeys(kinds, times)

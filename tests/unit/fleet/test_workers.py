@@ -9,9 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import gguf
-import numpy as np
 import pytest
+from tiny_model import write_model
 
 from winnow_engine.errors import ClusterError, UnsupportedModelError
 from winnow_engine.fleet.fleet import Fleet
@@ -19,44 +18,7 @@ from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import ProcessWorker
 from winnow_engine.fleet.worker import encode
 
-from ..targets.conftest import byte_tokens
 from .drafters import OneDrafter, deal_small_chunks, encoded, needs_ray
-
-WIDTH = 128
-
-
-def write_model(path: Path) -> Path:
-    """Four layers of random weights; 512 tokens, half of which no text has."""
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(4096)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(4)
-    writer.add_head_count(WIDTH // 64)
-    writer.add_feed_forward_length(2 * WIDTH)
-    writer.add_rope_dimension_count(64)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(byte_tokens() + [f"<{number}>" for number in range(256)])
-    writer.add_token_types([gguf.TokenType.NORMAL] * 512)
-    writer.add_token_merges(["a b"])
-    writer.add_eos_token_id(511)
-    square, wide = (WIDTH, WIDTH), (2 * WIDTH, WIDTH)
-    layer = dict.fromkeys(("attn_q", "attn_k", "attn_v", "attn_output"), square)
-    layer |= {"ffn_gate": wide, "ffn_up": wide, "ffn_down": wide[::-1]}
-    random = np.random.default_rng(7)
-    for number in range(4):
-        for name, shape in layer.items():
-            writer.add_tensor(f"blk.{number}.{name}.weight", random.normal(0, 0.1, shape).astype(np.float32))
-        for name in ("attn_norm", "ffn_norm"):
-            writer.add_tensor(f"blk.{number}.{name}.weight", np.ones(WIDTH, np.float32))
-    writer.add_tensor("token_embd.weight", random.normal(0, 1, (512, WIDTH)).astype(np.float32))
-    writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
 
 
 @pytest.fixture(scope="module")

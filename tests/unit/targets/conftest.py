@@ -7,6 +7,7 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
+from tiny_model import byte_tokens
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import context_params
@@ -14,13 +15,6 @@ from winnow_engine.llama.context import context_params
 from . import hostile as servers
 
 LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
-
-
-def byte_tokens() -> list[str]:
-    """One token per byte, spelled as in GPT-2: printable bytes as they are, others from U+0100 on."""
-    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = [byte for byte in range(256) if byte not in printable]
-    return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
 
 
 def start(path: Path, architecture: str, layers: int = LAYERS) -> gguf.GGUFWriter:
