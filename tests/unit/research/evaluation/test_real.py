@@ -65,13 +65,14 @@ def test_questions_without_gold_or_asked_twice_are_found(ledger: Repository, led
     assert found == ["'A?' has no gold", "'b?' is asked twice"]
 
 
-def test_at_least_150_questions_about_at_least_8_repositories_are_written() -> None:
-    judged = [*repositories(Split.DEVELOPMENT), *repositories(Split.TEST)]
-    written = {one.name: load(one) for one in judged}
-    about = [one for one in judged if written[one.name]]
-    assert sum(map(len, written.values())) >= 150
-    assert len(about) >= 8
-    assert len({one.language for one in about}) >= 5
+def test_at_least_400_questions_about_24_repositories_in_eight_languages_are_written() -> None:
+    written = {one: load(one) for split in Split for one in repositories(split)}
+    about = [one for one, questions in written.items() if questions]
+    judged = [one for one in about if one.split is not Split.CALIBRATION]
+    assert sum(map(len, written.values())) >= 400
+    assert len(about) >= 24
+    assert len({one.language for one in about}) == 8
+    assert sum(len(written[one]) for one in judged) >= 250
 
 
 def test_every_file_of_questions_is_about_a_pinned_repository() -> None:
