@@ -101,6 +101,7 @@ class Disk:
 
     def _apply(self, op: Op, cut: float) -> None:
         there = self._names.get(op.path, _GONE)
+        assert there != _GONE or op.kind in ("create", "mkdir", "note"), f"{op.kind} of {op.path}, which is not there"
         match op.kind:
             case "create" if there == _GONE:
                 self._rename((op.path, self._file(b"")))
