@@ -17,19 +17,23 @@ MODEL = "smollm2-135m"
 
 @contextmanager
 def serving(cache: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The URL of a server on a free port, and its process."""
+    """The URL of a server on a free port, and its process; it is gone afterwards."""
     command = [sys.executable, "-m", "winnow_lsp", "serve", "--http", "127.0.0.1:0", "--drafter", MODEL, *options]
     settled = {**os.environ, "WINNOW_CACHE_DIR": str(cache), **environment}
-    process = subprocess.Popen(command, env=settled, stderr=subprocess.PIPE, text=True)
-    line = process.stderr.readline()
-    assert line.startswith("winnow: serving on "), line + process.stderr.read()
-    log = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr))
-    log.start()
-    yield f"http://{line.split()[-1]}", process
-    process.send_signal(signal.SIGTERM)
-    process.wait(60)
-    log.join()
-    process.stderr.close()
+    with subprocess.Popen(command, env=settled, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stderr.readline()
+        log = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr))
+        log.start()
+        try:
+            assert line.startswith("winnow: serving on "), line
+            yield f"http://{line.split()[-1]}", process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(60)
+            finally:
+                process.kill()
+                log.join()
 
 
 def post(url: str, messages: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
