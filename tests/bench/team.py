@@ -51,7 +51,12 @@ class Target(http.server.BaseHTTPRequestHandler):
     """Answers with the marks in the prompt, and a hash of it. Speaks as much of OpenAI's API as that takes."""
 
     protocol_version = "HTTP/1.1"
-    pause_s = _TARGET_S
+
+    def answer(self, messages: list[dict[str, Any]]) -> str:
+        """What it says to some messages."""
+        time.sleep(_TARGET_S)
+        said = json.dumps(messages)
+        return f"{' '.join(sorted(set(_MARK.findall(said))))} {hashlib.blake2b(said.encode()).hexdigest()[:16]}"
 
     def do_GET(self) -> None:
         self._send(json.dumps({"object": "list", "data": [{"id": "m", "context_length": 32768}]}), "application/json")
@@ -61,9 +66,7 @@ class Target(http.server.BaseHTTPRequestHandler):
         if not self.path.endswith("/chat/completions"):
             self.send_error(404)
             return
-        time.sleep(self.pause_s)
-        said = json.dumps(json.loads(body)["messages"])
-        answer = f"{' '.join(sorted(set(_MARK.findall(said))))} {hashlib.blake2b(said.encode()).hexdigest()[:16]}"
+        answer = self.answer(json.loads(body)["messages"])
         chunks = ({"delta": {"content": answer}, "finish_reason": None}, {"delta": {}, "finish_reason": "stop"})
         events = "".join(f"data: {json.dumps({'choices': [{'index': 0, **chunk}]})}\n\n" for chunk in chunks)
         self._send(events + "data: [DONE]\n\n", "text/event-stream")
@@ -145,16 +148,16 @@ class Team:
     def __init__(self, clients: int, folder: Path, heavy: int = _HEAVY_CLIENTS) -> None:
         """The first user has `heavy` of the `clients`, the others one each. Their keys lie in `folder`."""
         self.users = [f"user{max(client - heavy + 1, 0)}" for client in range(clients)]
-        self._keys = {user: f"{user}-0123456789abcdef" for user in self.users}
+        self.keys = {user: f"{user}-0123456789abcdef" for user in self.users}
         self.file = folder / "keys"
-        self.file.write_text("".join(f"{user} {key}\n" for user, key in self._keys.items()))
+        self.file.write_text("".join(f"{user} {key}\n" for user, key in self.keys.items()))
         self.file.chmod(0o600)
 
     def ask(self, url: str, client: int, turn: int, leaves_after_s: float | None = None) -> Asked:
         """Ask, and wait for the answer or for so long."""
         user, started = self.users[client], time.perf_counter()
         body = {"messages": conversation(client, turn), "max_tokens": 64}
-        headers = {"Authorization": f"Bearer {self._keys[user]}"}
+        headers = {"Authorization": f"Bearer {self.keys[user]}"}
         timeout = PATIENCE_S if leaves_after_s is None else httpx.Timeout(PATIENCE_S, read=leaves_after_s)
         try:
             found = httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=timeout)

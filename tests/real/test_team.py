@@ -1,16 +1,14 @@
 """A server for a team: a key for each user, and many questions at once where the target is a server, too."""
 
-import http.server
-import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from ..bench.team import BUDGET, Team, target, until_ready
+from ..bench.team import BUDGET, Target, Team, target, until_ready
 from .llama_server import serving as llama_serving
 from .served import serving
 
@@ -18,60 +16,22 @@ pytestmark = pytest.mark.real_weights
 
 PATIENCE_S = 120
 TOGETHER = 12
-KEYS = {f"user{number}": f"{number:02}-0123456789abcdef" for number in range(50)}
 QUESTION = [{"role": "user", "content": "Say hello."}]
 
 
-class _Together(http.server.BaseHTTPRequestHandler):
-    """Answers no question before `TOGETHER` of them are there. Speaks as much of OpenAI's API as that takes."""
+class _Together(Target):
+    """Answers no question before `TOGETHER` of them are there."""
 
-    protocol_version = "HTTP/1.1"
     barrier = threading.Barrier(TOGETHER)
 
-    def do_GET(self) -> None:
-        self._send(json.dumps({"object": "list", "data": [{"id": "m", "context_length": 4096}]}), "application/json")
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        if not self.path.endswith("/chat/completions"):
-            self.send_error(404)
-            return
+    def answer(self, messages: list[dict[str, Any]]) -> str:
         self.barrier.wait(PATIENCE_S)
-        chunks = ({"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": None}]},
-                  {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})  # fmt: skip
-        self._send(
-            "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n", "text/event-stream"
-        )
-
-    def _send(self, text: str, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+        return "Hello."
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    path = tmp_path / "keys"
-    path.write_text("".join(f"{user} {key}\n" for user, key in KEYS.items()))
-    path.chmod(0o600)
-    return path
-
-
-@pytest.fixture
-def together() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Together) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1#m"
-        finally:
-            server.shutdown()
-            thread.join()
+def users(tmp_path: Path) -> Team:
+    return Team(50, tmp_path, heavy=1)
 
 
 def ask(url: str, key: str) -> httpx.Response:
@@ -80,27 +40,28 @@ def ask(url: str, key: str) -> httpx.Response:
     return httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=PATIENCE_S)
 
 
-def test_questions_to_a_target_on_a_server_are_answered_together(users_cache: Path, keys: Path, together: str) -> None:
+def test_questions_to_a_target_on_a_server_are_answered_together(users_cache: Path, users: Team) -> None:
     with (
-        serving(users_cache, "--target", together, WINNOW_HTTP_KEYS=str(keys)) as (url, _),
-        ThreadPoolExecutor(TOGETHER) as users,
+        target(_Together) as address,
+        serving(users_cache, "--target", address, WINNOW_HTTP_KEYS=str(users.file)) as (url, _),
+        ThreadPoolExecutor(TOGETHER) as threads,
     ):
-        answers = list(users.map(lambda key: ask(url, key), list(KEYS.values())[:TOGETHER]))
+        answers = list(threads.map(lambda key: ask(url, key), list(users.keys.values())[:TOGETHER]))
         assert [answer.json()["choices"][0]["message"]["content"] for answer in answers] == ["Hello."] * TOGETHER
         assert ask(url, "of-nobody-0123456789").status_code == 401
         assert httpx.get(f"{url}/v1/models").status_code == 401
 
 
 def test_fifty_users_of_a_local_target_are_all_answered(
-    users_cache: Path, keys: Path, tmp_path: Path, smollm2: Path
+    users_cache: Path, users: Team, tmp_path: Path, smollm2: Path
 ) -> None:
     with (
         llama_serving(smollm2, tmp_path / "log", "--interrupt_requests", "false") as (model, _),
-        serving(users_cache, "--target", f"{model}/v1#small", WINNOW_HTTP_KEYS=str(keys)) as (url, _),
-        ThreadPoolExecutor(len(KEYS)) as users,
+        serving(users_cache, "--target", f"{model}/v1#small", WINNOW_HTTP_KEYS=str(users.file)) as (url, _),
+        ThreadPoolExecutor(len(users.keys)) as threads,
     ):
-        answers = list(users.map(lambda key: ask(url, key), KEYS.values()))
-    assert [answer.status_code for answer in answers] == [200] * len(KEYS)
+        answers = list(threads.map(lambda key: ask(url, key), users.keys.values()))
+    assert [answer.status_code for answer in answers] == [200] * 50
     said = {answer.json()["choices"][0]["message"]["content"] for answer in answers}
     assert len(said) == 1  # greedy, and the same question
     assert said != {""}
