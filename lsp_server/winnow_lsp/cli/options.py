@@ -17,7 +17,8 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.roots import named_folders, workspace_path
-from winnow_lsp.host.settings import AUTO, BY_NAME, Setting, Settings
+from winnow_lsp.host.setting_rules import AUTO
+from winnow_lsp.host.settings import BY_NAME, Setting, Settings
 from winnow_lsp.host.workspace_sets import workspace_set
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

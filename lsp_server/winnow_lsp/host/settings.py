@@ -7,16 +7,29 @@ options. Unknown or invalid values are reported, and the value before stays: in 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from winnow_engine.config import Config, KvType, Wanted
 from winnow_engine.core import Thinking
+from winnow_lsp.host.setting_rules import (
+    AUTO,
+    FLAG,
+    LOCATIONS,
+    PATTERNS,
+    SHARE,
+    Rule,
+    choice,
+    number,
+    or_auto,
+    or_null,
+    text,
+    whole,
+)
 
 SECTION = "winnow"
-AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +68,6 @@ class Settings(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What a setting's value may be: in words, as a check, and as JSON Schema. `metavar` stands for it in `--help`."""
-
-    words: str
-    allows: Callable[[Any], bool]
-    schema: Mapping[str, Any]
-    metavar: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its name after `winnow.`, its place in `Settings`, and its command-line option, if any."""
 
@@ -83,61 +86,18 @@ class Setting:
         return AUTO if value is None and self.rule.allows(AUTO) else value
 
 
-def _whole(least: int, most: int | None = None, words: str = "") -> Rule:
-    def allows(value: Any) -> bool:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and value >= least and (most is None or value <= most)
-
-    schema = {"type": "integer", "minimum": least, **({} if most is None else {"maximum": most})}
-    return Rule(words or f"a whole number of at least {least}", allows, schema)
-
-
-def _number(words: str, allows: Callable[[float], bool], metavar: str | None = None, **schema: Any) -> Rule:
-    def check(value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and allows(value)
-
-    return Rule(words, check, {"type": "number", **schema}, metavar)
-
-
-def _choice(*values: str) -> Rule:
-    return Rule(f"one of {', '.join(values)}", lambda value: value in values, {"type": "string", "enum": list(values)})
-
-
-def _or_null(rule: Rule) -> Rule:
-    kinds = {**rule.schema, "type": [rule.schema["type"], "null"]}
-    return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value), kinds)
-
-
-def _or_auto(rule: Rule) -> Rule:
-    schema = {"anyOf": [dict(rule.schema), {"const": AUTO}]}
-    return Rule(f"{rule.words}, or {AUTO}", lambda value: value == AUTO or rule.allows(value), schema)
-
-
-def _text(words: str, metavar: str) -> Rule:
-    return Rule(words, lambda value: isinstance(value, str) and bool(value.strip()), {"type": "string"}, metavar)
-
-
-def _all_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-_FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
-_SHARE = _number("a number above 0 and at most 1", lambda v: 0 < v <= 1, exclusiveMinimum=0, maximum=1)
-_LOCATIONS = Rule("a list of folders or URLs", _all_texts, {"type": "array", "items": {"type": "string"}}, "DIR|URL")
-_PATTERNS = Rule("a list of patterns", _all_texts, {"type": "array", "items": {"type": "string"}}, "PATTERN")
-
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         "drafter",
         "models.drafter",
-        _text("a model's name or a GGUF file", "NAME|FILE"),
+        text("a model's name or a GGUF file", "NAME|FILE"),
         "The drafter: a name from `winnow models list`, or a GGUF file.",
         "--drafter",
     ),
     Setting(
         "target",
         "models.target",
-        _text("a model's name, a GGUF file or a URL", "NAME|FILE|URL"),
+        text("a model's name, a GGUF file or a URL", "NAME|FILE|URL"),
         "The target: likewise, or an OpenAI-compatible server, to which the kept code is sent: "
         "`http://127.0.0.1:8000/v1#MODEL`.",
         "--target",
@@ -145,28 +105,28 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "targetContext",
         "models.target_context",
-        _or_null(_whole(1)),
+        or_null(whole(1)),
         "Context of a target on a server, in tokens; unset: what the server says, or 4,096.",
         "--target-context",
     ),
     Setting(
         "targetPlace",
         "models.target_place",
-        _choice(*get_args(Wanted)),
+        choice(*get_args(Wanted)),
         "Where a local target lives: on the GPU, there while it answers, or on the CPU; auto: as memory allows.",
         "--target-place",
     ),
     Setting(
         "kvType",
         "models.kv_type",
-        _choice(*get_args(KvType)),
+        choice(*get_args(KvType)),
         "How a local target stores keys and values.",
         "--kv-type",
     ),
     Setting(
         "speculate",
         "models.speculate",
-        _text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE"),
+        text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE"),
         "What drafts the answer's tokens ahead of the target: earlier text, as far as it pays (auto) or always "
         "(lookup), or a draft model.",
         "--speculate",
@@ -174,7 +134,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "snapshotMegabytes",
         "models.snapshot_megabytes",
-        _whole(0),
+        whole(0),
         "Disk for what a local target has read, so that it need not read it again after a restart or another question; "
         "0: none.",
         "--snapshot-megabytes",
@@ -182,110 +142,110 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "budget.tokens",
         "budget.keep_tokens",
-        _or_auto(_whole(1)),
+        or_auto(whole(1)),
         "Tokens of the workspace to keep for a question; auto: as many as the answer seems to need, at most 6,000.",
         "--budget",
     ),
     Setting(
         "budget.ratio",
         "budget.keep_ratio",
-        _or_null(_SHARE),
+        or_null(SHARE),
         "The share of the workspace to keep, in place of a number of tokens.",
         "--keep-ratio",
     ),
     Setting(
         "budget.patience",
         "budget.patience_s",
-        _number("a number above 0", lambda v: 0 < v < float("inf"), "SECONDS", exclusiveMinimum=0),
+        number("a number above 0", lambda v: 0 < v < float("inf"), "SECONDS", exclusiveMinimum=0),
         "Seconds for which the target may read what auto keeps: a slow target gets less code, but 800 tokens at least.",
         "--patience",
     ),
     Setting(
         "budget.earlierTokens",
         "budget.earlier_tokens",
-        _whole(0),
+        whole(0),
         "Tokens of a conversation's earlier turns to keep.",
     ),
     Setting(
         "answer.maxTokens",
         "sampling.max_tokens",
-        _whole(1),
+        whole(1),
         "Longest answer, in tokens of the target.",
         "--max-tokens",
     ),
     Setting(
         "answer.thinking",
         "sampling.thinking",
-        _choice(*get_args(Thinking)),
+        choice(*get_args(Thinking)),
         "Whether a reasoning model thinks before it answers; auto: not if its chat template can turn that off.",
         "--thinking",
     ),
     Setting(
         "answer.thinkingTokens",
         "sampling.thinking_tokens",
-        _whole(1),
+        whole(1),
         "Longest thought, in tokens of the target; then the model has to answer.",
         "--thinking-tokens",
     ),
     Setting(
         "answer.temperature",
         "sampling.temperature",
-        _number("a number of at least 0", lambda v: 0 <= v < float("inf"), minimum=0),
+        number("a number of at least 0", lambda v: 0 <= v < float("inf"), minimum=0),
         "Temperature of the sampling; 0 always takes the likeliest token.",
         "--temperature",
     ),
     Setting(
         "answer.topP",
         "sampling.top_p",
-        _SHARE,
+        SHARE,
         "Sample from the likeliest tokens that make up this probability.",
         "--top-p",
     ),
     Setting(
         "answer.seed",
         "sampling.seed",
-        _whole(0, 2**32 - 2, "a whole number from 0 to 2**32 - 2"),
+        whole(0, 2**32 - 2, "a whole number from 0 to 2**32 - 2"),
         "Seed of the sampling.",
         "--seed",
     ),
     Setting(
         "files.include",
         "files.include",
-        _PATTERNS,
+        PATTERNS,
         "Take only files that match (gitignore syntax).",
         "--include",
     ),
-    Setting("files.exclude", "files.exclude", _PATTERNS, "Leave out files that match (gitignore syntax).", "--exclude"),
-    Setting("files.maxBytes", "files.max_bytes", _whole(1), "Leave out larger files.", "--max-file-bytes"),
+    Setting("files.exclude", "files.exclude", PATTERNS, "Leave out files that match (gitignore syntax).", "--exclude"),
+    Setting("files.maxBytes", "files.max_bytes", whole(1), "Leave out larger files.", "--max-file-bytes"),
     Setting(
         "index.firstLook",
         "budget.first_look_tokens",
-        _whole(0),
+        whole(0),
         "Tokens of code to encode for a question where the index is far from complete; 0: complete the index first.",
         "--first-look",
     ),
     Setting(
         "index.shared",
         "shared_indexes",
-        _LOCATIONS,
+        LOCATIONS,
         "Indexes that others wrote with `winnow index --out`, as folders or URLs: what they have is not encoded here.",
         "--shared-index",
     ),
     Setting(
         "index.maxMegabytes",
         "index_megabytes",
-        _whole(1),
+        whole(1),
         "Disk for what is indexed, of all workspaces: 80 bytes a token. What was used longest ago is deleted first.",
         "--index-megabytes",
     ),
-    Setting("index.automatic", "index_automatic", _FLAG, "Keep the index up to date in the background."),
+    Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
     Setting(
         "readAhead",
         "read_ahead",
-        _FLAG,
+        FLAG,
         "While you type a question, let a target on the CPU read the code at the cursor; never on battery.",
     ),
-    Setting("codeLens.enabled", "code_lens", _FLAG, "Show *Explain* and *Uses* above functions."),
+    Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 _RENAMED = {"draft": "speculate"}

@@ -12,7 +12,7 @@ from winnow_engine.core import Budget, Cancellation, Kept, Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
-from winnow_lsp.host.settings import AUTO
+from winnow_lsp.host.setting_rules import AUTO
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
