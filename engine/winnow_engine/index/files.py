@@ -1,24 +1,21 @@
 """Which files of a workspace count, and why the others do not.
 
-One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a
-regular file is opened, and no file is read past the size limit. A document
-open in an editor replaces the file on disk.
+One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a regular
+file is opened, and no file is read past the size limit. A document open in an editor replaces the file on disk.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index import content_rules, name_rules
-from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, Pattern, deciding, patterns, rules_above
+from winnow_engine.index import content_rules
+from winnow_engine.index.entry_rules import EntryRules, is_directory, printable, relative_to, unreadable
+from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.listings import Listing
 from winnow_engine.index.regular import read_regular
 from winnow_engine.index.remembered import Content, FileMemory
@@ -26,13 +23,6 @@ from winnow_engine.store import content_key
 
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
-
-_SPECIAL = (
-    (stat.S_ISFIFO, "FIFO"),
-    (stat.S_ISSOCK, "socket"),
-    (stat.S_ISCHR, "device"),
-    (stat.S_ISBLK, "device"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +133,9 @@ class _Walk:
         memory: FileMemory | None = None,
     ) -> None:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
+        self._rules = EntryRules(root, rules)
         self._memory = memory or FileMemory()
         self._listings = self._memory.listings
-        self._include = GitIgnoreSpec.from_lines(rules.include) if rules.include else None
-        self._exclude = patterns(rules.exclude, root, "exclude")
 
     def candidates(
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
@@ -181,17 +170,17 @@ class _Walk:
         files, folders = list[_CandidateFile](), list[str]()
         for entry in entries:
             check()
-            relative = self._relative(entry.path)
-            if only is not None and not f"{only}/".startswith(f"{relative}/"):
+            path = relative_to(entry.path, self._root)
+            if only is not None and not f"{only}/".startswith(f"{path}/"):
                 continue
-            own = deciding(self._exclude + rules.winnow, entry.path, _is_directory(entry))
-            reason = self._reason(entry, relative, own, rules)
+            own = self._rules.users_pattern(entry.path, is_directory(entry), rules)
+            reason = self._rules.reason_against(entry, own, rules)
             if reason is not None:
-                self._skipped(_printable(relative), reason)
-            elif _is_directory(entry):
+                self._skipped(printable(path), reason)
+            elif is_directory(entry):
                 folders.append(entry.path)
             else:
-                files.append(_CandidateFile(relative, own.quoted if own else None, entry.stat(follow_symlinks=False)))
+                files.append(_CandidateFile(path, own.quoted if own else None, entry.stat(follow_symlinks=False)))
         lasting = watched and all(file.status is not None and file.status.st_nlink == 1 for file in files)
         listing = Listing(above, rules, names, tuple(files), tuple(folders), lasting)
         self._listings.keep(str(self._root), directory, listing)
@@ -202,7 +191,7 @@ class _Walk:
         try:
             content = self._content(candidate)
         except OSError as error:
-            self._skipped(candidate.path, _unreadable(error))
+            self._skipped(candidate.path, unreadable(error))
             return None
         if content.reason is None:
             return content
@@ -221,96 +210,28 @@ class _Walk:
 
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
         """The bytes, if no rule on content leaves them out."""
-        reason = self._too_large(len(data)) or content_rules.unreadable_content(data)
+        reason = self._rules.too_large(len(data)) or content_rules.unreadable_content(data)
         if reason is None and not asked_for:
             reason = content_rules.machine_written(data)
         return Content.of(path, data) if reason is None else Content(reason=reason)
 
     def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_CandidateFile]:
         """The open documents of a directory that no rule on names leaves out and that are not on disk."""
-        for relative in self._open:
-            path = self._root / relative
+        for document in self._open:
+            path = self._root / document
             if path.parent != directory or path.name in on_disk:
                 continue
-            own = deciding(self._exclude + rules.winnow, str(path), False)
-            reason = _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(relative)
+            own = self._rules.users_pattern(str(path), False, rules)
+            reason = self._rules.reason_against_unsaved(path, own, rules)
             if reason is None:
-                yield _CandidateFile(relative, own.quoted if own else None, None)
+                yield _CandidateFile(document, own.quoted if own else None, None)
             else:
-                self._skipped(_printable(relative), reason)
-
-    def _relative(self, path: str) -> str:
-        return path[len(str(self._root)) :].lstrip("/")
+                self._skipped(printable(document), reason)
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(directory) as found:
                 return list(found)
         except OSError as error:
-            self._skipped(self._relative(directory), _unreadable(error))
+            self._skipped(relative_to(directory, self._root), unreadable(error))
             return []
-
-    def _reason(self, entry: os.DirEntry[str], relative: str, own: Pattern | None, rules: IgnoreRules) -> str | None:
-        """Why an entry is left out by its name, kind or size; None if it is not."""
-        named = _reason_in_name(entry.name, entry.path, _is_directory(entry), own, rules)
-        if named is not None:
-            return named
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            return _unreadable(error)
-        if stat.S_ISDIR(status.st_mode):
-            return None
-        special = self._special(entry.path, status.st_mode)
-        return special or self._not_included(relative) or self._too_large(status.st_size)
-
-    def _special(self, path: str, mode: int) -> str | None:
-        if stat.S_ISLNK(mode):
-            return self._link(path)
-        return next((f"not a regular file: {name}" for is_it, name in _SPECIAL if is_it(mode)), None)
-
-    def _link(self, path: str) -> str:
-        """Links are never followed: the file one points to counts, or is left out, under its own path."""
-        try:
-            target = os.path.realpath(path, strict=True)
-        except OSError as error:
-            return f"broken symbolic link: {error.strerror}"
-        if Path(target).is_dir():
-            return "symbolic link to a directory"
-        if not Path(target).is_relative_to(self._root):
-            return "symbolic link out of the workspace"
-        return f"symbolic link: {_printable(self._relative(target))!r} counts under its own path"
-
-    def _not_included(self, relative: str) -> str | None:
-        if self._include is None or self._include.match_file(relative):
-            return None
-        return "matches none of the patterns to include"
-
-    def _too_large(self, size: int) -> str | None:
-        return f"larger than {self._max_bytes:,} bytes ({size:,})" if size > self._max_bytes else None
-
-
-def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
-    """Why a file or directory is left out by its name; `own` is the user's strongest pattern that matches it."""
-    if not name.isprintable():
-        return "its name is not printable UTF-8"
-    if own is not None:
-        return _ignored_by(own)
-    return name_rules.reason_against(name, directory) or _ignored_by(deciding(rules.git, path, directory))
-
-
-def _ignored_by(pattern: Pattern | None) -> str | None:
-    return f"ignored by {pattern.quoted}" if pattern and pattern.ignores else None
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
-
-
-def _unreadable(error: OSError) -> str:
-    return f"unreadable: {error.strerror}"
-
-
-def _printable(path: str) -> str:
-    """The path with escapes for what a terminal or JSON cannot hold."""
-    return path if path.isprintable() else path.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
