@@ -46,9 +46,10 @@ from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for, takes_all
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import TOKENS_PER_BYTE, KeyCache
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
 from winnow_engine.selection.two_levels import search
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store

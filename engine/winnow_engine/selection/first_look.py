@@ -18,9 +18,9 @@ from winnow_engine.selection.asked_question import AskedQuestion, about, ask_dra
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.key_cache import TOKENS_PER_BYTE, KeyCache, joined
+from winnow_engine.selection.key_cache import KeyCache, joined
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 _PATIENCE_S = 10.0

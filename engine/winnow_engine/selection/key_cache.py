@@ -28,16 +28,13 @@ from winnow_engine.runtime import Behind, Gate, Stages
 from winnow_engine.selection.index_report import IndexReport
 from winnow_engine.selection.located_keys import TOKENS, LocatedKeys, locate, tidied
 from winnow_engine.selection.pieces import EarlierPieces, PlannedFile, path_key
-from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, KeyPart, WorkspaceKeys
 from winnow_engine.store import Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
 _UNITS = "units"
-TOKENS_PER_BYTE = 0.24
-"""Of code, until enough of it has been counted."""
 _WRITTEN_BEHIND = 100  # files whose keys wait to be stored
 _GATES = 32
-_ENOUGH_BYTES = 20_000
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 
@@ -278,12 +275,8 @@ def _files(records: Mapping[int, Record]) -> Parts:
 
 def _keys_of(workspace: Workspace, packed: Sequence[KeyPart], files: Parts) -> WorkspaceKeys:
     """The keys in packs, and those of files one by one, which are copied into one part."""
-    parts = (*packed, *([_copied(workspace, files)] if files or not packed else []))
-    unit_tokens, there = np.zeros(len(workspace.units), np.int32), np.zeros(len(workspace.units), np.bool_)
-    for part in parts:
-        unit_tokens[part.units[part.live]] = np.diff(part.offsets)[part.live]
-        there[part.units[part.live]] = True
-    return WorkspaceKeys(unit_tokens, parts, _missing_tokens(workspace, there, int(unit_tokens.sum(dtype=np.int64))))
+    copied = [_copied(workspace, files)] if files or not packed else []
+    return WorkspaceKeys.of(workspace, (*packed, *copied))
 
 
 def _copied(workspace: Workspace, parts: Parts) -> KeyPart:
@@ -293,12 +286,3 @@ def _copied(workspace: Workspace, parts: Parts) -> KeyPart:
     rows = np.concatenate([np.empty(0, np.int64), *tokens])
     arrays = join_arrays([parts[number].keys.arrays for number in order])
     return KeyPart(np.concatenate([np.empty(0, np.int64), *units]), np.cumsum([0, *rows], dtype=np.int64), arrays)
-
-
-def _missing_tokens(workspace: Workspace, there: NDArray[np.bool_], tokens: int) -> int:
-    """About how many tokens the units without keys have, by their bytes; at least 1 if there are any."""
-    if there.all():
-        return 0
-    sizes = workspace.unit_bytes
-    known = int(sizes[there].sum())
-    return max(round((int(sizes.sum()) - known) * (tokens / known if known > _ENOUGH_BYTES else TOKENS_PER_BYTE)), 1)

@@ -14,6 +14,9 @@ from winnow_engine.core import Scores
 from winnow_engine.index.workspace import Workspace
 
 NO_UNIT = -1
+TOKENS_PER_BYTE = 0.24
+"""Of code, until enough of it has been counted."""
+_ENOUGH_BYTES = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,15 @@ class WorkspaceKeys:
     unit_tokens: NDArray[np.int32]
     parts: tuple[KeyPart, ...]
     missing_tokens: int
+
+    @classmethod
+    def of(cls, workspace: Workspace, parts: tuple[KeyPart, ...]) -> WorkspaceKeys:
+        """The keys in some parts, each unit's in one of them at most."""
+        unit_tokens, there = np.zeros(len(workspace.units), np.int32), np.zeros(len(workspace.units), np.bool_)
+        for part in parts:
+            unit_tokens[part.units[part.live]] = np.diff(part.offsets)[part.live]
+            there[part.units[part.live]] = True
+        return cls(unit_tokens, parts, _missing_tokens(workspace, there, int(unit_tokens.sum(dtype=np.int64))))
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
@@ -131,3 +143,12 @@ class WorkspaceKeys:
 
     def _rows(self, name: str) -> NDArray[Any]:
         return np.concatenate([part.rows(name, part.live) for part in self.parts])
+
+
+def _missing_tokens(workspace: Workspace, there: NDArray[np.bool_], tokens: int) -> int:
+    """About how many tokens the units without keys have, by their bytes; at least 1 if there are any."""
+    if there.all():
+        return 0
+    sizes = workspace.unit_bytes
+    known = int(sizes[there].sum())
+    return max(round((int(sizes.sum()) - known) * (tokens / known if known > _ENOUGH_BYTES else TOKENS_PER_BYTE)), 1)

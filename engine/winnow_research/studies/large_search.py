@@ -31,11 +31,10 @@ from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import TOKENS_PER_BYTE
 from winnow_engine.selection.ranking import Ranked
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch
-from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, KeyPart, WorkspaceKeys
 from winnow_research.cli.bench.shared import parse_size
 from winnow_research.evaluation.repositories import Repository
 from winnow_research.evaluation.tasks.real import load

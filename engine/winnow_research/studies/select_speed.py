@@ -27,9 +27,9 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
-from winnow_engine.selection.key_cache import TOKENS_PER_BYTE
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.store import Store
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.cases import Scene
