@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from winnow_engine.answer import Answer, Stats
 from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
     Budget,
     Cancellation,
-    Citation,
     Cursor,
-    Finish,
     Kept,
     KeptSink,
     ProgressSink,
     Question,
     Sampling,
-    Span,
     TextSink,
-    Thought,
     ignore_kept,
     ignore_progress,
 )
@@ -32,9 +29,9 @@ from winnow_engine.errors import FileChangedError
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.index.analysts import Analysts
+from winnow_engine.index.analysts import Analysts, open_analysts
 from winnow_engine.index.lately import first_to_index
-from winnow_engine.index.workspace import Means, Sources, Taker, Workspace, read_workspace, restore_records
+from winnow_engine.index.workspace import Means, Sources, Workspace, read_workspace, restore_records
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
@@ -43,75 +40,17 @@ from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
-from winnow_engine.selection.first_look import keys_for, takes_all
+from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.ranking import Ranked, Selection, SelectionStats
+from winnow_engine.selection.ranking import Ranked, Selection
 from winnow_engine.selection.two_levels import search
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
-from winnow_engine.system import physical_cores
-from winnow_engine.targets.base import Generation, Request, Target, ignore
+from winnow_engine.targets.base import Request, Target, ignore
 from winnow_engine.targets.opening import open_target
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What an answer cost.
-
-    `stages` are seconds of wall clock by name, in order; they add up to `ttft_s`. `prefill_tokens_per_s` is how fast
-    the target was taken to read when the budget was chosen, None if that was no concern. `places` says where drafter
-    and target live, `target_host` where the prompt was sent to if it left this machine.
-    """
-
-    selection: SelectionStats
-    generation: Generation
-    stages: Mapping[str, float]
-    ttft_s: float
-    places: Mapping[str, str]
-    target_host: str | None
-    prefill_tokens_per_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The target's answer, what of the workspace it saw, and the lines it cites."""
-
-    selection: Selection
-    stats: Stats
-    citations: tuple[Citation, ...]
-
-    @property
-    def text(self) -> str:
-        """What the target said."""
-        return self.stats.generation.text
-
-    @property
-    def finish(self) -> Finish:
-        """Why the target stopped."""
-        return self.stats.generation.finish
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """The spans that the target saw."""
-        return self.selection.spans
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the user should know about the selection, and of how the answer came about."""
-        return (*self.selection.notices, *self.stats.generation.notices)
-
-    @property
-    def thought(self) -> Thought | None:
-        """What the target thought before it answered."""
-        return self.stats.generation.thought
-
-
-# Their processes take 0.3 s of a core to start, which is spared where few cores have to load the models meanwhile.
-_CORES_TO_START_AT_ONCE = 4
 
 # Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
 _drafter_loads = threading.Lock()
@@ -206,8 +145,7 @@ class Assistant:
             target_host=target.host,
             prefill_tokens_per_s=throughput,
         )
-        change = ranked.question.change
-        citations = cite(generation.text, ranked.workspace, fitted.selection.spans, change)
+        citations = cite(generation.text, ranked.workspace, fitted.selection.spans, ranked.question.change)
         return Answer(fitted.selection, stats, citations)
 
     def select(
@@ -305,11 +243,6 @@ class Assistant:
             self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, means)
             return self._workspace
 
-    def _begin_early(self, early: EncodedAsRead, budget: Budget, count: int, size: int) -> Taker | None:
-        """Have new files encoded while they are read, if the drafter is there and a question would encode all."""
-        cache = self.keys.loaded
-        return early.begin(count, size) if cache and takes_all(cache, budget, round(size * TOKENS_PER_BYTE)) else None
-
     def _rank(
         self,
         sources: Sources,
@@ -326,7 +259,7 @@ class Assistant:
         """
         early = EncodedAsRead(self.keys, progress, cancellation, Stages())
         with clock.stage("read"), early:
-            begin = partial(self._begin_early, early, budget)
+            begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
             question = workspace.located(question)  # PositionError or GitError now, not after the long part
             past = asked_past(question, sources, workspace, self._store.workspaces, cancellation)
@@ -372,11 +305,3 @@ def open_assistant(
         analysts=open_analysts(),
         open_fleet=open_fleet,
     )
-
-
-def open_analysts() -> Analysts:
-    """Processes that analyse files, one a core: started now where there are many, and elsewhere once it pays."""
-    analysts = Analysts(physical_cores())
-    if physical_cores() >= _CORES_TO_START_AT_ONCE:
-        analysts.start()
-    return analysts

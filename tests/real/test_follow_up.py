@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources

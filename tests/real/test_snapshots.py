@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Budget, Cancellation, Folder, Prompt, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter

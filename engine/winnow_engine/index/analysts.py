@@ -29,7 +29,7 @@ from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
 from winnow_engine.packs import Record
 from winnow_engine.runtime import Stages, mapped_ahead
-from winnow_engine.system import can_fork
+from winnow_engine.system import can_fork, physical_cores
 
 SMALL_BYTES = 100_000
 """So much is analysed in this process, in about 40 ms: asking another one takes a millisecond or two, too."""
@@ -37,6 +37,8 @@ _STARTING_BYTES = 1_000_000  # what it takes longer to analyse here than to star
 _CHUNK_BYTES = 64_000
 _TIME_LIMIT_S = 120.0  # for a chunk; a parse alone is stopped after syntax.TIME_LIMIT_S
 _STAGE = "analyse"
+# Starting them takes 0.3 s of a core, which is spared where few cores have to load the models meanwhile.
+_CORES_TO_START_AT_ONCE = 4
 
 
 class _LostError(Exception):
@@ -182,6 +184,14 @@ class Analysts:
         if self._count:
             self._count = 0
             self.notices.append(notice)
+
+
+def open_analysts() -> Analysts:
+    """Analysts on every core: started now where there are many, and elsewhere once it pays."""
+    analysts = Analysts(physical_cores())
+    if physical_cores() >= _CORES_TO_START_AT_ONCE:
+        analysts.start()
+    return analysts
 
 
 def _started(count: int) -> Iterator[_Worker]:

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 
-from winnow_engine.core import Cancellation, ProgressSink
+from winnow_engine.core import Budget, Cancellation, ProgressSink
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Taker
 from winnow_engine.runtime import Loading, Stages
+from winnow_engine.selection.first_look import takes_all
 from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 
 
 class EncodedAsRead:
@@ -36,6 +38,11 @@ class EncodedAsRead:
         """Expect `count` files with `size` bytes in all; each is to be given to what this returns."""
         self._encoding = self._thread.submit(self._encode, count, size)
         return self._files.put
+
+    def begin_for_question(self, budget: Budget, count: int, size: int) -> Taker | None:
+        """As `begin`, if the drafter is there and a question would have all of these files encoded; else None."""
+        cache = self._keys.loaded
+        return self.begin(count, size) if cache and takes_all(cache, budget, round(size * TOKENS_PER_BYTE)) else None
 
     def __enter__(self) -> EncodedAsRead:
         return self

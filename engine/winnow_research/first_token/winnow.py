@@ -9,7 +9,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Kept, Progress, Question, Sampling, Turn
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.analysts import Analysts

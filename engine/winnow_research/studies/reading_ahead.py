@@ -12,7 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Question, Sampling, UnitKind
 from winnow_engine.drafter.drafter import Drafter

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation, ProgressSink, Question
 from winnow_lsp.cli.options import config_of
 from winnow_lsp.cli.session import assistant, sources_of

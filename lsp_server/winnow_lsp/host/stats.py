@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow_engine.assistant import Stats
+from winnow_engine.answer import Stats
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.base import Generation
 

@@ -1,4 +1,4 @@
-from winnow_engine.assistant import Stats
+from winnow_engine.answer import Stats
 from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.base import Generation

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from winnow_cuda.device import availability
-from winnow_engine.assistant import open_analysts
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.index.analysts import open_analysts
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from winnow_engine.assistant import Answer, Assistant
+from winnow_engine.answer import Answer
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder, Sampling, Span
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.cases import Gold, Scene

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from winnow_engine.assistant import Answer
+from winnow_engine.answer import Answer
 from winnow_engine.core import Budget, Cancellation, Kept, Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine

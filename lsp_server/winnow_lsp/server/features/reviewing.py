@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.assistant import Answer
+from winnow_engine.answer import Answer
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.git.repository import open_repository

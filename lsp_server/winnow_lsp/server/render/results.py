@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.assistant import Answer, Stats
+from winnow_engine.answer import Answer, Stats
 from winnow_engine.core import Citation, Kept, Span
 from winnow_engine.editing.proposing import Proposal
 from winnow_engine.review.review import Review
