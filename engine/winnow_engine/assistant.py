@@ -170,8 +170,7 @@ class Assistant:
         """The spans for a prompt of its own, as far as is known of the target now."""
         target = self.target.loaded if self.target else None
         most = prefill_limit(target.prefill_tokens_per_s if target else None, budget.patience_s)
-        tokens = ranked.tokens(budget, most)
-        return ranked.select(min(tokens, budget.most_tokens or tokens))
+        return ranked.select(ranked.tokens(budget, most))
 
     def index(
         self,

@@ -86,15 +86,17 @@ class Ranked:
         return worth
 
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
-        """The budget in tokens: what the user set, or the code at the cursor and what the answer seems to need besides.
-
-        `most` bounds what the answer needs (`tokens_needed`). For a slow target, where it is lower than what `auto`
-        keeps at most, it bounds both, but leaves 400 tokens for what the answer needs. It bounds a change together with
-        what its answer needs, too.
-        """
+        """The budget in tokens: what the user set, or with at most `most` what the answer seems to need."""
         wanted = budget.tokens(self.workspace_tokens)
-        if wanted is not None:
-            return wanted
+        tokens = self._needed(most) if wanted is None else wanted
+        return min(tokens, budget.most_tokens or tokens)
+
+    def _needed(self, most: int) -> int:
+        """The tokens of the code at the cursor, and of what the answer seems to need besides (`tokens_needed`).
+
+        `most` bounds the latter. For a slow target, where it is lower than what `auto` keeps at most, it bounds both,
+        but leaves 400 tokens for what the answer needs. It bounds a change together with what its answer needs, too.
+        """
         focus, tokens = self._focus, self.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
