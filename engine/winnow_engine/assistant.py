@@ -30,8 +30,9 @@ from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts, open_analysts
+from winnow_engine.index.indexing import Means, record_names, restore_records
 from winnow_engine.index.lately import first_to_index
-from winnow_engine.index.workspace import Means, Sources, Workspace, read_workspace, restore_records
+from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.fitting import Limits, fit
@@ -199,8 +200,8 @@ class Assistant:
 
         Raises SharedIndexError.
         """
-        restore_records(workspace, self._store)
-        names = workspace.record_names() | self.keys.wait_for(Cancellation()).record_names(workspace)
+        restore_records(workspace.files, self._store)
+        names = record_names(workspace.files) | self.keys.wait_for(Cancellation()).record_names(workspace)
         return publish(self._store, names, len(workspace.files), out, repository)
 
     def read_ahead(self, sources: Sources, cursor: Cursor | None, cancellation: Cancellation) -> int:

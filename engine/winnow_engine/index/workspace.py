@@ -6,9 +6,9 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +16,23 @@ from numpy.typing import NDArray
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Folder, Question
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
+from winnow_engine.index.indexing import NAMESPACE, FoundFile, Means, indexed
 from winnow_engine.index.kept import KeptWorkspace
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.listings import Listings
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
-from winnow_engine.index.records import analysed, unit_bytes
+from winnow_engine.index.records import unit_bytes
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
 from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
-from winnow_engine.runtime import Behind, Stages
 from winnow_engine.store import Store
 
-_NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
-_WRITTEN_BEHIND = 100  # records that wait to be stored
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 
 
@@ -156,10 +153,6 @@ class Workspace:
     def _places(self, name: str) -> Places:
         return Places([(one.tables.postings(name), one.units) for one in self.parts])
 
-    def record_names(self) -> dict[str, list[str]]:
-        """The names of the files' records in the store, by namespace."""
-        return {_NAMESPACE: [file.key for file in self.files]}
-
     def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of files, float32 [F], repeated for each of their units, float32 [U]."""
         return np.repeat(of_files, np.diff(self.unit_starts))
@@ -240,22 +233,6 @@ class Workspace:
         return CodeAtCursor(text, language.name if language else "")
 
 
-Taker = Callable[[IndexedFile], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What reading a workspace may use beside this thread.
-
-    `analysts` analyse what is new. `begin` is told how many files that is and how many bytes; if it returns something,
-    that takes each of these files as soon as it is analysed.
-    """
-
-    analysts: Analysts = field(default_factory=lambda: Analysts(0))
-    stages: Stages = field(default_factory=Stages)
-    begin: Callable[[int, int], Taker | None] = lambda count, size: None
-
-
 def read_workspace(
     sources: Sources,
     store: Store,
@@ -268,14 +245,14 @@ def read_workspace(
     If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it.
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
-    kept = KeptWorkspace(store.workspaces, f"{_NAMESPACE} {sources.identity}")
+    kept = KeptWorkspace(store.workspaces, f"{NAMESPACE} {sources.identity}")
     before = _before(kept, before)
     means = means or Means()
     found = _look(sources, before, cancellation, means)
     if _shown_and_outdated(found, before):
         Listings.doubt()
         found = _look(sources, before, cancellation, means)
-    files = _files(found, before, store, cancellation, means)
+    files = indexed(found, before.files, before.base, store, cancellation, means)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
@@ -286,37 +263,19 @@ def read_workspace(
     return _written(Workspace(files, before.memory, before.base, kept.identity), kept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A file that counts, as it is now."""
-
-    path: str
-    local_path: str
-    content: Content
-
-
-def _look(sources: Sources, before: Workspace, cancellation: Cancellation, means: Means) -> list[_Found]:
+def _look(sources: Sources, before: Workspace, cancellation: Cancellation, means: Means) -> list[FoundFile]:
     with before.memory.reading(), means.stages.busy("read"):
         return [
-            _Found(folder.workspace_path(path), path, content)
+            FoundFile(folder.workspace_path(path), path, content)
             for folder, path, content in sources.look(cancellation, before.memory)
         ]
 
 
-def _shown_and_outdated(found: Sequence[_Found], before: Workspace) -> bool:
+def _shown_and_outdated(found: Sequence[FoundFile], before: Workspace) -> bool:
     """Whether a file has changed, unreported, whose text is in memory and would be shown again."""
     shown = {file.path: file.content for file in before.files if "data" in file.__dict__}
     same = (one.content for one in found if shown.get(one.path) is one.content)
     return any(content.outdated() for content in same)
-
-
-def restore_records(workspace: Workspace, store: Store) -> None:
-    """Store what the index keeps of files of which the store has nothing any more: the tables have it all the same."""
-    there = store.keys(_NAMESPACE, [file.key for file in workspace.files])
-    with store.writer(_NAMESPACE) as writer:
-        for file in workspace.files:
-            if file.key not in there:
-                writer.put(file.key, analysed(file.local_path, file.content.read()))
 
 
 def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:
@@ -327,49 +286,6 @@ def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:
     if memory.empty:
         kept.load_memory(memory)
     return Workspace((), memory, kept.tables(), kept.identity)
-
-
-def _files(
-    found: Sequence[_Found], before: Workspace, store: Store, cancellation: Cancellation, means: Means
-) -> tuple[IndexedFile, ...]:
-    """The files with what is kept of their text: as before, as in the tables, as in the store, or made now."""
-    earlier = {file.path: file for file in before.files}
-    same = [_same(one, earlier.get(one.path), before.base) for one in found]
-    new = [one for one, file in zip(found, same, strict=True) if file is None]
-    indexed = iter(list(_indexed(new, store, cancellation, means)))  # all of them, so that it stores them now
-    return tuple(file or next(indexed) for file in same)
-
-
-def _same(now: _Found, earlier: IndexedFile | None, base: Tables | None) -> IndexedFile | None:
-    """The file if its text is one that is known under its path."""
-    if earlier is not None and earlier.key == now.content.key and earlier.local_path == now.local_path:
-        return earlier if earlier.content is now.content else replace(earlier, content=now.content)
-    row = base.row_of.get(now.path) if base is not None else None
-    if base is None or row is None or base.keys[row] != now.content.key:
-        return None
-    return IndexedFile(now.path, now.local_path, now.content, Row(base, row))
-
-
-def _indexed(files: Sequence[_Found], store: Store, cancellation: Cancellation, means: Means) -> Iterator[IndexedFile]:
-    """The files with what the index keeps of their text: from the store, or made now and stored."""
-    stored = store.get(_NAMESPACE, [one.content.key for one in files])
-    missing = {one.content.key: one for one in files if one.content.key not in stored}
-    size = sum(one.content.size for one in missing.values())
-    taker = means.begin(len(missing), size) if missing else None
-    texts = ((one.local_path, one.content.read()) for one in missing.values())
-    records = means.analysts.analysed(texts, size, cancellation, means.stages)
-    with store.writer(_NAMESPACE) as writer, Behind(_WRITTEN_BEHIND) as behind:
-        for one in files:
-            cancellation.check()
-            key = one.content.key
-            new = key not in stored
-            if new:
-                stored[key] = next(records)
-                behind.add(partial(writer.put, key, stored[key]))
-            file = IndexedFile(one.path, one.local_path, one.content, stored[key])
-            if new and taker is not None:
-                taker(file)
-            yield file
 
 
 def _written(workspace: Workspace, kept: KeptWorkspace) -> Workspace:

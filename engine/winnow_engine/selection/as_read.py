@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from winnow_engine.core import Budget, Cancellation, ProgressSink
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.index.workspace import Taker
+from winnow_engine.index.indexing import Taker
 from winnow_engine.runtime import Loading, Stages
 from winnow_engine.selection.first_look import takes_all
 from winnow_engine.selection.key_cache import KeyCache

@@ -18,7 +18,8 @@ from typing import Any, cast
 from injection.home import CountingDrafter, Home, lower_thresholds
 from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.workspace import Sources, read_workspace, restore_records
+from winnow_engine.index.indexing import record_names, restore_records
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
@@ -42,8 +43,8 @@ def publish_index(home: Home, out: Path) -> None:
         read = read_workspace(Sources((Folder(home.root),)), store, Cancellation())
         keys = KeyCache(store, cast("Drafter", CountingDrafter()))
         keys.of(read, ignore_progress, Cancellation())
-        restore_records(read, store)
-        names = read.record_names() | keys.record_names(read)
+        restore_records(read.files, store)
+        names = record_names(read.files) | keys.record_names(read)
         publish(store, names, len(read.files), out, "project")
 
 

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index import analysts, files, remembered, workspace
+from winnow_engine.index.indexing import record_names, restore_records
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.store import Store
 
@@ -165,10 +166,10 @@ def test_a_cache_that_cannot_be_written_is_done_without(
 def test_records_that_were_trimmed_are_made_again_for_an_index_that_is_shared(root: Path, settled: Path) -> None:
     with closing(Store(settled / "index.sqlite")) as store:
         found = read_workspace(Sources((Folder(root),)), store, Cancellation())
-        ((namespace, keys),) = found.record_names().items()
+        ((namespace, keys),) = record_names(found.files).items()
         before = dict(store.packed(namespace, keys))
         store.trim(0)
-        workspace.restore_records(found, store)
+        restore_records(found.files, store)
         assert dict(store.packed(namespace, keys)) == before
 
 

@@ -12,7 +12,7 @@ To add Zig, for example:
 3. Add a small but realistic sample, `tests/unit/index/samples/zig.zig`, and the units it is to be cut into,
    `tests/unit/index/expected_units/zig.zig.txt`. `pytest tests/unit/index` compares the two; without the second file it
    shows the units to check and put there.
-4. Count up `_NAMESPACE` in `index/workspace.py`, so that Zig files indexed before are cut again.
+4. Count up `NAMESPACE` in `index/indexing.py`, so that Zig files indexed before are cut again.
 """
 
 from __future__ import annotations
