@@ -35,8 +35,8 @@ from winnow_engine.index.lately import first_to_index
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
+from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
-from winnow_engine.prompting.history import History
 from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
@@ -83,7 +83,7 @@ class Assistant:
         self._fleet: Fleet | None = None
         self._open_drafter, self._open_target = open_drafter, open_target
         self._closing = Cancellation()
-        self._history = History(store if remember else None)
+        self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
         self._reading = Gate(1)
         self.keys = Loading(self._open_keys)
@@ -127,7 +127,7 @@ class Assistant:
             target = self.target.wait_for(cancellation)
         with clock.stage("select"):
             limits = Limits(budget, target, sampling.max_tokens + target.thinking_tokens(sampling), sampling.thinking)
-            fitted = fit(ranked, self._history.with_turns(question.earlier), limits)
+            fitted = fit(ranked, self._conversations.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
             kept = Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt))
         on_kept(kept)
@@ -136,7 +136,7 @@ class Assistant:
         generation = target.generate(request)
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
-        self._history.add(fitted.answered(ranked.question, generation.text))
+        self._conversations.add(fitted.answered(ranked.question, generation.text))
         stats = Stats(
             selection=fitted.selection.stats,
             generation=generation,

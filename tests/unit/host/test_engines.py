@@ -44,7 +44,7 @@ async def test_the_target_and_conversations_get_the_disk_that_is_granted(
     monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
     models = ModelConfig("d.gguf", "t.gguf", "f16", "off", snapshot_megabytes=megabytes)
     engine = engines.Engine(models, store)
-    engine._assistant._history.with_turns((Turn("Why?", "So."),))
+    engine._assistant._conversations.with_turns((Turn("Why?", "So."),))
     await asyncio.to_thread(engine.close)
     assert [options.snapshot_bytes for options in opened] == [megabytes * 10**6]
     assert bool(asked) == (megabytes > 0)

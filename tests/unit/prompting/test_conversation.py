@@ -8,7 +8,7 @@ from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.conversation import Conversation, follow_up_budget, is_too_long
-from winnow_engine.prompting.history import History
+from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.store import Store
@@ -57,8 +57,8 @@ def test_a_conversation_stored_with_line_numbers_in_a_margin_goes_on(tmp_path: P
     shown = "⋯ 9 lines\na.txt:10-11\n   10 line 10\n      line 11\n⋯ 29 lines\n\n\nQuestion: What is it?"
     former = (Message("system", "Every tenth line is numbered."), Message("user", shown))
     store = Store(tmp_path / "index.sqlite")
-    History(store).add(Conversation.of(FIRST, "A line.", former, Shown(BEFORE, (span("a.txt", 10, 11),))))
-    had = History(store).with_turns(FOLLOWING.earlier)
+    Conversations(store).add(Conversation.of(FIRST, "A line.", former, Shown(BEFORE, (span("a.txt", 10, 11),))))
+    had = Conversations(store).with_turns(FOLLOWING.earlier)
     assert had is not None
     assert had.goes_on(FOLLOWING, BEFORE)
     new = had.unseen([span("a.txt", 10, 11), span("b.txt", 2, 3)])

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.core import Span, Turn, UnitKind
 from winnow_engine.prompting.conversation import Conversation
-from winnow_engine.prompting.history import History, _key
+from winnow_engine.prompting.conversations import Conversations, _key
 from winnow_engine.prompting.messages import Message
 from winnow_engine.store import Store
 
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_last_one_needs_no_disk() -> None:
-    remembered = History(None)
+    remembered = Conversations(None)
     remembered.add(HAD)
     assert remembered.with_turns(TURNS) is HAD
     remembered.add(OTHER)
@@ -35,11 +35,11 @@ def test_the_last_one_needs_no_disk() -> None:
 
 
 def test_all_come_back_as_they_were_in_another_process(path: Path) -> None:
-    remembered = History(Store(path))
+    remembered = Conversations(Store(path))
     remembered.add(HAD)
     remembered.add(OTHER)
     assert remembered.with_turns(TURNS) == HAD
-    again = History(Store(path))
+    again = Conversations(Store(path))
     assert again.with_turns(TURNS) == HAD
     assert again.with_turns(OTHER.turns) == OTHER
     assert again.with_turns(TURNS[:1]) is None
@@ -48,23 +48,23 @@ def test_all_come_back_as_they_were_in_another_process(path: Path) -> None:
 
 def test_spans_of_earlier_versions_called_their_features_evidence(path: Path) -> None:
     store = Store(path)
-    History(store).add(HAD)
+    Conversations(store).add(HAD)
     (stored,) = store.get("conversation-1", [_key(TURNS)]).values()
     earlier = stored["json"].tobytes().replace(b'"features"', b'"evidence"')
     assert earlier.count(b'"evidence"') == len(HAD.spans)
     store.put("conversation-1", _key(TURNS), {"json": np.frombuffer(earlier, np.uint8)})
-    assert History(store).with_turns(TURNS) == HAD
+    assert Conversations(store).with_turns(TURNS) == HAD
 
 
 def test_without_leave_nothing_is_written(path: Path) -> None:
     store = Store(path)
-    History(None).add(HAD)
-    assert History(store).with_turns(TURNS) is None
+    Conversations(None).add(HAD)
+    assert Conversations(store).with_turns(TURNS) is None
 
 
 def test_a_disk_that_refuses_costs_only_memory(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = Store(path)
-    remembered = History(store)
+    remembered = Conversations(store)
     store.close()
     with caplog.at_level(logging.WARNING):
         remembered.add(HAD)

@@ -21,7 +21,7 @@ _NAMESPACE = "conversation-1"
 _log = logging.getLogger(__name__)
 
 
-class History:
+class Conversations:
     """Conversations by their turns. Without a store, only the last one. Safe to use from several threads."""
 
     def __init__(self, store: Store | None) -> None:
