@@ -50,16 +50,6 @@ class SymbolTable:
         self._units = units
         self._definitions, self._users, self._spellings = definitions, references, spellings
 
-    @classmethod
-    def of_pairs(
-        cls, definitions: Iterable[tuple[str, int]], references: Iterable[tuple[str, int]], units: int
-    ) -> SymbolTable:
-        """The table of pairs of a name and a unit."""
-        defined, used = (Postings.built([occurring(pairs)], units) for pairs in (definitions, references))
-        numbers = np.arange(units)
-        spelled = Spellings([(defined.terms, spellings(defined.terms))])
-        return cls(Places([(defined, numbers)]), Places([(used, numbers)]), spelled, units)
-
     def asked(self, question: str) -> AskedNames:
         """The names in a question, however it spells them."""
         marked = {name for found in _MARKED.findall(question) for part in found for name in identifiers(part)}

@@ -1,10 +1,22 @@
+import numpy as np
 import pytest
 
-from winnow_engine.index.names import SymbolTable
+from winnow_engine.index.names import Spellings, SymbolTable, occurring, spellings
+from winnow_engine.index.postings import Places, Postings
 
 DEFINITIONS = [("parse_args", 0), ("Parser", 1), ("run", 2), ("run", 3), ("invoke", 4), ("readHeaderLine", 5)]
 REFERENCES = [("parse_args", 2), ("parse_args", 6), ("invoke", 2), ("missing", 3)]
-TABLE = SymbolTable.of_pairs(DEFINITIONS, REFERENCES, 7)
+UNITS = 7
+
+
+def table() -> SymbolTable:
+    defined, used = (Postings.built([occurring(pairs)], UNITS) for pairs in (DEFINITIONS, REFERENCES))
+    numbers = np.arange(UNITS)
+    spelled = Spellings([(defined.terms, spellings(defined.terms))])
+    return SymbolTable(Places([(defined, numbers)]), Places([(used, numbers)]), spelled, UNITS)
+
+
+TABLE = table()
 
 
 @pytest.mark.parametrize("question", ["what does parse_args do", "see `parse_args`", "parse_args() fails"])
