@@ -63,9 +63,9 @@ class Assistant:
     Any number of threads may select, index, and ask a target on a server at once: each works on the workspace as it was
     read for it, which nobody changes. A target in this process takes one request at a time, which is up to the caller.
 
-    `open_drafter` and `open_target` are called once each, on threads of their own. What they raise is raised again by
-    the first question that needs the model. Without `open_target` only `select` and `index` work. With `remember` the
-    store keeps conversations, so that any of them can be continued, also by another process.
+    `open_drafter` and `open_target` are called once each, on threads of their own, and again by `retry`. What they
+    raise is raised again by the first question that needs the model. Without `open_target` only `select` and `index`
+    work. With `remember` the store keeps conversations, so that any of them can be continued, also by another process.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Assistant:
         return target.read_ahead(opening_messages(workspace, cursor), cancellation)
 
     def close(self) -> None:
-        """Free the target, once models that are loading are there. The store stays its owner's to close."""
+        """Free target, fleet and analysts, once models that are loading are there. Its owner closes the store."""
         self._closing.cancel()
         self.keys.settle()
         target = self.target.settle() if self.target else None
@@ -278,8 +278,8 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
         cancellation.check()
-        problems = (*self._store.problems, *(question.change.notices if question.change else ()))
-        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, problems)
+        notices = (*self._store.problems, *(question.change.notices if question.change else ()))
+        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, notices)
 
 
 def open_assistant(

@@ -22,7 +22,7 @@ from winnow_engine.errors import CancelledError
 
 
 class UnitKind(StrEnum):
-    """What a unit is; see docs/architecture.md for how each language maps to these."""
+    """What a unit is; the queries in `index/languages` say what is one in each language."""
 
     FUNCTION = "function"
     METHOD = "method"

@@ -29,10 +29,10 @@ _Places = Mapping[str, Mapping[Citation, None]]
 def cite(
     answer: str, workspace: Workspace, spans: Sequence[Span], change: Change | None = None
 ) -> tuple[Citation, ...]:
-    """Citations in the order found: places written as path:line, then quoted lines, then names of kept units.
+    """Citations: commits named by id or quoted, places written as path:line, quoted lines, names of kept units.
 
-    Lines that a change removed are cited in the commit that has them, and so are those of a commit that is named by its
-    id or quoted.
+    In this order, and each in the order of the answer. Lines that a change removed are cited in the commit that has
+    them.
     """
     quotes = _quotes(answer, _removed_places(change) | _line_places(workspace, spans))
     found = [*_commits(answer, change), *_places(answer, workspace), *quotes, *_names(answer, spans)]
@@ -122,9 +122,11 @@ def _places_of(line: str, places: _Places) -> Mapping[Citation, None]:
 def _removed_places(change: Change | None) -> dict[str, dict[Citation, None]]:
     """Where each line that is gone stood; none before the first commit."""
     places: dict[str, dict[Citation, None]] = {}
-    for path, number, line in change.removed if change and change.commit else ():
+    if change is None or not change.commit:
+        return places
+    for path, number, line in change.removed:
         if len(line.strip()) >= _SHORTEST_QUOTE:
-            places.setdefault(line.strip(), {})[Citation(path, number, number, change.commit if change else "")] = None
+            places.setdefault(line.strip(), {})[Citation(path, number, number, change.commit)] = None
     return places
 
 

@@ -86,8 +86,7 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
     if fused.candidates is None:
-        units, of_units = asked.units, asked.weights
-        return FusedScores(fused.total, fused.contributions, fused.log_odds, units, of_units)
+        return FusedScores(fused.total, fused.contributions, fused.log_odds, asked.units, asked.weights)
     total = np.full(fused.candidates.total, -np.inf, np.float32)
     total[fused.candidates.units] = fused.total
     return FusedScores(total, fused.contributions, fused.log_odds, fused.candidates.units, fused.candidates.weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,8 +60,8 @@ class Selection:
 class Ranked:
     """A question about a workspace, with a score for each unit.
 
-    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others. `problems` are what the
-    user should know of the index.
+    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others. `notices` say what the
+    user should know of the index, and of the change asked about.
     """
 
     question: Question
@@ -70,7 +70,7 @@ class Ranked:
     unit_tokens: NDArray[np.int32]
     scores: FusedScores
     drafter: Drafter
-    problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def workspace_tokens(self) -> int:
@@ -122,25 +122,33 @@ class Ranked:
         spans = units.spans(pieces, self.scores)
         if shown is not None:
             spans = self._with_change(spans, shown)
-        probability = float(1 / (1 + np.exp(-self.scores.log_odds)))
-        kept = sum(span.tokens for span in spans)
+        kept, probability = sum(span.tokens for span in spans), self._answer_probability
         stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
-        notices = [*([self.drafter.notice] if self.drafter.notice else []), *self.problems]
+        notices = tuple(self._notices(spans, shown, budget_tokens))
+        return Selection(self.workspace, spans, stats, notices, shown)
+
+    def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
+        """What the user should know of a selection."""
+        if self.drafter.notice:
+            yield self.drafter.notice
+        yield from self.notices
         if self.keys.missing_tokens:
-            notices.append(
+            yield (
                 f"the index is not complete: this rests on {self.keys.tokens:,} of about {self.workspace_tokens:,} "
                 "tokens of code, chosen by names, words and paths; ask again once it is"
             )
         if shown is not None and not shown.complete:
-            notices.append(
+            yield (
                 f"the change is too long to be shown whole within {budget_tokens:,} tokens: ask about fewer files with "
                 "a range, or raise the --budget"
             )
         if not spans and shown is None:
-            notices.append(
-                f"nothing in the workspace seems to answer this ({probability:.0%} likely): no code was kept"
-            )
-        return Selection(self.workspace, spans, stats, tuple(notices), shown)
+            likely = f"{self._answer_probability:.0%} likely"
+            yield f"nothing in the workspace seems to answer this ({likely}): no code was kept"
+
+    @property
+    def _answer_probability(self) -> float:
+        return float(1 / (1 + np.exp(-self.scores.log_odds)))
 
     def _with_change(self, spans: tuple[Span, ...], shown: ShownChange) -> tuple[Span, ...]:
         """The spans and the lines of a change, which score as the best of them, in path and line order."""
