@@ -205,10 +205,11 @@ class Question:
 class Budget:
     """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
 
-    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`), up to `most_tokens`;
-    `keep_ratio`, when given, wins. `earlier_tokens` bounds the turns before the question, `patience_s` the seconds for
-    which a target may read what the scores decide on. Where the index is far from complete, the best
-    `first_look_tokens` or so are encoded for the answer (`selection/first_look.py`); 0 completes it first.
+    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
+    given, wins. It is at most `most_tokens` in any case. `earlier_tokens` bounds the turns before the question,
+    `patience_s` the seconds for which a target may read what the scores decide on. Where the index is far from
+    complete, the best `first_look_tokens` or so are encoded for the answer (`selection/first_look.py`); 0 completes it
+    first.
     """
 
     keep_tokens: int | None = None
