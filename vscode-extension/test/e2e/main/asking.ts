@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { asking, configure, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
+import { asking, configure, folder, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
 
 export function define(): void {
   suite('asking', () => {
@@ -36,19 +36,27 @@ export function define(): void {
     });
 
     test('a question is about what changed, saved or not', async () => {
-      const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
-      const git = (...words: string[]): Buffer => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: root });
-      git('init', '--quiet');
-      git('add', '--all');
-      git('commit', '--quiet', '-m', 'Open the shop');
-      const editor = await open('shop/checkout.py');
-      await editor.edit((edit) => { edit.insert(new vscode.Position(editor.document.lineCount, 0), '\n\ndef refund(order):\n    return pay(order, 0)\n'); });
-      const exchange = await asking({ text: '@changes What could this break?' }).done;
-      await vscode.commands.executeCommand('workbench.action.files.revert');
-      await rm(join(root, '.git'), { recursive: true });
+      const exchange = await committed(async () => {
+        const editor = await open('shop/checkout.py');
+        await editor.edit((edit) => { edit.insert(new vscode.Position(editor.document.lineCount, 0), '\n\ndef refund(order):\n    return pay(order, 0)\n'); });
+        const asked = await asking({ text: '@changes What could this break?' }).done;
+        await vscode.commands.executeCommand('workbench.action.files.revert');
+        return asked;
+      });
       assert.equal(exchange.outcome, 'answered', exchange.error);
       assert.equal(exchange.question, 'What could this break?');
       assert.ok(exchange.spans.some(({ name }) => name === 'refund'), JSON.stringify(exchange.spans.map(({ name }) => name)));
+    });
+
+    test('a question is about when something changed, which only commits tell', async () => {
+      const question = { text: '@when was the shop opened?' };
+      const { outcome, error } = await asking(question).done;
+      assert.equal(outcome, 'failed');
+      assert.match(error ?? '', /lies in no git repository/);
+      const exchange = await committed(() => asking(question).done);
+      assert.equal(exchange.outcome, 'answered', exchange.error);
+      assert.equal(exchange.question, 'was the shop opened?');
+      assert.ok(exchange.answer.length > 0);
     });
 
     test('cancelling while the prompt is read stops the work', async () => {
@@ -70,4 +78,18 @@ export function define(): void {
       await configure(SHORT);
     });
   });
+}
+
+/** Do something while the folder is a repository with one commit. */
+async function committed<T>(work: () => Promise<T>): Promise<T> {
+  const root = folder().fsPath;
+  const git = (...words: string[]): Buffer => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: root });
+  git('init', '--quiet');
+  git('add', '--all');
+  git('commit', '--quiet', '-m', 'Open the shop');
+  try {
+    return await work();
+  } finally {
+    await rm(join(root, '.git'), { recursive: true });
+  }
 }
