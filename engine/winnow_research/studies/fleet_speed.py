@@ -14,11 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.assistant import Assistant, open_analysts
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.processes import open_processes, visible_devices
+from winnow_engine.index.analysts import open_analysts
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
