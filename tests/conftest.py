@@ -1,7 +1,7 @@
 """What all tests share."""
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,17 +14,22 @@ os.environ["WINNOW_SERVER"] = "0"
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-_TESTS = Path(__file__).parent
-_ALL_CORES = {"real", "training"}  # folders of tests that keep every core busy
+_ALL_CORES = ("tests/real/", "tests/training/")  # folders of tests that keep every core busy
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2 --dist loadgroup` files take turns in two processes, at last what needs all cores in one."""
-    items.sort(key=_needs_all_cores)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("all cores" if _needs_all_cores(item) else item.path.as_posix()))
+    """What keeps every core busy comes last, so that nothing else is left to run beside it."""
+    items.sort(key=lambda item: item.nodeid.startswith(_ALL_CORES))
 
 
-def _needs_all_cores(item: pytest.Item) -> bool:
-    return item.path.relative_to(_TESTS).parts[0] in _ALL_CORES
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n 2` two processes take a file each in turn, and one of them all that keeps every core busy."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "all cores" if nodeid.startswith(_ALL_CORES) else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
