@@ -31,11 +31,13 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
         out.mkdir(parents=True, exist_ok=True)
         with _alone(out), temporary(out) as records:
             table = _write(store, names, records)
-            shard = _named(table, records.stat().st_size, files)
+            packed = packed_table(table)
+            table_hash = hashlib.blake2b(packed).hexdigest()
+            shard = Shard(content_name(table), len(packed), table_hash, records.stat().st_size, files)
             contents = _contents(out)
-            if contents.get(repository) != shard or not _is_there(shard, out, records, packed_table(table)):
+            if contents.get(repository) != shard or not _is_there(shard, out, records, packed):
                 records.replace(out / shard.records)
-                _put(out, shard.table, packed_table(table))
+                _put(out, shard.table, packed)
                 sync_folder(out)  # what the list of contents names is there before it
                 _put(out, CONTENTS, packed_contents({**contents, repository: shard}))
                 sync_folder(out)  # and what it no longer names goes after it
@@ -60,11 +62,6 @@ def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Tabl
                 raise SharedIndexError(f"{len(missing):,} records are gone from the cache: index again")
         _finish(file)
     return table
-
-
-def _named(table: Table, record_bytes: int, files: int) -> Shard:
-    data = packed_table(table)
-    return Shard(content_name(table), len(data), hashlib.blake2b(data).hexdigest(), record_bytes, files)
 
 
 def _contents(out: Path) -> Contents:
