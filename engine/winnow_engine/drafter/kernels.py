@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 from winnow_engine.folders import cache_folder
+from winnow_engine.store import checksum
 
-_DIGEST = 16
+_DIGEST = len(checksum(b""))
 
 
 class KernelFolder(MutableMapping[str, bytes]):
@@ -26,7 +26,7 @@ class KernelFolder(MutableMapping[str, bytes]):
             data = (self._folder / name).read_bytes()
         except OSError as error:
             raise KeyError(name) from error
-        if _digest(data[:-_DIGEST]) != data[-_DIGEST:]:
+        if checksum(data[:-_DIGEST]) != data[-_DIGEST:]:
             raise KeyError(name)
         return data[:-_DIGEST]
 
@@ -34,7 +34,7 @@ class KernelFolder(MutableMapping[str, bytes]):
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-                file.write(binary + _digest(binary))
+                file.write(binary + checksum(binary))
             Path(file.name).replace(self._folder / name)
         except OSError:
             return  # compiled again next time
@@ -50,10 +50,6 @@ class KernelFolder(MutableMapping[str, bytes]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
 
 
 def default_folder() -> KernelFolder:
