@@ -9,7 +9,7 @@ from pathlib import Path
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.reading import History, read_history
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.run import Answered, Histories, Ranked
+from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories
 from winnow_research.evaluation.histories.when import NAME, WhenCase, when_cases
 
 _CUTS = {"first": 1, "first 3": 3, "first 5": 5}
@@ -25,7 +25,7 @@ def answered_when(histories: Histories) -> Iterator[Answered]:
             for case in when_cases(finders, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"when {pin.name} {case.question}")
-                asked = Ranked("when", pin.name, case.question, case.kind, case.commit, _CUTS)
+                asked = CommitQuestion("when", pin.name, case.question, case.kind, case.commit, _CUTS)
                 for method, found in _found(histories, case, history, finders):
                     yield asked.answered(method, found)
 

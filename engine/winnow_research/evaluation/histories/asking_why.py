@@ -14,7 +14,7 @@ from winnow_engine.history.shaping import shaping_commits
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import files_at, lay_out
-from winnow_research.evaluation.histories.run import Answered, Histories, Ranked
+from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
 
 _MOST = 6  # commits that `winnow why` shows
@@ -41,7 +41,7 @@ def answered_why(histories: Histories, answering: Answering | None = None) -> It
             for case in why_cases(repository, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"why {pin.name} {case.place}")
-                asked = Ranked("why", pin.name, case.place, case.since, case.commit, _CUTS)
+                asked = CommitQuestion("why", pin.name, case.place, case.since, case.commit, _CUTS)
                 for method, found in _found(histories, case, repository, finders):
                     yield asked.answered(method, found)
                 if answering is not None:

@@ -93,7 +93,7 @@ def figures(rows: Iterable[Answered]) -> list[Figure]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class CommitQuestion:
     """A question whose answer is a commit: what was asked of it, which kind it is, and that commit.
 
     `cuts` name how many of the commits that a method finds may count.

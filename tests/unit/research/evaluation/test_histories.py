@@ -18,7 +18,7 @@ from winnow_research.evaluation.histories.clones import Pin, opened, pins
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import lay_out
 from winnow_research.evaluation.histories.impact import impact_cases
-from winnow_research.evaluation.histories.run import Answered, Histories, Ranked, figures
+from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories, figures
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
 from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
@@ -200,7 +200,7 @@ def test_figures_are_means_by_kind() -> None:
 
 
 def test_ranks_and_shares() -> None:
-    asked = Ranked("why", "shop", "a.py:1-3", "moved", "b", {"first": 1, "any of 6": 6})
+    asked = CommitQuestion("why", "shop", "a.py:1-3", "moved", "b", {"first": 1, "any of 6": 6})
     assert asked.answered("Winnow", ["a", "b"]).scores == {"first": 0, "any of 6": 1}
     golds = [Gold("a.py", 1, 3), Gold("b.py", 2, 2)]
     assert share_kept(golds, {"a.py": {1, 3}, "b.py": {2}}) == 0.5
