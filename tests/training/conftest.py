@@ -6,6 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from tiny_model import byte_tokens
 
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
@@ -22,13 +23,6 @@ if importlib.util.find_spec("torch") is None:
 
 LAYERS, WIDTH, HEADS, KV_HEADS = 2, 64, 4, 2
 WORDS = ("amber", "badger", "cobalt", "dahlia", "ember", "falcon", "granite", "heron", "indigo", "juniper")
-
-
-def byte_tokens() -> list[str]:
-    """One token a byte, spelled as GPT-2 does: printable bytes as they are, others from U+0100 on."""
-    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = [byte for byte in range(256) if byte not in printable]
-    return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from injection.environment import environment
 from injection.home import Home, lower_thresholds
 from winnow_engine.fleet import fleet
 from winnow_engine.folders import cache_folder
@@ -16,16 +16,12 @@ from winnow_lsp.cli.main import main
 
 def start(arguments: Sequence[str], home: Home, cache: Path) -> subprocess.Popen[str]:
     """The command in a process of its own, which has a cache and a shared server of its own."""
-    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    own = {
-        "WINNOW_CACHE_DIR": str(cache),
-        "NUMBA_CACHE_DIR": str(cache_folder() / "numba"),
-        "XDG_RUNTIME_DIR": str(home.place),
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    own = environment(
+        WINNOW_CACHE_DIR=str(cache), NUMBA_CACHE_DIR=str(cache_folder() / "numba"), XDG_RUNTIME_DIR=str(home.place)
+    )
     return subprocess.Popen(
         [sys.executable, "-m", "injection.command", *arguments],
-        env={**os.environ, **own},
+        env=own,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

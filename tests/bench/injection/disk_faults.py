@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 from pathlib import Path
+from random import Random
 
 from injection.home import Home, ended, process
 
@@ -15,17 +16,14 @@ NOBODY = 65534
 def truncate(home: Home) -> str:
     """Any file of the cache cut off."""
     place = _lost(home)
-    size = place.stat().st_size
-    os.truncate(place, home.rng.randrange(size) if size else 0)
+    cut(place, home.rng)
     return place.suffix
 
 
 def flip(home: Home) -> str:
     """Any bit of any file of the cache."""
     place = _lost(home)
-    data = bytearray(place.read_bytes() or b"?")
-    data[home.rng.randrange(len(data))] ^= 1 << home.rng.randrange(8)
-    place.write_bytes(data)
+    flip_bit(place, home.rng)
     return place.suffix
 
 
@@ -65,6 +63,19 @@ def read_only(home: Home) -> str:
     finally:
         for place, mode in modes.items():
             place.chmod(mode)
+
+
+def cut(path: Path, rng: Random) -> None:
+    """Cut a file off somewhere."""
+    size = path.stat().st_size
+    os.truncate(path, rng.randrange(size) if size else 0)
+
+
+def flip_bit(path: Path, rng: Random) -> None:
+    """Flip any bit of a file."""
+    data = bytearray(path.read_bytes() or b"?")
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
 
 
 def _lost(home: Home) -> Path:

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from injection.counting import CountingDrafter
 from winnow_engine import mapped
 from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.errors import FileChangedError, WinnowError
 from winnow_engine.index import remembered, workspace
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -35,27 +35,6 @@ FILES = 40
 QUESTION = "where does `parse_header` call other_name of the dog?"
 WORDS = ["parse", "header", "dog", "bark", "other", "name", "token", "scale", "index", "keep", "read", "write"]
 FINE, REFUSED, WRONG = 0, 3, 4
-
-
-class CountingDrafter:
-    """Keys are made from words: a row for each. `encoded` has the paths of the files that were."""
-
-    identity, place = "counting", "cpu"
-
-    def __init__(self) -> None:
-        self.encoded: list[str] = []
-
-    def encode(self, files: Iterable[FileText], *_: object) -> Iterator[FileKeys]:
-        """Keys of each file, one a millisecond."""
-        for file in files:
-            time.sleep(0.001)
-            self.encoded.append(file.path)
-            words = [text.split() or [text] for text in file.units]
-            rows = [[len(word) % 100, sum(word.encode()) % 100] for some in words for word in some]
-            tokens = np.array([len(some) for some in words], np.int32)
-            pooled = np.array([[len(text) % 1000] for text in file.units], np.float16)
-            codes = np.array(rows, np.int8).reshape(-1, 2)
-            yield FileKeys(tokens, {"codes": codes, "pooled": pooled.reshape(-1, 1)})
 
 
 class Home:
@@ -119,7 +98,7 @@ class Home:
             one = indexed(self.root, cache, drafter, shared)
             names = {file.path: file.units_key for file in one.read.files}
             about = {"encoded": drafter.encoded, "names": names, "problems": one.problems}
-            result.write_text(json.dumps({"digest": digest(one.read, one.keys), **about}))
+            result.write_text(json.dumps({"digest": one.digest, **about}))
 
         how = ended(process(work))
         assert how == "fine", f"{how} in {cache}"
@@ -139,12 +118,41 @@ class Indexed:
     keys: WorkspaceKeys
     problems: tuple[str, ...]
 
+    @property
+    def digest(self) -> str:
+        """A hash of all that the index knows."""
+        found = hashlib.blake2b(digest_size=16)
+        for file, unit in self.read.units:
+            found.update(f"{file.path} {file.key} {unit} {file.text_of(unit)}".encode())
+        scores = [one.score(QUESTION) for one in (self.read.lexical, self.read.titles, self.read.paths)]
+        names = self.read.symbols.asked(QUESTION)
+        scores += [
+            self.read.symbols.definitions(names.certain),
+            self.read.symbols.users(names.certain | names.possible),
+        ]
+        for array in (
+            *scores,
+            self.read.unit_bytes,
+            self.read.unit_kinds,
+            self.keys.unit_tokens,
+            self.keys.offsets,
+            *(self.keys.arrays[name] for name in sorted(self.keys.arrays)),
+        ):
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
-def indexed(root: Path, cache: Path, drafter: CountingDrafter | None = None, shared: Iterable[Path] = ()) -> Indexed:
-    """Bring the index of a workspace up to date."""
+
+def indexed(
+    root: Path,
+    cache: Path,
+    drafter: Drafter | CountingDrafter | None = None,
+    shared: Iterable[Path] = (),
+    encoder: Any = None,
+) -> Indexed:
+    """Bring the index of a workspace up to date. `encoder` encodes in place of the drafter."""
     with closing(Store(cache / "index.sqlite")) as store:
         attach(store, map(str, shared))
-        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()))
+        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()), encoder)
         for _ in range(100):
             try:
                 read = read_workspace(Sources((Folder(root),)), store, Cancellation())
@@ -152,26 +160,6 @@ def indexed(root: Path, cache: Path, drafter: CountingDrafter | None = None, sha
             except FileChangedError:
                 continue
         raise WinnowError("files do not stop changing")
-
-
-def digest(read: Workspace, keys: WorkspaceKeys) -> str:
-    """A hash of all that the index knows."""
-    found = hashlib.blake2b(digest_size=16)
-    for file, unit in read.units:
-        found.update(f"{file.path} {file.key} {unit} {file.text_of(unit)}".encode())
-    scores = [one.score(QUESTION) for one in (read.lexical, read.titles, read.paths)]
-    names = read.symbols.asked(QUESTION)
-    scores += [read.symbols.definitions(names.certain), read.symbols.users(names.certain | names.possible)]
-    for array in (
-        *scores,
-        read.unit_bytes,
-        read.unit_kinds,
-        keys.unit_tokens,
-        keys.offsets,
-        *(keys.arrays[name] for name in sorted(keys.arrays)),
-    ):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
 
 
 def process(work: Callable[[], object]) -> int:

@@ -15,13 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from injection.home import CountingDrafter, Home, lower_thresholds
-from winnow_engine.core import Cancellation, Folder, ignore_progress
+from injection.counting import CountingDrafter
+from injection.home import Home, lower_thresholds
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Folder
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.index.indexing import record_names, restore_records
-from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.sharing.publishing import publish
+from winnow_engine.index.workspace import Sources
 from winnow_engine.store import Store
 
 
@@ -39,13 +38,11 @@ def noting(store: Callable[..., Any], how: str, notes: int) -> Callable[..., Any
 
 def publish_index(home: Home, out: Path) -> None:
     """What `winnow index --out` does."""
-    with closing(Store(home.cache / "index.sqlite")) as store:
-        read = read_workspace(Sources((Folder(home.root),)), store, Cancellation())
-        keys = KeyCache(store, cast("Drafter", CountingDrafter()))
-        keys.of(read, ignore_progress, Cancellation())
-        restore_records(read.files, store)
-        names = record_names(read.files) | keys.record_names(read)
-        publish(store, names, len(read.files), out, "project")
+    with (
+        closing(Store(home.cache / "index.sqlite")) as store,
+        closing(Assistant(store, lambda: cast("Drafter", CountingDrafter()))) as assistant,
+    ):
+        assistant.publish(assistant.index(Sources((Folder(home.root),))), out, "project")
 
 
 def main(place: str, notes: str, out: str | None = None) -> None:

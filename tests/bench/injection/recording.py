@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from injection.environment import environment
+
 _BY_NAME = (
     "open,openat,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,"
     "symlinkat"
@@ -59,9 +61,8 @@ def record(command: Sequence[str], folder: Path, notes: Path, scratch: Path) -> 
     scratch.mkdir()
     traced = ["strace", "-ff", "-q", "-y", "-xx", "-T", "-s", str(_LONGEST), "--seccomp-bpf", "-o", f"{scratch}/trace"]
     calls = ["--absolute-timestamps=format:unix,precision:ns", "-e", f"trace={_BY_NAME},{_BY_HANDLE}"]
-    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run([*traced, *calls, *command], capture_output=True, text=True, check=False, env=environment)
+    traced += [*calls, *command]
+    done = subprocess.run(traced, capture_output=True, text=True, check=False, env=environment())
     assert done.returncode == 0, done.stderr
     ops = [op for trace in scratch.glob("trace.*") for op in _ops(trace, folder, notes)]
     return sorted(ops, key=lambda op: (op.start, op.end))

@@ -8,14 +8,12 @@ import subprocess
 import time
 from contextlib import suppress
 from functools import cache, cached_property
-from pathlib import Path
-from typing import cast
 
 import psutil
 from tiny_model import write_model
 
 from injection.command import start
-from injection.home import QUESTION, CountingDrafter, Home, digest, indexed
+from injection.home import QUESTION, Home, indexed
 from winnow_engine.drafter.drafter import Drafter
 
 _PATIENCE_S = 120.0
@@ -72,7 +70,7 @@ class Asking:
     def _check(self) -> None:
         """The index is the same as one made anew."""
         places = self._home.cache, self._home.new_folder()
-        one, other = (digest_of(self._home.root, place, self._drafter) for place in places)
+        one, other = (indexed(self._home.root, place, self._drafter).digest for place in places)
         assert one == other, "the index differs from one made from nothing"
 
     @cached_property
@@ -87,12 +85,6 @@ def _server(command: int) -> int | None:
             if "--shared" in child.cmdline():
                 return child.pid
     return None
-
-
-def digest_of(root: Path, place: Path, drafter: Drafter) -> str:
-    """What an index knows once it is up to date."""
-    one = indexed(root, place, cast("CountingDrafter", drafter))
-    return digest(one.read, one.keys)
 
 
 @cache

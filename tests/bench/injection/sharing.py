@@ -7,9 +7,9 @@ shared index and encode the files itself. Publishing again must mend it.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
+from injection.disk_faults import cut, flip_bit
 from injection.home import Home, ended, process
 from injection.power import cut_off
 from injection.recorded import publish_index
@@ -39,13 +39,11 @@ def power_cut_publishing(home: Home) -> str:
 
 
 def _cut(home: Home, path: Path, _before: dict[Path, bytes]) -> None:
-    os.truncate(path, home.rng.randrange(max(path.stat().st_size, 1)))
+    cut(path, home.rng)
 
 
 def _flip(home: Home, path: Path, _before: dict[Path, bytes]) -> None:
-    data = bytearray(path.read_bytes())
-    data[home.rng.randrange(len(data))] ^= 1 << home.rng.randrange(8)
-    path.write_bytes(data)
+    flip_bit(path, home.rng)
 
 
 def _remove(_home: Home, path: Path, _before: dict[Path, bytes]) -> None:

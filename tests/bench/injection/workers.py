@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -16,13 +16,9 @@ import psutil
 from tiny_model import write_model
 
 from injection.command import start
-from injection.home import Home, digest
-from winnow_engine.core import Cancellation, Folder, ignore_progress
+from injection.home import Home, indexed
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
-from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.store import Store
 
 _PATIENCE_S = 120.0
 _POLL_S = 0.01
@@ -113,10 +109,7 @@ class Fleets:
 
     def _digest(self, cache: Path) -> str:
         """What the index has. It encodes nothing: what is missing is an error."""
-        with closing(Store(cache / "index.sqlite")) as store:
-            read = read_workspace(Sources((Folder(self._home.root),)), store, Cancellation())
-            keys = KeyCache(store, self._drafter, _Nobody())
-            return digest(read, keys.of(read, ignore_progress, Cancellation()))
+        return indexed(self._home.root, cache, self._drafter, encoder=_Nobody()).digest
 
     @cached_property
     def _drafter(self) -> Drafter:

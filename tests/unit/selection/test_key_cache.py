@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from injection.counting import CountingDrafter
 
 from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
@@ -25,34 +26,18 @@ from winnow_engine.store import Store
 BANDS = 3
 
 
-class CountingDrafter:
-    """Keys are made from words: a row for each, with its length and first letter."""
-
-    identity, place = "counting", "cpu"
+class FirstLetterDrafter(CountingDrafter):
+    """A word's key has its length and first letter."""
 
     def __init__(self) -> None:
-        self.encoded: list[str] = []
-
-    def encode(self, files: Iterable[FileText], *_: object) -> Iterator[FileKeys]:
-        for file in files:
-            self.encoded.append(file.path)
-            words = [text.split() or [text] for text in file.units]
-            codes = [[len(word) % 100, ord(word[0]) % 100] for some in words for word in some]
-            pooled = [[len(text) % 1000] * BANDS for text in file.units]
-            yield FileKeys(
-                np.array([len(some) for some in words], np.int32),
-                {
-                    "codes": np.array(codes, np.int8).reshape(-1, 2),
-                    "pooled": np.array(pooled, np.float16).reshape(-1, BANDS),
-                },
-            )
+        super().__init__(lambda word: ord(word[0]), BANDS, 0.0)
 
 
 class Home:
     """A workspace with its cache, which any number of processes use one after the other."""
 
     def __init__(self, place: Path) -> None:
-        self.root, self.cache, self.drafter = place / "root", place / "index.sqlite", CountingDrafter()
+        self.root, self.cache, self.drafter = place / "root", place / "index.sqlite", FirstLetterDrafter()
         self.root.mkdir(parents=True)
 
     def write(self, name: str, text: str) -> None:
@@ -233,7 +218,7 @@ def test_any_sequence_of_edits_gives_the_keys_of_the_files(home: Home, seed: int
         check(*home.keys())
 
 
-class PlacingDrafter(CountingDrafter):
+class PlacingDrafter(FirstLetterDrafter):
     """A word's key also says where in the text it stands that is encoded together."""
 
     def encode(self, files: Iterable[FileText], *_: object) -> Iterator[FileKeys]:
@@ -304,7 +289,7 @@ def test_several_threads_each_get_the_keys_of_their_own_workspace(tmp_path: Path
         for file in range(5):
             home.write(f"f{file}.py", f"def name{number}_{file}():\n    return '{'word ' * (number + file)}'\n")
     with closing(Store(tmp_path / "shared.sqlite")) as store, ThreadPoolExecutor(len(homes)) as threads:
-        cache = KeyCache(store, cast("Drafter", CountingDrafter()))
+        cache = KeyCache(store, cast("Drafter", FirstLetterDrafter()))
         workspaces = [home.read(store) for home in homes]
 
         def work(workspace: Workspace) -> None:

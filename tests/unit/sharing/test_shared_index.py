@@ -145,16 +145,16 @@ def _cut(out: Path) -> None:
 
 
 def _flip(out: Path) -> None:
-    path = shard_file(out, "table")
-    data = bytearray(path.read_bytes())
-    data[-3] ^= 1
-    path.write_bytes(data)
+    _flip_in(shard_file(out, "table"), lambda size: size - 3)
 
 
 def _flip_records(out: Path) -> None:
-    path = shard_file(out, "records")
+    _flip_in(shard_file(out, "records"), lambda size: size // 2)
+
+
+def _flip_in(path: Path, place: Callable[[int], int]) -> None:
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[place(len(data))] ^= 1
     path.write_bytes(data)
 
 
