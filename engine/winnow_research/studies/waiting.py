@@ -4,6 +4,9 @@ Each of ten questions about click is asked with a warm index: through the shared
 loaded; without a server; and with another checkout's `winnow`, where `--before` names one. The ways take turns.
 `places_s` is when the kept code is known, `first_token_s` when the answer begins. Nothing comes from snapshots. All
 share one index, which takes the first of them a minute or two.
+
+With `--changes` each question is asked plainly and about each of these changes, through the shared server; `--clone`
+names a folder of a repository that has them, such as click's own.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ class Way:
     name: str
     cache: Path
     server: bool = False
+    changes: str | None = None
     checkout: Path | None = None
     python: str = sys.executable
 
@@ -49,6 +53,7 @@ class Way:
         """Ask as a person would, with the defaults, but for one token of an answer and no snapshots."""
         command = [self.python, "-m", "winnow_lsp", "ask", question, "-w", str(root)]
         command += ["--max-tokens", "1", "--snapshot-megabytes", "0"]
+        command += ["--changes", self.changes] if self.changes else []
         started = time.perf_counter()
         with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
@@ -59,10 +64,9 @@ class Way:
         return Wait(first_s - float(found[2]), first_s, int(found[1].replace(",", "")))
 
     def stop(self) -> None:
-        """End the server, if there is one."""
-        if self.server:
-            command = [sys.executable, "-m", "winnow_lsp", "serve", "--stop"]
-            subprocess.run(command, env=self.environment, check=True, capture_output=True)
+        """End the server that it has started."""
+        command = [sys.executable, "-m", "winnow_lsp", "serve", "--stop"]
+        subprocess.run(command, env=self.environment, check=True, capture_output=True)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -103,18 +107,20 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="another checkout of Winnow, to compare with")
     parser.add_argument("--count", type=int, default=10, help="how many of the questions")
     parser.add_argument("--before-python", default=sys.executable, help="its Python, with its build of llama.cpp")
+    parser.add_argument("--clone", type=Path, help="ask about this folder, not about click's source distribution")
+    parser.add_argument("--changes", action="append", default=[], help="a commit or a range, to ask about as well")
     options = parser.parse_args()
-    root = fetch() / "src"
+    root = options.clone or fetch() / "src"
     with tempfile.TemporaryDirectory() as scratch:
         cache = Path(scratch)
-        ways = [Way("server", cache, server=True), Way("alone", cache)]
+        ways = [Way("server", cache, server=True)]
+        ways += [Way(change, cache, server=True, changes=change) for change in options.changes] or [Way("alone", cache)]
         if options.before:
             ways.append(Way("before", cache, checkout=options.before.resolve(), python=options.before_python))
         try:
             figures = measure(ways, root, options.count)
         finally:
-            for way in ways:
-                way.stop()
+            ways[0].stop()
     report("waiting", figures)
 
 
