@@ -97,6 +97,7 @@ export interface Exchange {
   error?: string;
   /** `length`: cut off at winnow.answer.maxTokens. */
   finish?: 'eos' | 'stop' | 'length';
+  /** Files, or documents of the Git extension where a commit has the lines. */
   citations: Location[];
   /** Empty in exchanges of earlier sessions that are too old to keep them. */
   spans: SpanInfo[];

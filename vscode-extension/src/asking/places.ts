@@ -1,6 +1,15 @@
 /** Where in the workspace the editor is, and how places are named for people. */
 import * as vscode from 'vscode';
 import type { Location, Place } from '../ask/contract';
+import type { CitedBefore } from '../server/protocol';
+
+const SHORT_HASH = 9;
+
+/** What the Git extension reads from the address of one of its documents. */
+interface GitQuery {
+  path: string;
+  ref: string;
+}
 
 /** The file and selection of the active editor; undefined outside of the workspace. */
 export function currentPlace(editor = vscode.window.activeTextEditor): Place | undefined {
@@ -21,9 +30,19 @@ export function isInWorkspace(uri: vscode.Uri): boolean {
   return uri.scheme === 'file' && vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
-/** Relative to the workspace folder, after the folder's name if there are several. */
+/** Relative to the workspace folder, after the folder's name if there are several; then the commit, if it is of one. */
 export function relativePath(uri: string): string {
-  return vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true));
+  const parsed = vscode.Uri.parse(uri, true);
+  if (parsed.scheme !== 'git') return vscode.workspace.asRelativePath(parsed);
+  const { ref } = JSON.parse(parsed.query) as GitQuery;
+  return `${vscode.workspace.asRelativePath(vscode.Uri.file(parsed.path))} at ${ref.slice(0, SHORT_HASH)}`;
+}
+
+/** Lines of a file as a commit has them: a document of VS Code's own Git extension. */
+export function atCommit({ location: { uri, range }, commit }: CitedBefore): Location {
+  const file = vscode.Uri.parse(uri, true);
+  const query: GitQuery = { path: file.fsPath, ref: commit };
+  return { uri: file.with({ scheme: 'git', query: JSON.stringify(query) }).toString(), range };
 }
 
 /** `path:first-last`. */

@@ -6,7 +6,7 @@ import { readinessOf } from '../ask/readiness';
 import { ReadAheadNotification, type AskParams, type AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
-import { currentPlace, cursorIn, openLocation, plain, relativePath } from './places';
+import { atCommit, currentPlace, cursorIn, openLocation, plain, relativePath } from './places';
 import { sendAsk, wasStopped } from './requests';
 
 /** What is known before the answer. */
@@ -134,8 +134,9 @@ export function askParams({ text, about, diagnostics, place }: Question): AskPar
   return { ...words, textDocument: { uri: place.uri }, ...(range && { range }) };
 }
 
-function answered(asked: Asked, { question, answer, thinking, finish, citations, spans, stats, notices }: AskResult): Exchange {
-  return { ...asked, outcome: 'answered', question, answer, ...(thinking && { thinking }), finish, citations, spans, stats, notices };
+function answered(asked: Asked, { question, answer, thinking, finish, citations, citedBefore = [], spans, stats, notices }: AskResult): Exchange {
+  const cited = [...citations, ...citedBefore.map(atCommit)];
+  return { ...asked, outcome: 'answered', question, answer, ...(thinking && { thinking }), finish, citations: cited, spans, stats, notices };
 }
 
 function stopped(asked: Asked, answer: string, error: unknown, cancelled: boolean): Exchange {

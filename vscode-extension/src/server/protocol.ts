@@ -36,6 +36,13 @@ export interface AskResult extends SpansResult {
   thinking?: Thinking;
   finish: 'eos' | 'stop' | 'length';
   citations: Location[];
+  /** Cited lines that a commit removed or an earlier one had: they are in `commit`. */
+  citedBefore?: CitedBefore[];
+}
+
+export interface CitedBefore {
+  location: Location;
+  commit: string;
 }
 
 export interface Delta {

@@ -1,6 +1,6 @@
 /** `#winnowAsk`: an answer of the user's own target, with the lines it cites. */
 import type * as vscode from 'vscode';
-import { label } from '../asking/places';
+import { atCommit, label } from '../asking/places';
 import { sendAsk } from '../asking/requests';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
@@ -12,7 +12,8 @@ const QUIETLY = { kept: (): void => undefined, delta: (): void => undefined, pro
 export async function answer(session: Session, { input, tokenizationOptions: caller }: vscode.LanguageModelToolInvocationOptions<unknown>, token: vscode.CancellationToken): Promise<string> {
   const question = questionIn(input);
   const result = await sendAsk(await session.ready(token), { question, earlier: [] }, QUIETLY, token);
-  const cited = result.citations.length === 0 ? [] : [`Cited: ${result.citations.map(label).join(', ')}`];
+  const places = [...result.citations, ...(result.citedBefore ?? []).map(atCommit)];
+  const cited = places.length === 0 ? [] : [`Cited: ${places.map(label).join(', ')}`];
   const cutOff = result.finish === 'length' ? ['Note: the answer was cut off at winnow.answer.maxTokens.'] : [];
   const text = [result.answer, ...cited, ...cutOff, ...result.notices.map((notice) => `Note: ${notice}`)].join('\n\n');
   if (caller === undefined || (await caller.countTokens(text, token)) <= caller.tokenBudget) return text;
