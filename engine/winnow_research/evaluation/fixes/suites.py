@@ -93,25 +93,17 @@ def _run(root: Path, tests: str) -> Verdict:
         "COLUMNS": "300",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # three quarters of the time
     }
-    try:
-        done = subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", *options, tests],
-            cwd=root,
-            env=given,
-            capture_output=True,
-            text=True,
-            timeout=_LONGEST_S,
-            preexec_fn=_limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Verdict(False, "its tests do not come to an end")
-    if done.returncode == 0:
+    command = [sys.executable, "-B", "-m", "pytest", *options, tests]
+    # Not with `preexec_fn`: what it forks waits for BLAS, which another thread may be in.
+    with subprocess.Popen(command, cwd=root, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for limit, most in ((resource.RLIMIT_AS, _MOST_MEMORY), (resource.RLIMIT_CPU, _LONGEST_S)):
+            resource.prlimit(process.pid, limit, (most, most))
+        try:
+            said = process.communicate(timeout=_LONGEST_S)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return Verdict(False, "its tests do not come to an end")
+    if process.returncode == 0:
         return Verdict(True)
-    found = _FAILED.search(done.stdout)
+    found = _FAILED.search(said)
     return Verdict(False, f"{found['test']} fails: {found['why'] or 'an error'}" if found else "")
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_LONGEST_S, _LONGEST_S))
