@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -14,22 +15,26 @@ os.environ["WINNOW_SERVER"] = "0"
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-_ALL_CORES = ("tests/real/", "tests/training/")  # folders of tests that keep every core busy
+_LONG = ("tests/editors/", "tests/real/", "tests/training/")  # folders of tests that take minutes a file
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+# With `-n 2` each of the two processes has half of the cores, and so has what it starts: threads that wait for one
+# another spin, and with more of them than cores that takes ten times as long, not twice.
+if _WORKER is not None and sys.platform == "linux":
+    _cores, _count = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    os.sched_setaffinity(0, _cores[int(_WORKER.removeprefix("gw")) :: _count] or _cores)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What keeps every core busy comes last, so that nothing else is left to run beside it."""
-    items.sort(key=lambda item: item.nodeid.startswith(_ALL_CORES))
+    """With `-n 2`, what takes minutes comes first, so that no process is left with it alone at the end."""
+    if _WORKER is not None:
+        items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `-n 2` two processes take a file each in turn, and one of them all that keeps every core busy."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "all cores" if nodeid.startswith(_ALL_CORES) else nodeid.partition("::")[0]
+    """With `-n 2` two processes take a file each in turn."""
+    from xdist.scheduler import LoadFileScheduling
 
     config.option.loadscopereorder = False
-    return ByFile(config, log)
+    return LoadFileScheduling(config, log)

@@ -15,7 +15,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Sampling
 from winnow_engine.editing.proposing import propose
 from winnow_engine.editing.request import EditKind, WantedEdit
-from winnow_engine.errors import EditError
+from winnow_engine.errors import BudgetError, EditError
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.fixes.mutants import Mutant, mutants
 from winnow_research.evaluation.fixes.suites import Suite
@@ -113,7 +113,7 @@ class FixRun:
             )
             tokens = (proposal.generation.prompt_tokens, proposal.generation.decode_tokens)
             after, diff = proposal.edit.after.decode(), proposal.edit.diff
-        except EditError as error:
+        except (EditError, BudgetError) as error:
             outcome = type(error).__name__
         finally:
             file.write_bytes(before)
