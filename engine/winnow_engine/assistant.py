@@ -86,6 +86,7 @@ class Assistant:
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
         self._reading = Gate(1)
+        self._indexes = False  # whether this process completes its index
         self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
 
@@ -185,11 +186,14 @@ class Assistant:
         `stages` is told how busy reading, parsing, encoding and the rest are.
         """
         cancellation, stages = cancellation or Cancellation(), stages or Stages()
+        self._indexes = True
         try:
             with EncodedAsRead(self.keys, progress, cancellation, stages) as early:
                 workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
-            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first, stages)
+            cache = self.keys.wait_for(cancellation)
+            cache.soon(workspace, cancellation)  # for questions that come before the rest is done
+            cache.of(workspace, progress, cancellation, first, stages)
             complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation, stages)
@@ -271,7 +275,7 @@ class Assistant:
         with clock.stage("index"):
             question = with_change(question, changes, workspace, cache.drafter.count)
             question = with_past(question, past, workspace, cache.drafter.count)
-            keys = keys_for(question, workspace, cache, budget, progress, cancellation)
+            keys = keys_for(question, workspace, cache, budget, progress, cancellation, self._indexes)
         with clock.stage("score"):
             wanted = budget.tokens(keys.tokens)
             asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)

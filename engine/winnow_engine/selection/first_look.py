@@ -18,7 +18,8 @@ from winnow_engine.selection.asked_question import AskedQuestion, about, ask_dra
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.key_cache import KeyCache, joined
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.key_parts import joined
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
@@ -59,12 +60,17 @@ def keys_for(
     budget: Budget,
     progress: ProgressSink,
     cancellation: Cancellation,
+    completed_later: bool = False,
 ) -> WorkspaceKeys:
     """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
 
     Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace
-    has located the question. Raises CancelledError.
+    has located the question. Right after an edit they are provisional, if the index is `completed_later`. Raises
+    CancelledError.
     """
+    soon = cache.soon(workspace, cancellation) if completed_later else None
+    if soon is not None:
+        return soon
     tokens = budget.first_look_tokens
     if not tokens or takes_all(cache, budget, cache.missing_tokens(workspace)):
         return cache.of(workspace, progress, cancellation)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,42 +18,32 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, ProgressSink, Unit
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import EncodesFiles, FileKeys, FileText
-from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.packs import Record
 from winnow_engine.runtime import Behind, Gate, Stages
 from winnow_engine.selection.index_report import IndexReport
-from winnow_engine.selection.located_keys import TOKENS, LocatedKeys, locate, tidied
+from winnow_engine.selection.key_parts import (
+    UNITS,
+    Part,
+    Parts,
+    keys_of,
+    keys_of_record,
+    parts_of,
+    record_of,
+    whole_file,
+)
+from winnow_engine.selection.located_keys import LocatedKeys, locate, tidied
 from winnow_engine.selection.pieces import EarlierPieces, PlannedFile, path_key
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, KeyPart, WorkspaceKeys
+from winnow_engine.selection.provisional import ProvisionalKeys
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.store import Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
-_UNITS = "units"
 _WRITTEN_BEHIND = 100  # files whose keys wait to be stored
 _GATES = 32
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some units of a file, by their numbers in it (int32 [N]), with their keys in that order."""
-
-    units: NDArray[np.int32]
-    keys: FileKeys
-
-    def joined(self, other: Part) -> Part:
-        """The units of both."""
-        tokens = np.concatenate([self.keys.unit_tokens, other.keys.unit_tokens])
-        arrays = join_arrays([self.keys.arrays, other.keys.arrays])
-        return Part(np.concatenate([self.units, other.units]), FileKeys(tokens, arrays))
-
-
-Parts = dict[int, Part]
-"""What has keys, by the number of the file in the workspace."""
 
 
 class KeyCache:
@@ -66,6 +55,7 @@ class KeyCache:
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
         self._pieces = f"pieces-1-{drafter.identity}"
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
+        self._provisional = ProvisionalKeys(store, drafter, self._namespace, self._pieces)
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
         self._gates = [Gate(1) for _ in range(_GATES)]  # one workspace has always the same, others mostly another
@@ -88,8 +78,15 @@ class KeyCache:
             last = self._last
             if last is None or last[0] != names:
                 found = self._complete(workspace, progress, cancellation, first, stages or Stages())
-                last = self._last = names, _keys_of(workspace, found.parts(workspace), _files(found.loose))
+                last = self._last = names, keys_of(workspace, found.parts(workspace), parts_of(found.loose))
+                self._provisional.forget()
             return last[1]
+
+    def soon(self, workspace: Workspace, cancellation: Cancellation) -> WorkspaceKeys | None:
+        """Provisional keys of every unit, if they are there much sooner than what `of` gives. Raises CancelledError."""
+        if self.drafter.place != "cpu" or (self._last is not None and self._last[0] == workspace.units_keys):
+            return None
+        return self._provisional.of(workspace, self.tokens_per_s, cancellation)
 
     def _complete(
         self,
@@ -142,8 +139,8 @@ class KeyCache:
         names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
         ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
-        parts = {name: _whole(_file_keys(record)) for name, record in whole.items()}
-        parts.update({name: Part(record[_UNITS], _file_keys(record)) for name, record in ahead.items()})
+        parts = {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
+        parts.update({name: Part(record[UNITS], keys_of_record(record)) for name, record in ahead.items()})
         return {number: parts[name] for number, name in enumerate(names) if name in parts}
 
     def encode_ahead(
@@ -168,7 +165,7 @@ class KeyCache:
             for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
                 part = Part(local, keys)
                 found[number] = found[number].joined(part) if number in found else part
-                record = {_UNITS: found[number].units, **_record(found[number].keys)}
+                record = {UNITS: found[number].units, **record_of(found[number].keys)}
                 writer.put(workspace.files[number].units_key, record)
                 report.add(keys, sizes[number])
         return found
@@ -198,8 +195,8 @@ class KeyCache:
 
         def store(one: PlannedFile) -> None:
             with stages.busy("write"):
-                writer.put(one.file.units_key, _record(one.whole()))
-                if one.large:
+                writer.put(one.file.units_key, record_of(one.whole()))
+                if one.large or self.drafter.place == "cpu":  # elsewhere a small file takes no time
                     pieces.put(path_key(one.file.local_path), one.record())
 
         def finish() -> None:
@@ -224,7 +221,7 @@ class KeyCache:
             for record in self._store.get(self._pieces, [key]).values():
                 name = record["keys"].tobytes().hex()
                 for whole in self._store.get(self._namespace, [name]).values():
-                    planned.take(EarlierPieces.of(record, _file_keys(whole)))
+                    planned.take(EarlierPieces.of(record, keys_of_record(whole)))
         return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
@@ -235,18 +232,6 @@ class KeyCache:
             yield keys
         if tokens >= _ENOUGH_TOKENS:
             self.tokens_per_s = tokens / (time.perf_counter() - started)
-
-
-def _record(keys: FileKeys) -> Record:
-    return {TOKENS: keys.unit_tokens, **keys.arrays}
-
-
-def _file_keys(record: Record) -> FileKeys:
-    return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name not in (TOKENS, _UNITS)})
-
-
-def _whole(keys: FileKeys) -> Part:
-    return Part(np.arange(len(keys.unit_tokens), dtype=np.int32), keys)
 
 
 def _bytes(unit: Unit) -> int:
@@ -262,27 +247,3 @@ def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDAr
         local = (numbers[files == file] - workspace.unit_starts[file]).astype(np.int32)
         found[file] = local, [workspace.files[file].units[unit] for unit in local]
     return found
-
-
-def joined(workspace: Workspace, parts: Parts) -> WorkspaceKeys:
-    """The keys of a workspace from those of its files."""
-    return _keys_of(workspace, [], parts)
-
-
-def _files(records: Mapping[int, Record]) -> Parts:
-    return {number: _whole(_file_keys(record)) for number, record in records.items()}
-
-
-def _keys_of(workspace: Workspace, packed: Sequence[KeyPart], files: Parts) -> WorkspaceKeys:
-    """The keys in packs, and those of files one by one, which are copied into one part."""
-    copied = [_copied(workspace, files)] if files or not packed else []
-    return WorkspaceKeys.of(workspace, (*packed, *copied))
-
-
-def _copied(workspace: Workspace, parts: Parts) -> KeyPart:
-    order = sorted(parts)
-    units = [workspace.unit_starts[number] + parts[number].units for number in order]
-    tokens = [parts[number].keys.unit_tokens for number in order]
-    rows = np.concatenate([np.empty(0, np.int64), *tokens])
-    arrays = join_arrays([parts[number].keys.arrays for number in order])
-    return KeyPart(np.concatenate([np.empty(0, np.int64), *units]), np.cumsum([0, *rows], dtype=np.int64), arrays)

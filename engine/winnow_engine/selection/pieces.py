@@ -20,6 +20,7 @@ from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.packs import Record
+from winnow_engine.selection.edits import lines_record
 
 _WHOLE = 16_000  # characters, up to which a file is one piece: about two segments
 _LEAST, _MOST = 3_000, 6_500  # characters of a piece; the latter are about as many tokens as a segment has
@@ -88,7 +89,7 @@ class PlannedFile:
         """All of a file."""
         texts = file.texts(file.units)
         ranges = pieces(texts)
-        hashes = [piece_hash(file.local_path, texts[one.start : one.stop]) for one in ranges if len(ranges) > 1]
+        hashes = [piece_hash(file.local_path, texts[one.start : one.stop]) for one in ranges]
         return cls(file, texts, ranges, hashes, [None] * len(ranges))
 
     @property
@@ -131,6 +132,7 @@ class PlannedFile:
             "hashes": np.frombuffer(bytes.fromhex("".join(self.hashes)), np.uint8).reshape(-1, 20),
             "ends": np.array([one.stop for one in self.ranges], np.int32),
             "keys": np.frombuffer(bytes.fromhex(self.file.units_key), np.uint8),
+            **lines_record(self.texts),
         }
 
 

@@ -64,7 +64,7 @@ class Repository:
         """
         budget = code_budget(self._config.budget, asked.budget)
 
-        def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
+        def work(assistant: Assistant, cancellation: Cancellation) -> tuple[FoundCode, bool]:
             question, progress = Question(asked.question, paths=tuple(asked.paths)), reports.progress
             try:
                 selection = assistant.select(sources, question, budget, progress, cancellation)
@@ -73,10 +73,11 @@ class Repository:
                 question = replace(question, paths=paths)
                 selection = assistant.select(sources, question, budget, progress, cancellation)
                 selection = replace(selection, notices=(*notices, *selection.notices))
-            return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
+            found = found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
+            return found, selection.stats.final
 
-        found = await self._run(work, reports)
-        if not found.index_complete:
+        found, final = await self._run(work, reports)
+        if not final:
             self.index(sources)
         return found
 
