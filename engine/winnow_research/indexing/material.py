@@ -17,7 +17,7 @@ from winnow_research.evaluation.repositories import Repository, Split, repositor
 from winnow_research.evaluation.tasks.real import load
 
 _LONG_LINES = 500
-_ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
+ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def written(tokens: int, root: Path) -> Material:
         paths.append(place)
         about |= dict.fromkeys(one.text for one in load(repository))
         room -= len(file.data)
-    return Material(root, tuple(about) or _ASKED_OF_ANY, _middle(paths), _long(paths))
+    return Material(root, tuple(about) or ASKED_OF_ANY, _middle(paths), _long(paths))
 
 
 def existing(root: Path) -> Material:
@@ -60,7 +60,7 @@ def existing(root: Path) -> Material:
     paths = sorted(path for path in root.rglob("*.*") if path.is_file() and ".git" not in path.parts)
     if not paths:
         raise EvaluationError(f"{root} has no file to index")
-    return Material(root, _ASKED_OF_ANY, _middle(paths), _long(paths))
+    return Material(root, ASKED_OF_ANY, _middle(paths), _long(paths))
 
 
 def _files() -> Iterator[tuple[Repository, str, SourceFile]]:

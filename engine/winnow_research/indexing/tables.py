@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"  nothing changed      {changed}"
     edited = sorted(found["edited_s"])
     yield f"  one file saved       {edited[len(edited) // 2]:9.3f} s until fresh, at most {edited[-1]:.3f}"
-    half, most, longest = np.percentile(found["long_file"]["saved_s"], [50, 95, 100])
-    late = f"p95 {most:.3f}, at most {longest:.3f}"
-    yield f"  {found['long_file']['lines']:5,} lines saved    {half:9.3f} s until fresh, {late}"
+    long = found["long_file"]
+    yield f"  {long['lines']:5,} lines saved    {_spread(long['searchable_s'])} until searchable"
+    yield f"    a question at once {_spread(long['asked_s'])}"
+    yield f"    complete           {_spread(long['saved_s'])}"
     asked = f"{question['median_s']:9.3f} s, the first {question['first_s']:.3f}"
     yield f"  a question           {asked}, {_stages(question)}"
     yield f"  first in a new process {again['first_question_s']:7.3f} s"
@@ -40,6 +41,11 @@ def simulated_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['tokens']:,} tokens simulated, {found['copies']} copies, {found['units']:,} units"
     yield f"  a question           {found['question_s']:9.3f} s, the first {found['first_question_s']:.3f}"
     yield f"  memory               {found['memory']['peak_bytes'] / 1e9:9.2f} GB in all"
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    half, most, longest = np.percentile(seconds, [50, 95, 100])
+    return f"{half:9.3f} s, p95 {most:.3f}, at most {longest:.3f}"
 
 
 def _stages(question: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from winnow_research.machine import median
 
 _BUDGET = Budget(2600)
 _SAVES = 4  # of a long file, a repetition
+_UNTIL_SEARCHABLE = "read", "load_drafter", "index"
 _SETTLED_S = 3.1  # after it, a file that did not change counts as old
 
 
@@ -120,19 +121,32 @@ class Timeline:
             material.edited.write_bytes(before)
 
     def _saved(self, assistant: Assistant, material: Material) -> dict[str, Any]:
-        """Seconds from each save of a long file until the index is fresh. Each has one line more, somewhere else."""
+        """Seconds from each save of a long file until it is searchable, and until the index is complete.
+
+        Each has one line more, somewhere else. A question comes at once; its own work is `asked_s`.
+        """
         before, random = material.long.read_bytes(), Random(0)
-        lines, seconds, times = before.splitlines(keepends=True), list[float](), _SAVES * self.repetitions
+        lines, times = before.splitlines(keepends=True), _SAVES * self.repetitions
+        searchable, asked, complete = list[float](), list[float](), list[float]()
         self._again(assistant, material)  # of the file edited last
         try:
-            for _ in range(times):
+            for number in range(times):
                 place = random.randrange(len(lines))
-                lines.insert(place, lines[place])
+                lines.insert(place, f"{number} more: {lines[place].decode('utf-8', 'replace').strip()}\n".encode())
                 material.long.write_bytes(b"".join(lines))
-                seconds.append(round(self._again(assistant, material), 4))
+                seconds, selection = self._asked(assistant, material, material.questions[0])
+                searchable.append(round(sum(selection.stats.stages[name] for name in _UNTIL_SEARCHABLE), 4))
+                asked.append(round(seconds, 4))
+                complete.append(round(searchable[-1] + self._again(assistant, material), 4))
         finally:
             material.long.write_bytes(before)
-        return {"lines": len(lines) - times, "bytes": len(before), "saved_s": seconds}
+        return {
+            "lines": len(lines) - times,
+            "bytes": len(before),
+            "searchable_s": searchable,
+            "asked_s": asked,
+            "saved_s": complete,
+        }
 
     def _open_again(self, material: Material, folder: Path) -> None:
         """Index twice as a new process would, with files settled in between, so that nothing of them is young."""
