@@ -25,6 +25,7 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.encoding import EncodesFiles
 from winnow_engine.errors import FileChangedError
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.history.answering import complete_histories
@@ -56,6 +57,9 @@ from winnow_engine.targets.opening import open_target
 # Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
 _drafter_loads = threading.Lock()
 
+OpenFleet = Callable[[Drafter, int], Fleet | None]
+"""Opens what encodes in place of a drafter from now on, for so many bytes at first; None if the drafter does."""
+
 
 class Assistant:
     """Answers questions about workspaces. Models load in the background from the start.
@@ -76,11 +80,12 @@ class Assistant:
         *,
         remember: bool = False,
         analysts: Analysts | None = None,
-        open_fleet: Callable[[Drafter], Fleet] | None = None,
+        open_fleet: OpenFleet | None = None,
     ) -> None:
         self._store, self._analysts = store, analysts or Analysts(0)
         self._open_fleet = open_fleet
         self._fleet: Fleet | None = None
+        self._opening_fleet = threading.Lock()
         self._open_drafter, self._open_target = open_drafter, open_target
         self._closing = Cancellation()
         self._conversations = Conversations(store if remember else None)
@@ -234,8 +239,14 @@ class Assistant:
         with _drafter_loads:
             self._closing.check()
             drafter = self._open_drafter()
-            self._fleet = self._open_fleet(drafter) if self._open_fleet else None
-            return KeyCache(self._store, drafter, self._fleet)
+            return KeyCache(self._store, drafter, partial(self._encoders_for, drafter))
+
+    def _encoders_for(self, drafter: Drafter, size: int) -> EncodesFiles:
+        """What encodes so many bytes: the fleet that there is, or one opened for them, or the drafter."""
+        with self._opening_fleet:
+            if self._fleet is None and self._open_fleet is not None:
+                self._fleet = self._open_fleet(drafter, size)
+            return self._fleet or drafter
 
     def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory.
@@ -293,13 +304,12 @@ def open_assistant(
     answers: bool = True,
     remember: bool = False,
     on_compile: Callable[[str], None] = lambda _: None,
-    open_fleet: Callable[[Drafter], Fleet] | None = None,
+    open_fleet: OpenFleet | None = None,
 ) -> Assistant:
     """The assistant that a configuration describes; without a target unless it `answers`.
 
     Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
-    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled. What
-    `open_fleet` returns encodes files in place of the drafter that it is given.
+    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
     return Assistant(
         store,

@@ -27,6 +27,7 @@ READ_FLAGS = os.O_RDONLY | sum(
 _UCRED = struct.Struct("3i")  # Linux, struct ucred: process, user, group
 _XUCRED = struct.Struct("=IIh2x16I")  # macOS, struct xucred: version, user, number of groups, groups
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # macOS, sys/un.h
+_CGROUP = Path("/sys/fs/cgroup")
 _LEAST_CRASH = 0xC0000000  # Windows, NTSTATUS: severity "error"
 
 
@@ -94,3 +95,15 @@ def physical_cores() -> int:
     cpus = os.sched_getaffinity(0)
     siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
     return len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)
+
+
+def free_memory() -> int:
+    """Bytes of memory that this process may still take. A container's limit counts, and what is cached as taken."""
+    import psutil  # every command imports this module
+
+    free = int(psutil.virtual_memory().available)
+    try:
+        most, used = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # there is no such thing, or no limit
+        return free
+    return min(free, most - used)

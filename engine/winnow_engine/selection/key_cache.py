@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -49,9 +49,12 @@ _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 class KeyCache:
     """Keys by file content. The last workspace's keys stay in memory. Safe to use from several threads."""
 
-    def __init__(self, store: Store, drafter: Drafter, encoders: EncodesFiles | None = None) -> None:
-        """`encoders` encode in place of the drafter, which has to be of the same identity."""
-        self.drafter, self._store, self._encoders = drafter, store, encoders or drafter
+    def __init__(
+        self, store: Store, drafter: Drafter, encoders_for: Callable[[int], EncodesFiles] | None = None
+    ) -> None:
+        """What `encoders_for` gives for so many bytes encodes these; it has to be of the drafter's identity."""
+        self.drafter, self._store = drafter, store
+        self._encoders_for = encoders_for or (lambda size: drafter)
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
         self._pieces = f"pieces-1-{drafter.identity}"
         self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
@@ -207,7 +210,7 @@ class KeyCache:
 
         writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
         with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
-            for keys in self._timed(self._encoders.encode(texts(), cancellation, stages)):
+            for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation, stages)):
                 finish()  # files all of whose pieces are as they were
                 planned[0].add(keys)
                 finish()

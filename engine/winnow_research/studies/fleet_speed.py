@@ -37,7 +37,7 @@ def measured(model: Path, drafter: Drafter, workers: int, material: Material, wa
     Before, other files of `warm` bytes for each worker are indexed.
     """
 
-    def opened(_: Drafter) -> Fleet:
+    def opened(_: Drafter, __: int) -> Fleet:
         return open_processes(model, drafter, workers)
 
     with (

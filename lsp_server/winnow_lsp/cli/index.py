@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from winnow_engine.assistant import Assistant
+from winnow_engine.assistant import Assistant, OpenFleet
 from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.fleet.choosing import room_beside, workers_that_pay
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import open_processes
@@ -22,6 +22,7 @@ from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
+from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
@@ -41,9 +42,9 @@ from winnow_lsp.cli.session import assistant
 @click.option("--name", metavar="NAME", help="What the repository is called in that index [the folder's name].")
 @click.option(
     "--workers",
-    type=click.IntRange(1),
+    type=click.IntRange(0),
     metavar="N",
-    help="Encode with N processes: one a GPU in turn, or each with its share of the cores.",
+    help="Encode with N processes: one a GPU in turn, or each with a share of the cores; 0: none [2 if they pay].",
 )
 @click.option(
     "--ray", is_flag=True, help="Have Ray run the workers, in a cluster of this machine; needs winnow-lsp[ray]."
@@ -91,15 +92,18 @@ def index(
         _say_busy(stages)
 
 
-def _fleet(
-    models: ModelConfig, workers: int | None, ray: bool, address: str | None
-) -> Callable[[Drafter], Fleet] | None:
-    """What opens the workers that the options ask for, if they do."""
+def _fleet(models: ModelConfig, workers: int | None, ray: bool, address: str | None) -> OpenFleet:
+    """What opens the workers that the options ask for, or else as many as pay."""
     if ray or address:
-        return lambda drafter: RayFleet(models.drafter, drafter, workers, address)
-    if workers:
-        return lambda drafter: open_processes(locate(models.drafter), drafter, workers)
-    return None
+        return lambda drafter, size: RayFleet(models.drafter, drafter, workers or None, address)
+
+    def opened(drafter: Drafter, size: int) -> Fleet | None:
+        count = workers
+        if count is None:
+            count = workers_that_pay(round(size * TOKENS_PER_BYTE), room_beside(drafter))
+        return open_processes(locate(models.drafter), drafter, count) if count else None
+
+    return opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 import click
 
-from winnow_engine.assistant import Assistant, open_assistant
+from winnow_engine.assistant import Assistant, OpenFleet, open_assistant
 from winnow_engine.config import Config, ModelConfig
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.sharing.index import attach
@@ -22,9 +20,7 @@ from winnow_lsp.cli.options import config_of, folders_of
 
 
 @contextmanager
-def assistant(
-    config: Config, *, answers: bool, open_fleet: Callable[[Drafter], Fleet] | None = None
-) -> Iterator[Assistant]:
+def assistant(config: Config, *, answers: bool, open_fleet: OpenFleet | None = None) -> Iterator[Assistant]:
     """An assistant so configured; its target is only opened if it `answers`. A fleet encodes instead of its drafter."""
     models = config.models
     check_models(models, answers=answers)

@@ -152,7 +152,7 @@ def indexed(
     """Bring the index of a workspace up to date. `encoder` encodes in place of the drafter."""
     with closing(Store(cache / "index.sqlite")) as store:
         attach(store, map(str, shared))
-        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()), encoder)
+        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()), encoder and (lambda _: encoder))
         for _ in range(100):
             try:
                 read = read_workspace(Sources((Folder(root),)), store, Cancellation())
