@@ -199,6 +199,7 @@ class Assistant:
             cache = self.keys.wait_for(cancellation)
             cache.soon(workspace, cancellation)  # for questions that come before the rest is done
             cache.of(workspace, progress, cancellation, first, stages)
+            cache.expect_edits(workspace, cancellation)
             complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation, stages)

@@ -91,6 +91,11 @@ class KeyCache:
             return None
         return self._provisional.of(workspace, self.tokens_per_s, cancellation)
 
+    def expect_edits(self, workspace: Workspace, cancellation: Cancellation) -> None:
+        """See that there are provisional keys after an edit of any file that has keys. Raises CancelledError."""
+        if self.drafter.place == "cpu":
+            self._provisional.prepare(workspace, cancellation)
+
     def _complete(
         self,
         workspace: Workspace,

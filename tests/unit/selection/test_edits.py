@@ -230,6 +230,17 @@ def test_without_the_keys_of_the_last_version_there_is_nothing_provisional(place
     assert place.soon() is None
 
 
+def test_a_file_that_was_encoded_elsewhere_is_ready_for_edits_once_it_is_indexed_here(place: Place) -> None:
+    with closing(sqlite3.connect(place.root.parent / "index.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM record WHERE namespace LIKE 'pieces-%'")
+    edit = place.parts[3].replace("    return", "    print(value)\n    return")
+    place.cache.expect_edits(place.read(), NEVER)
+    place.parts[3] = edit
+    place.save()
+    assert place.soon() is not None
+    assert place.drafter.texts == ["    print(value)\n"] * 2
+
+
 def test_what_is_missing_for_a_moment_only_is_encoded_for_good(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provisional, "_AT_ONCE_S", 60.0)
     place.parts.insert(3, "print(1)\n\n\n")
