@@ -131,3 +131,14 @@ def test_a_file_is_read_where_no_flag_but_reading_is_known(tmp_path: Path, monke
     assert read_regular(tmp_path / "x", 10) == b"a\r\n"
     with pytest.raises(OSError, match="not a regular file"):
         read_regular(tmp_path, 10)
+
+
+def test_a_containers_limit_bounds_free_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(system, "_CGROUP", tmp_path)
+    unbounded = system.free_memory()
+    assert unbounded > 1000
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    assert system.free_memory() > 1000
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert system.free_memory() == 600

@@ -1,10 +1,12 @@
 """Two workers are chosen where they pay and there is room for them, and nobody said otherwise."""
 
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 import pytest
 
+from winnow_cuda.device import DeviceError
 from winnow_engine.config import ModelConfig
 from winnow_engine.fleet import choosing
 from winnow_engine.fleet.choosing import Room, room_beside, workers_that_pay
@@ -48,6 +50,35 @@ def test_a_drafter_on_the_cpu_leaves_no_gpu_to_others(monkeypatch: pytest.Monkey
     assert room.devices == room.free_device_bytes == 0
     assert room.cores > 0
     assert room.free_bytes > 0
+
+
+class Device:
+    """A GPU with a GiB free."""
+
+    lock = Lock()
+
+    def activate(self) -> None:
+        assert self.lock.locked()
+
+    def free_memory(self) -> int:
+        return GIB
+
+
+def test_a_drafter_on_a_gpu_leaves_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "open_device", Device)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
+    drafter: Any = Somewhere("resident")
+    room = room_beside(drafter)
+    assert (room.devices, room.free_device_bytes) == (2, GIB)
+
+
+def test_a_gpu_that_is_lost_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost() -> Device:
+        raise DeviceError("cuCtxSetCurrent: CUDA_ERROR_ECC_UNCORRECTABLE")
+
+    monkeypatch.setattr(choosing, "open_device", lost)
+    drafter: Any = Somewhere("resident")
+    assert room_beside(drafter).devices == 0
 
 
 @pytest.mark.parametrize(("said", "megabytes", "opened"), [(None, 100, 2), (None, 1, 0), (0, 100, 0), (1, 1, 1)])
