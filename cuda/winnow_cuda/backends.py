@@ -10,6 +10,7 @@ import numpy as np
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch, Encoded, Encoder, Float16, Float32, Int8, Int32, Int64, Keys, Scorer, Weights
 
@@ -22,6 +23,11 @@ def warm_up() -> None:
     """Start Numba, if the CPU's ops will run here: 0.25 s of Python, which need not wait for what they work on."""
     if not availability().usable:
         rms_norm(np.zeros((1, 1), np.float32), np.zeros(1, np.float32), 1.0)
+
+
+def takes_packed() -> bool:
+    """Whether the encoder of this machine takes packed weights; else they are float32."""
+    return runs_here() and not availability().usable
 
 
 def open_encoder(

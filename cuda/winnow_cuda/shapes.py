@@ -49,36 +49,41 @@ class TransformerShape:
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix [N, K] as `ops/few_rows.py` multiplies it: codes [chunks, N, width], scales float32 [chunks, N]."""
+    """A matrix [N, K] as `ops/int16_gemm.py` multiplies it.
+
+    codes [chunks, panels, pairs, 32]: the columns of a chunk by two, of 16 rows side by side. scales float32
+    [chunks, N].
+    """
 
     codes: Int16
     scales: Float32
 
 
-@dataclass(frozen=True, slots=True)
-class PackedLayer:
-    """The matrices of a `LayerWeights` of the same names, packed."""
+Matrix = Float32 | PackedMatrix
 
-    qkv: PackedMatrix
-    attn_output: PackedMatrix
-    gate_up: PackedMatrix
-    ffn_down: PackedMatrix
+
+def plain(matrix: Matrix) -> Float32:
+    """A matrix that must be float32."""
+    assert not isinstance(matrix, PackedMatrix), "it was packed for a processor"
+    return matrix
 
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
-    """One decoder layer, float32, matrices as [out, in]; query, key and value stacked, gate and up stacked."""
+    """One decoder layer, matrices as [out, in]; query, key and value stacked, gate and up stacked.
+
+    Vectors are float32, matrices too or packed for this processor: all of them or none.
+    """
 
     attn_norm: Float32  # [width]
-    qkv: Float32  # [q_width + 2 kv_width, width]
+    qkv: Matrix  # [q_width + 2 kv_width, width]
     qkv_bias: Float32 | None  # [q_width + 2 kv_width]
     q_norm: Float32 | None  # [head_dim], qwen3 only
     k_norm: Float32 | None
-    attn_output: Float32  # [width, q_width]
+    attn_output: Matrix  # [width, q_width]
     ffn_norm: Float32  # [width]
-    gate_up: Float32  # [2 ffn_width, width]
-    ffn_down: Float32  # [width, ffn_width]
-    packed: PackedLayer | None = None
+    gate_up: Matrix  # [2 ffn_width, width]
+    ffn_down: Matrix  # [width, ffn_width]
 
 
 class EmbeddingTable(Protocol):

@@ -1,16 +1,18 @@
 """The CPU encoder's ways for questions: packed weights, and what all questions begin with, which is run once."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import config
 from test_gpu_encoder import PREFIX, QWEN2, error, readout_of, weights_of
 
 from winnow_cuda.cpu import encoder as module
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.ops.few_rows import packed, runs_here
-from winnow_cuda.shapes import Batch, BlockRule, Float32, PackedLayer, PackedMatrix, Weights
+from winnow_cuda.cpu.packing import packed_layer
+from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.shapes import Batch, BlockRule, Float32, Matrix, Weights
 
 OPENING, FIRST = [5, 6, 7, 8], 40
 QUESTIONS = [[*OPENING, 9, 10, 11], [*OPENING, 12], [*OPENING, 9, 13, 14, 15, 16]]
@@ -28,32 +30,28 @@ def plain() -> Weights:
 
 
 @pytest.fixture
-def both(plain: Weights) -> Weights:
-    """The same weights, packed as well."""
+def rounded(plain: Weights) -> Weights:
+    """The same weights, packed."""
     if not runs_here():
         pytest.skip("needs AVX2")
-    layers = (
-        replace(layer, packed=PackedLayer(**{of.name: packed(getattr(layer, of.name)) for of in fields(PackedLayer)}))
-        for layer in plain.layers
-    )
-    return replace(plain, layers=tuple(layers))
+    return replace(plain, layers=tuple(map(packed_layer, plain.layers)))
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
-    """The rows of each dense product, and whether its matrix was packed."""
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The rows of each dense product, and its threads."""
     seen = []
 
-    def product(rows: Float32, matrix: Float32 | PackedMatrix) -> Float32:
-        seen.append((len(rows), isinstance(matrix, PackedMatrix)))
-        return multiply(rows, matrix)
+    def product(rows: Float32, matrix: Matrix, threads: int) -> Float32:
+        seen.append((len(rows), threads))
+        return multiply(rows, matrix, threads)
 
     multiply = module._product
     monkeypatch.setattr(module, "_product", product)
     return seen
 
 
-def test_the_opening_of_questions_is_run_once(plain: Weights, counted: list[tuple[int, bool]]) -> None:
+def test_the_opening_of_questions_is_run_once(plain: Weights, counted: list[tuple[int, int]]) -> None:
     batch, opening = batch_of(QUESTIONS), batch_of([OPENING])
     expected = CpuEncoder(plain, PREFIX).encode(batch)
     encoder = CpuEncoder(plain, PREFIX, opening)
@@ -88,21 +86,28 @@ def test_queries_and_keys_are_of_all_rows(plain: Weights) -> None:
     np.testing.assert_array_equal(found.queries[1], expected.queries[1])
 
 
-def test_questions_go_by_packed_weights_and_files_never(
-    both: Weights, plain: Weights, counted: list[tuple[int, bool]]
-) -> None:
-    batch, runs = batch_of(QUESTIONS), np.array([[0, 7], [8, 12]], np.int32)
-    encoder = CpuEncoder(both, PREFIX, batch_of([OPENING]))
-    keys = encoder.encode_keys(batch, runs)
-    assert not any(packed for _, packed in counted)
-    exact = CpuEncoder(plain, PREFIX)
-    np.testing.assert_array_equal(keys.codes, exact.encode_keys(batch, runs).codes)
-    expected = exact.encode(batch).hidden
-    counted.clear()
-    found = encoder.encode(batch).hidden
-    assert all(packed for _, packed in counted)
+def test_packed_weights_give_nearly_the_same(rounded: Weights, plain: Weights) -> None:
+    batch = batch_of(QUESTIONS)
+    found, expected = (CpuEncoder(one, PREFIX, batch_of([OPENING])).encode(batch).hidden for one in (rounded, plain))
     assert 0 < error(found, expected) < 5e-3
-    many = batch_of([list(range(50)) * 11])
+
+
+def test_packed_keys_do_not_depend_on_what_shares_their_batch(rounded: Weights) -> None:
+    encoder = CpuEncoder(rounded, PREFIX)
+    together = encoder.encode_keys(batch_of(QUESTIONS), np.array([[0, 7], [7, 12], [12, 19]], np.int32))
+    alone = encoder.encode_keys(batch_of(QUESTIONS[2:]), np.array([[0, 7]], np.int32))
+    np.testing.assert_array_equal(together.codes[12:], alone.codes)
+
+
+def test_questions_have_all_cores_and_a_batch_of_files_one(
+    plain: Weights, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 3)
+    encoder = CpuEncoder(plain, PREFIX)
     counted.clear()
-    encoder.encode(many)
-    assert not any(packed for _, packed in counted)
+    encoder.encode(batch_of(QUESTIONS))
+    assert {threads for _, threads in counted} == {3}
+    counted.clear()
+    encoder.encode_keys(batch_of(QUESTIONS), np.array([[0, 7]], np.int32))
+    encoder.encode(batch_of([list(range(50)) * 11]))
+    assert {threads for _, threads in counted} == {1}

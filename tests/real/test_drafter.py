@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_cuda.ops.few_rows import runs_here
+from winnow_cuda.ops._int16 import runs_here
 from winnow_engine.core import Cancellation, CodeAtCursor
 from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
 from winnow_engine.drafter.drafter import Drafter
@@ -96,8 +96,7 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
     if not runs_here():
         pytest.skip("needs AVX2")
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    for module in ("weights", "merged"):
-        monkeypatch.setattr(f"winnow_engine.drafter.{module}.runs_here", lambda: False)
+    monkeypatch.setattr("winnow_engine.drafter.drafter.takes_packed", lambda: False)
     plain = Drafter(qwen_small)
     (keys,) = encode(plain, FileText("tools.py", UNITS))
     offsets = np.cumsum([0, *keys.unit_tokens])

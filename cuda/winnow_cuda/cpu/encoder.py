@@ -1,7 +1,7 @@
-"""The CPU encoder: a drafter's first layers over packed sequences, dense products in BLAS, the rest in Numba.
+"""The CPU encoder: a drafter's first layers over packed sequences.
 
-Where weights are packed, questions go through `ops/few_rows.py` instead of BLAS. What is kept of files never does, so
-that it cannot depend on how many files were encoded together.
+Dense products are those of `ops/int16_gemm.py` and `ops/int16_swiglu.py` where weights are packed, and BLAS's where
+they are float32. Attention multiplies in BLAS, and the rest is Numba's.
 
 Several threads may use one encoder at once: nothing that one of them sees changes.
 """
@@ -14,23 +14,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import config
 
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.cpu.opening import Opening, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.ops.attention import segment_attention
-from winnow_cuda.ops.few_rows import few_rows
+from winnow_cuda.ops.int16_gemm import int16_gemm
+from winnow_cuda.ops.int16_swiglu import int16_swiglu
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, PackedMatrix, Weights
+from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Matrix, PackedMatrix, Weights
 
-# Rows of the feed-forward block taken at once: its 9,728-wide activations stay in cache, and below the size from which
-# malloc maps every buffer anew, which costs page faults.
+# Rows of the feed-forward block taken at once: their activations stay below the size from which malloc maps every
+# buffer anew, which costs page faults.
 _FFN_ROWS = 512
-# A question, its sub-questions and the code at a cursor have fewer.
-_MOST_FEW_ROWS = 512
+# A question, its sub-questions and the code at a cursor have fewer, and all cores; a batch of files has one.
+_MOST_ROWS_ASKED = 512
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class _Pass:
     cos: Float32
     sin: Float32
     prefix: list[PrefixLayer]
-    exact: bool
+    threads: int
 
 
 class CpuEncoder:
@@ -65,7 +67,7 @@ class CpuEncoder:
         if len(prefix):
             positions = np.arange(len(prefix), dtype=np.int32)
             batch = Batch(prefix, positions, np.array([0, len(prefix)]))
-            self._prefix = self._seen_later(self._start(batch, exact=True))
+            self._prefix = self._seen_later(self._start(batch))
 
     def encode(
         self,
@@ -74,20 +76,20 @@ class CpuEncoder:
         between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
         """As `Encoder.encode`; allocates about 30 KB a token of the batch."""
-        if len(batch.ids) > _MOST_FEW_ROWS:
-            return self._encode(self._start(batch, exact=True), taps, between_layers)
+        if len(batch.ids) > _MOST_ROWS_ASKED:
+            return self._encode(self._start(batch), taps, between_layers)
         opening = None if taps else self._opening
         # Packed, only attention is left to BLAS, and a second thread would mostly wait.
-        with one_blas_thread() if self._weights.layers[0].packed else nullcontext():
+        with one_blas_thread() if isinstance(self._weights.layers[0].qkv, PackedMatrix) else nullcontext():
             if opening is None or not opening.begins(batch):
-                return self._encode(self._start(batch, exact=False), taps, between_layers)
-            state = self._start(opening.rest(batch), exact=False, prefix=opening.layers)
+                return self._encode(self._start(batch, config.NUMBA_NUM_THREADS), taps, between_layers)
+            state = self._start(opening.rest(batch), config.NUMBA_NUM_THREADS, opening.layers)
             return Encoded(opening.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """As `Encoder.encode_keys`."""
         assert self._weights.readout is not None
-        hidden = self._encode(self._start(batch, exact=True), frozenset(), between_layers).hidden
+        hidden = self._encode(self._start(batch), frozenset(), between_layers).hidden
         return read_keys(hidden, runs, self._weights.readout)
 
     def _encode(self, state: _Pass, taps: frozenset[int], between_layers: Callable[[], None] | None) -> Encoded:
@@ -104,15 +106,15 @@ class CpuEncoder:
     def _opening(self) -> Opening | None:
         if self._begins_with is None:
             return None
-        state = self._start(self._begins_with, exact=False)
+        state = self._start(self._begins_with, config.NUMBA_NUM_THREADS)
         return Opening(self._begins_with, self._seen_later(state), state.x)
 
-    def _start(self, batch: Batch, *, exact: bool, prefix: list[PrefixLayer] | None = None) -> _Pass:
+    def _start(self, batch: Batch, threads: int = 1, prefix: list[PrefixLayer] | None = None) -> _Pass:
         shape, (rows, places) = self._weights.shape, shared_rows(batch)
         cos, sin = rope_table(batch.positions[rows], shape.head_dim, shape.rope_base)
         prefix = prefix or (self._prefix if batch.sparse is None else self._nothing)
         x = self._weights.embedding.rows(batch.ids[rows])
-        return _Pass(x, rows, places, batch.offsets, cos, sin, prefix, exact)
+        return _Pass(x, rows, places, batch.offsets, cos, sin, prefix, threads)
 
     def _seen_later(self, state: _Pass) -> list[PrefixLayer]:
         """Run one sequence → what it saw in each layer, and its own rows, for those that follow it."""
@@ -127,25 +129,22 @@ class CpuEncoder:
     ) -> tuple[Float32, Float32, Float32, Float32]:
         """One decoder layer on `state.x`, in place → q and k before RoPE, k after it, v."""
         shape, places = self._weights.shape, state.places
-        dense = layer if state.exact or layer.packed is None else layer.packed
-        q, k, v = self._project(state.x, layer, dense.qkv)
+        q, k, v = self._project(state, layer)
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
         packed = (turned_q[places], turned_k[places], v[places])
         mixed = segment_attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
-        state.x += _product(mixed.reshape(len(mixed), shape.q_width), dense.attn_output)
+        state.x += _product(mixed.reshape(len(mixed), shape.q_width), layer.attn_output, state.threads)
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]
-            wide = _product(rms_norm(rows, layer.ffn_norm, shape.rms_eps), dense.gate_up)
-            rows += _product(swiglu(wide), dense.ffn_down)
+            gated = _gated(rms_norm(rows, layer.ffn_norm, shape.rms_eps), layer.gate_up, shape.ffn_width, state.threads)
+            rows += _product(gated, layer.ffn_down, state.threads)
         return q, k, turned_k, v
 
-    def _project(
-        self, x: Float32, layer: LayerWeights, matrix: Float32 | PackedMatrix
-    ) -> tuple[Float32, Float32, Float32]:
+    def _project(self, state: _Pass, layer: LayerWeights) -> tuple[Float32, Float32, Float32]:
         """Queries [T, heads, D], keys and values [T, kv_heads, D] of the normalised rows."""
-        shape = self._weights.shape
-        qkv = _product(rms_norm(x, layer.attn_norm, shape.rms_eps), matrix)
+        shape, x = self._weights.shape, state.x
+        qkv = _product(rms_norm(x, layer.attn_norm, shape.rms_eps), layer.qkv, state.threads)
         if layer.qkv_bias is not None:
             qkv += layer.qkv_bias
         parts = np.split(qkv, [shape.q_width, shape.q_width + shape.kv_width], axis=1)
@@ -155,5 +154,11 @@ class CpuEncoder:
         return q, k, v
 
 
-def _product(rows: Float32, matrix: Float32 | PackedMatrix) -> Float32:
-    return few_rows(rows, matrix) if isinstance(matrix, PackedMatrix) else rows @ matrix.T
+def _product(rows: Float32, matrix: Matrix, threads: int) -> Float32:
+    return int16_gemm(rows, matrix, threads) if isinstance(matrix, PackedMatrix) else rows @ matrix.T
+
+
+def _gated(rows: Float32, gate_up: Matrix, columns: int, threads: int) -> Float32:
+    if isinstance(gate_up, PackedMatrix):
+        return int16_swiglu(rows, gate_up, columns, threads)
+    return swiglu(rows @ gate_up.T)

@@ -9,7 +9,7 @@ import numpy as np
 from winnow_cuda.device import Device, DeviceArray
 from winnow_cuda.ops.gemm import interleave_gate_up
 from winnow_cuda.ops.rope import rope, rope_table
-from winnow_cuda.shapes import Float32, LayerWeights, TransformerShape, Weights
+from winnow_cuda.shapes import Float32, LayerWeights, Matrix, TransformerShape, Weights, plain
 
 _SLICE = 16384  # embedding rows decoded at once
 _POSITIONS = 2048
@@ -34,8 +34,8 @@ class DeviceLayer:
 def upload_layer(device: Device, layer: LayerWeights, shape: TransformerShape) -> DeviceLayer:
     """One layer's weights; gate and up interleaved for the product under SwiGLU. OutOfDeviceMemoryError."""
 
-    def matrix(value: Float32) -> DeviceArray:
-        return device.upload(value.astype(np.float16))
+    def matrix(value: Matrix) -> DeviceArray:
+        return device.upload(plain(value).astype(np.float16))
 
     def vector(value: Float32) -> DeviceArray:
         return device.upload(np.asarray(value, np.float32))
@@ -49,7 +49,7 @@ def upload_layer(device: Device, layer: LayerWeights, shape: TransformerShape) -
         None if layer.k_norm is None else vector(layer.k_norm),
         matrix(layer.attn_output),
         vector(layer.ffn_norm),
-        matrix(interleave_gate_up(layer.gate_up)),
+        matrix(interleave_gate_up(plain(layer.gate_up))),
         matrix(layer.ffn_down),
     )
 

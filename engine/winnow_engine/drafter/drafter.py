@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from winnow_cuda.backends import open_encoder, open_scorer, warm_up
+from winnow_cuda.backends import open_encoder, open_scorer, takes_packed, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Encoded, Float32, Int64
 from winnow_engine.core import Cancellation, CodeAtCursor
@@ -50,9 +50,9 @@ class Drafter:
             opened = _opened(tensors, header, profile)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
             self.identity = _identity(tensors, opened.profile)
-            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity))
-            trained = opened.profile.readout is not None  # else files and questions take the same way in `encode`
-            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=trained)
+            pack = takes_packed()
+            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, pack))
+            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=pack)
             warm_up()
         self.vocabulary = vocabulary.result()
         self._template = Template(self.vocabulary)

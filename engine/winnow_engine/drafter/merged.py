@@ -1,8 +1,8 @@
 """Merged weights on disk: a drafter's layers, dequantised and with the adapter's update, in one file that is mapped.
 
 Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file is mapped
-read-only, so that loading costs milliseconds and processes share its pages. Of its 716 MB for the default drafter's 8
-layers, 477 are float32, which files are read with, and 239 are packed, which questions are read with.
+read-only, so that loading costs milliseconds and processes share its pages. It has 239 MB for the default drafter's 8
+layers where matrices are packed for this processor, and 477 where they are float32, for a GPU or for BLAS.
 
 Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place,
 shape and type, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is
@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-from winnow_cuda.ops.few_rows import runs_here
-from winnow_cuda.shapes import LayerWeights, PackedLayer, PackedMatrix
+from winnow_cuda.cpu.packing import MATRICES
+from winnow_cuda.shapes import LayerWeights, PackedMatrix
 from winnow_engine.drafter.weights import Layers
 from winnow_engine.folders import cache_folder, delete, files_in, temporary, used_in
 
@@ -41,7 +41,7 @@ Tensors = Mapping[str, NDArray[Any]]
 KEPT = 2
 """Files that are kept: those used last."""
 
-_MAGIC = b"WINNOWW1"
+_MAGIC = b"WINNOWW2"
 _PREAMBLE = struct.Struct("<8sQ32s")
 _SUFFIX = ".weights"
 _ALIGNMENT = 64
@@ -99,13 +99,14 @@ def _trim(folder: Path) -> None:
         delete(path)
 
 
-def name_of(identity: str) -> str:
-    """Names the merged weights of the drafter with this `identity`, computed on this machine.
+def name_of(identity: str, pack: bool) -> str:
+    """Names the merged weights of the drafter with this `identity`, computed on this machine, packed or not.
 
     The adapter's update is a product of matrices, which the libraries for different processors round differently.
     """
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
-    return hashlib.sha256(json.dumps([identity, np.__version__, blas, runs_here()]).encode()).hexdigest()[:32]
+    depends = [identity, np.__version__, blas, "int16" if pack else "float32"]
+    return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
 
 
 def default_folder() -> Path:
@@ -119,7 +120,7 @@ def used_bytes(folder: Path) -> tuple[int, int]:
 
 
 def _tensors(layers: Layers) -> Tensors:
-    """The tensors of all layers, as LAYER.FIELD, packed ones as LAYER.packed.FIELD.PART."""
+    """The tensors of all layers, as LAYER.FIELD, packed ones as LAYER.FIELD.PART."""
     return {name: tensor for number, layer in enumerate(layers) for name, tensor in _named(str(number), layer)}
 
 
@@ -138,19 +139,14 @@ def _layers(tensors: Tensors) -> Layers:
         layer, _, field = name.partition(".")
         of = by_layer.setdefault(int(layer), {one.name: None for one in fields(LayerWeights)})
         of[field] = tensor if tensor.ndim > 1 else tensor.copy()
-    return tuple(LayerWeights(**_with_packed(by_layer[layer])) for layer in range(len(by_layer)))
+    return tuple(LayerWeights(**_put_together(by_layer[layer])) for layer in range(len(by_layer)))
 
 
-def _with_packed(layer: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a layer, its packed matrices put together."""
+def _put_together(layer: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a layer, its packed matrices as such."""
+    packed = {name for name in MATRICES if f"{name}.codes" in layer}
     plain = {name: value for name, value in layer.items() if "." not in name}
-    if len(plain) < len(layer):
-        of = {
-            one.name: PackedMatrix(layer[f"packed.{one.name}.codes"], layer[f"packed.{one.name}.scales"])
-            for one in fields(PackedLayer)
-        }
-        plain["packed"] = PackedLayer(**of)
-    return plain
+    return plain | {name: PackedMatrix(layer[f"{name}.codes"], layer[f"{name}.scales"]) for name in packed}
 
 
 def _write(path: Path, tensors: Tensors) -> None:

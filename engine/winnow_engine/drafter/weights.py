@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,8 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize
 from numpy.typing import NDArray
 
-from winnow_cuda.ops.few_rows import packed, runs_here
-from winnow_cuda.shapes import Float32, Int32, LayerWeights, PackedLayer, TransformerShape, Weights
+from winnow_cuda.cpu.packing import packed_layer
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, require_supported
 
@@ -139,19 +138,15 @@ def load_weights(
 ) -> Weights:
     """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name.
 
-    With `pack` the matrices are there once more for products of few rows, if this processor has them.
+    With `pack` matrices are packed for this processor (`winnow_cuda.cpu.packing`).
     """
     shape, tensors = shape_of(header, layers), GgufTensors(path, header)
 
     def decode() -> Layers:
         plain = (_layer(tensors, f"blk.{index}", merge) for index in range(layers))
-        return tuple(replace(layer, packed=_packed(layer)) if pack and runs_here() else layer for layer in plain)
+        return tuple(packed_layer(layer) if pack else layer for layer in plain)
 
     return Weights(shape, QuantisedEmbedding(tensors), kept(decode) if kept else decode())
-
-
-def _packed(layer: LayerWeights) -> PackedLayer:
-    return PackedLayer(**{of.name: packed(getattr(layer, of.name)) for of in fields(PackedLayer)})
 
 
 def _layer(tensors: GgufTensors, block: str, merge: Merge) -> LayerWeights:

@@ -5,14 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from winnow_cuda.ops.few_rows import packed
-from winnow_cuda.shapes import Float32, LayerWeights, PackedLayer
+from winnow_cuda.cpu.packing import MATRICES, packed_layer
+from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix
 from winnow_engine.drafter import merged
 from winnow_engine.drafter.merged import MergedWeights, default_folder, name_of, used_bytes
 from winnow_engine.drafter.weights import Layers
@@ -23,7 +22,7 @@ WIDTH = 48
 def layers(seed: int = 0, count: int = 2) -> Layers:
     """Layers with odd sizes, without biases in the second, and without QK-norms. The widest matrix is 1.3 MB.
 
-    The first is packed as well.
+    The first is packed.
     """
     rng = np.random.default_rng(seed)
 
@@ -39,13 +38,12 @@ def layers(seed: int = 0, count: int = 2) -> Layers:
             k_norm=None,
             attn_output=random(WIDTH, 5),
             ffn_norm=random(WIDTH),
-            gate_up=random(7001, WIDTH),
+            gate_up=random(7002, WIDTH),
             ffn_down=random(WIDTH, 33),
         )
         for index in range(count)
     ]
-    again = {of.name: packed(getattr(plain[0], of.name)) for of in fields(PackedLayer)}
-    return (replace(plain[0], packed=PackedLayer(**again)), *plain[1:])
+    return (packed_layer(plain[0]), *plain[1:])
 
 
 def forbidden() -> Layers:
@@ -54,7 +52,9 @@ def forbidden() -> Layers:
 
 def assert_same(found: Layers, expected: Layers) -> None:
     assert len(found) == len(expected)
-    assert [one.packed is None for one in found] == [one.packed is None for one in expected]
+    for name in MATRICES:
+        kinds = [[isinstance(getattr(one, name), PackedMatrix) for one in layers] for layers in (found, expected)]
+        assert kinds[0] == kinds[1]
     mine, given = merged._tensors(found), merged._tensors(expected)
     assert mine.keys() == given.keys()
     for name, tensor in mine.items():
@@ -79,14 +79,15 @@ def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
     again = MergedWeights(folder, "one")(forbidden)
     for found in (first, again):
         assert_same(found, layers())
-        assert not found[0].qkv.flags.writeable
-        assert not found[0].qkv.flags.owndata
+        for matrix in (found[0].qkv.codes, found[1].qkv):
+            assert not matrix.flags.writeable
+            assert not matrix.flags.owndata
         assert found[0].attn_norm.flags.writeable  # Numba compiles for these
 
 
 def test_every_matrix_begins_at_a_cache_line(folder: Path) -> None:
     found = MergedWeights(folder, "one")(layers)
-    assert {layer.gate_up.ctypes.data % 64 for layer in found} == {0}
+    assert found[0].gate_up.codes.ctypes.data % 64 == found[1].gate_up.ctypes.data % 64 == 0
 
 
 def test_only_the_user_may_read_it(file: Path) -> None:
@@ -96,14 +97,15 @@ def test_only_the_user_may_read_it(file: Path) -> None:
 def test_another_drafter_or_adapter_is_not_taken_for_it(folder: Path, file: Path) -> None:
     assert_same(MergedWeights(folder, "two")(lambda: layers(1)), layers(1))
     assert_same(MergedWeights(folder, "one")(forbidden), layers())
-    assert name_of("drafter and adapter") != name_of("drafter and another adapter")
+    assert name_of("drafter and adapter", True) != name_of("drafter and another adapter", True)
+    assert name_of("drafter", True) != name_of("drafter", False)
 
 
 def test_other_libraries_round_otherwise_and_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = name_of("drafter")
+    before = name_of("drafter", True)
     blas = {"user_api": "blas", "internal_api": "openblas", "architecture": "of another processor"}
     monkeypatch.setattr(merged, "threadpool_info", lambda: [blas])
-    assert name_of("drafter") != before
+    assert name_of("drafter", True) != before
 
 
 def cut_in_half(data: bytearray) -> None:

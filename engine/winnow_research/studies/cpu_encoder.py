@@ -1,9 +1,9 @@
-"""How long does the drafter take to read a question on the CPU, by the way its products are computed?
+"""How long does the drafter take on the CPU to read a question and a file, by the way its products are computed?
 
-Three ways take turns over the same questions in one process: float32 in BLAS, as files are read; weights packed for few
-rows; and packed, with what all questions begin with run once, as it ships. `seconds` are wall clock, `processor` the
-seconds of all threads, both the median over all questions and rounds. `difference` is that of the hidden states from
-those of BLAS, relative.
+Three ways take turns in one process: float32 in BLAS; weights packed as integers; and packed, with what all questions
+begin with run once, as it ships. Of questions, `seconds` are wall clock, `processor` the seconds of all threads, both
+the median over all questions and rounds, and `difference` is that of the hidden states from those of BLAS, relative.
+`file_tokens_per_s` are those of a segment of random tokens on one thread, by its processor time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.shapes import Batch, Encoder, Float32
+from winnow_cuda.shapes import Batch, Float32
 from winnow_engine.drafter.profiles import open_profile
 from winnow_engine.drafter.segments import question_batch
 from winnow_engine.drafter.template import Template
@@ -36,8 +37,10 @@ def opened(path: Path) -> tuple[dict[str, CpuEncoder], Template]:
     """The encoder that ships, the two that lack something of it, and the words around a question."""
     header = read_header(path)
     profile = open_profile(GgufTensors(path, header), shape_of(header, 1), header.block_count).profile
-    weights = replace(load_weights(path, header, profile.layers, profile.merge, pack=True), readout=profile.readout)
-    plain = replace(weights, layers=tuple(replace(layer, packed=None) for layer in weights.layers))
+    plain, weights = (
+        replace(load_weights(path, header, profile.layers, profile.merge, pack=pack), readout=profile.readout)
+        for pack in (False, True)
+    )
     template = Template(Vocabulary(LlamaModel(path, vocabulary_only=True)))
     opening = question_batch([template.opening], len(template.prefix))
     encoders = {
@@ -48,14 +51,14 @@ def opened(path: Path) -> tuple[dict[str, CpuEncoder], Template]:
     return encoders, template
 
 
-def timed(encoder: Encoder, batch: Batch) -> tuple[float, float, Float32]:
+def timed(encoder: CpuEncoder, batch: Batch) -> tuple[float, float, Float32]:
     """Seconds, seconds of processors, and the hidden states."""
     started, processor = time.perf_counter(), time.process_time()
     hidden = encoder.encode(batch).hidden
     return time.perf_counter() - started, time.process_time() - processor, hidden
 
 
-def measured(encoders: Mapping[str, Encoder], batches: Sequence[Batch], rounds: int) -> dict[str, dict[str, float]]:
+def measured(encoders: Mapping[str, CpuEncoder], batches: Sequence[Batch], rounds: int) -> dict[str, dict[str, float]]:
     """The figures of each way, in turns."""
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in encoders}
     for batch in [*batches] * rounds:
@@ -67,16 +70,27 @@ def measured(encoders: Mapping[str, Encoder], batches: Sequence[Batch], rounds: 
     return {name: _figures(rows) for name, rows in found.items()}
 
 
+def file_rate(encoder: CpuEncoder, tokens: int) -> float:
+    """Tokens a second of processor time, one segment in one thread."""
+    ids = np.random.default_rng(0).integers(1000, 100_000, tokens).astype(np.int32)
+    batch = Batch(ids, np.arange(20, 20 + tokens, dtype=np.int32), np.array([0, tokens]))
+    with one_blas_thread():
+        started = time.thread_time()
+        encoder.encode_keys(batch, np.array([[0, tokens]], np.int32))
+        return tokens / (time.thread_time() - started)
+
+
 def _figures(rows: Sequence[tuple[float, float, float]]) -> dict[str, float]:
     seconds, processor, difference = (list(column) for column in zip(*rows, strict=True))
     return {"seconds": median(seconds, 4), "processor": median(processor, 4), "difference": median(difference, 5)}
 
 
 def main() -> None:
-    """Measure, print, write results/question-speed.json."""
+    """Measure, print, write results/cpu-encoder.json."""
     parser = study_parser(__file__, __doc__)
     parser.add_argument("--questions", type=int, default=16, help="of the development split, as many as there are")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=1400, help="of the segment of a file")
     given = parser.parse_args()
     encoders, template = opened(locate(DEFAULT_DRAFTER))
     texts = [written.text for one in repositories(Split.DEVELOPMENT) for written in load(one)][: given.questions]
@@ -84,7 +98,13 @@ def main() -> None:
     for encoder in encoders.values():
         encoder.encode(batches[0])
     size = {"questions": len(texts), "tokens": median([float(len(batch.ids)) for batch in batches], 0)}
-    report("question-speed", {**size, **measured(encoders, batches, given.rounds)})
+    figures = measured(encoders, batches, given.rounds)
+    rates: dict[str, list[float]] = {name: [] for name in encoders}
+    for name, encoder in [*encoders.items()] * given.rounds:
+        rates[name].append(file_rate(encoder, given.tokens))
+    for name, each in rates.items():
+        figures[name]["file_tokens_per_s"] = median(each, 0)
+    report("cpu-encoder", {**size, **figures})
 
 
 if __name__ == "__main__":
