@@ -1,7 +1,9 @@
 /** Changes of the code: previewed by VS Code itself, made, undone at once; the target is one that knows the answers. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
-import { api, eventually, folder, messages, open, select, serverReady, suite as inMocha } from './host';
+import { atCommit } from '../../src/asking/places';
+import { api, eventually, folder, messages, open, select, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
@@ -124,5 +126,28 @@ function define(): void {
       said.restore();
       assert.ok(told.some((text) => text.includes('put the cursor on')), JSON.stringify(told));
     });
+
+    test('lines that only a commit has open as they were', async () => {
+      const commit = committed(folder().fsPath); // it stays: the Git extension fails where a repository goes away
+      await vscode.workspace.getConfiguration('git').update('enabled', true, vscode.ConfigurationTarget.Global);
+      const cited = atCommit({ location: { uri: editor.document.uri.toString(), range: new vscode.Range(2, 0, 3, 0) }, commit });
+      assert.equal(winnow.service.relative(cited.uri), `shop/pricing.py at ${commit.slice(0, 9)}`);
+      const shown = await eventually(async () => {
+        await winnow.service.openLocation(cited); // the Git extension does not find the repository at once
+        const now = vscode.window.activeTextEditor;
+        return now?.document.uri.scheme === 'git' && now.document.getText() !== '' ? now : undefined;
+      });
+      assert.equal(shown.document.getText(), before);
+      assert.equal(shown.selection.active.line, 2);
+    });
   });
+}
+
+/** Makes a folder a repository, and gives the name of its only commit. */
+function committed(root: string): string {
+  const git = (...words: string[]): string => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: root }).toString();
+  git('init', '--quiet');
+  git('add', '--all');
+  git('commit', '--quiet', '-m', 'Open the shop');
+  return git('rev-parse', 'HEAD').trim();
 }

@@ -4,8 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { atCommit } from '../../../src/asking/places';
-import { asking, configure, eventually, folder, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
+import { asking, configure, folder, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
 
 export function define(): void {
   suite('asking', () => {
@@ -60,24 +59,6 @@ export function define(): void {
       assert.ok(exchange.answer.length > 0);
     });
 
-    test('lines that only a commit has open as they were', async () => {
-      await vscode.workspace.getConfiguration('git').update('enabled', true, vscode.ConfigurationTarget.Global);
-      await committed(async (commit) => {
-        const { document } = await open('shop/checkout.py');
-        const location = { uri: document.uri.toString(), range: { start: { line: 2, character: 0 }, end: { line: 3, character: 0 } } };
-        const cited = atCommit({ location, commit });
-        assert.equal(winnow.service.relative(cited.uri), `shop/checkout.py at ${commit.slice(0, 9)}`);
-        const shown = await eventually(async () => {
-          await winnow.service.openLocation(cited); // the Git extension has not found the repository at once
-          const now = vscode.window.activeTextEditor;
-          return now?.document.uri.scheme === 'git' && now.document.getText() !== '' ? now : undefined;
-        });
-        assert.equal(shown.document.getText(), document.getText());
-        assert.equal(shown.selection.active.line, 2);
-      });
-      await vscode.workspace.getConfiguration('git').update('enabled', false, vscode.ConfigurationTarget.Global);
-    });
-
     test('cancelling while the prompt is read stops the work', async () => {
       await configure({ 'budget.tokens': 1500 });
       const question = asking({ text: LONG_QUESTION }, { message: (text, cancel) => { if (text.startsWith('reading')) cancel(); } });
@@ -100,14 +81,14 @@ export function define(): void {
 }
 
 /** Do something while the folder is a repository with one commit. */
-async function committed<T>(work: (commit: string) => Promise<T>): Promise<T> {
+async function committed<T>(work: () => Promise<T>): Promise<T> {
   const root = folder().fsPath;
   const git = (...words: string[]): Buffer => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: root });
   git('init', '--quiet');
   git('add', '--all');
   git('commit', '--quiet', '-m', 'Open the shop');
   try {
-    return await work(git('rev-parse', 'HEAD').toString().trim());
+    return await work();
   } finally {
     await rm(join(root, '.git'), { recursive: true });
   }
