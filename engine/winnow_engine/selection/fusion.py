@@ -3,7 +3,9 @@
 A question with sub-questions is scored as a whole and once for each of them. Each time, the chance of one answer is
 shared among the units, by the softmax of their weighted features. A unit's score is the logarithm of the sum of its
 shares. So a unit that one sub-question is sure of leaves room for what the others look for. The whole question says
-little that its P sub-questions do not; it counts one P-th as much as each of them.
+little that its P sub-questions do not; it counts one P-th as much as each of them. Two parts are mostly about one
+thing, though ("How is X read, and where is it checked?"): then 0.35 of the whole's score is added to each unit's, which
+favours what fits both (docs/lab/sub-questions.md).
 
 Words get a share of one answer's chance too, by the softmax of BM25: a package's name, for example, can be found
 without being understood. Their share is the larger, the less likely it is that the features found an answer.
@@ -25,10 +27,12 @@ from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import question_features
+from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_engine.selection.unit_features import unit_features
 
 _SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
 _WORDS_SHARE = 0.2  # of the chance that the features have found no answer
+_WHOLE = 0.35  # of its score, for two sub-questions
 _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
 
 
@@ -82,7 +86,10 @@ class _Fused:
 def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     """The scores of the units, with each feature weighted for a question like this one."""
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
-    fused = _add_words(_combine(whole, subquestions) if subquestions else whole, asked)
+    fused = _combine(whole, subquestions) if subquestions else whole
+    if len(subquestions) == ABOUT_ONE_THING:
+        fused = _add_whole(fused, whole)
+    fused = _add_words(fused, asked)
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
     if fused.candidates is None:
@@ -141,6 +148,17 @@ def _among(scores: Scores, own: Candidates | None, candidates: Candidates | None
     found = np.full(len(candidates.units), -np.inf, np.float32)
     found[np.searchsorted(candidates.units, own.units)] = scores
     return found
+
+
+def _add_whole(fused: _Fused, whole: _Fused) -> _Fused:
+    """Add a part of the whole question's scores. Its candidates are all that its sub-questions have, and more."""
+
+    def part(scores: Scores) -> Scores:
+        return np.float32(_WHOLE) * _among(scores, whole.candidates, fused.candidates)
+
+    contributions = {name: one + part(whole.contributions[name]) for name, one in fused.contributions.items()}
+    total = _raised(fused.total + part(whole.total), fused.log_odds)
+    return replace(fused, total=total, contributions=contributions)
 
 
 def _add_words(fused: _Fused, asked: AskedQuestion) -> _Fused:

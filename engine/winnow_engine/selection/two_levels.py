@@ -19,7 +19,7 @@ from winnow_engine.drafter.profile import QuestionStates
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
-from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 from winnow_engine.selection.unit_features import links_of, neighbours
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
@@ -78,11 +78,15 @@ class TwoLevelSearch:
         coarse = self.keys.scattered(
             (part, self.drafter.score_coarsely(part.arrays, part.offsets, states)) for part in self.keys.parts
         )
+        of_each = [{name: scores[n] for name, scores in coarse.items()} for n in range(len(states))]
         always = self._always(located)
-        whole, *parts = (
-            self._ask(one, state, {name: scores[n] for name, scores in coarse.items()}, always)
-            for n, (one, state) in enumerate(zip([question, *map(Question, texts)], states, strict=True))
-        )
+        parts = [
+            self._ask(Question(text), state, scores, always)
+            for text, state, scores in zip(texts, states[1:], of_each[1:], strict=True)
+        ]
+        if len(parts) == ABOUT_ONE_THING:  # what either part may mean has to fit the whole, too
+            always = united([always, *(part.candidates.chosen for part in parts if part.candidates)])
+        whole = self._ask(question, states[0], of_each[0], always)
         return replace(whole, subquestions=tuple(parts))
 
     def _ask(

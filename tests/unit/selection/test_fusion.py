@@ -41,7 +41,7 @@ def test_the_highest_score_is_how_likely_anything_answers(workspace: Workspace) 
 def test_what_a_subquestion_is_sure_of_leaves_room_for_the_others(workspace: Workspace) -> None:
     sure, unsure = asked(workspace, "who is `send_order`", 0), asked(workspace, "what happens", best=1)
     (named,) = np.flatnonzero(unit_features(sure)["names"])
-    fused = fuse(asked(workspace, "who is this and what happens", 2, sure, unsure), WEIGHTS)
+    fused = fuse(asked(workspace, "who is this and what happens", 2, sure, unsure, unsure), WEIGHTS)
     assert {named, 1} == set(np.argsort(-fused.total)[:2].tolist())
     assert fused.contributions_to(int(named))["names"] == 4.5
     assert "names" not in fused.contributions_to(1)
@@ -116,6 +116,22 @@ def test_scores_of_a_question_with_subquestions_share_its_chance(workspace: Work
     found = fuse(replace(whole, subquestions=tuple(subquestions)), weights).total
     expected = np.log(np.sum(shares, axis=0))
     np.testing.assert_allclose(found, expected - expected.max(), atol=1e-5)
+
+
+def test_what_answers_one_of_two_parts_should_fit_the_whole_too(workspace: Workspace) -> None:
+    one, other = asked(workspace, "how is it", 0), asked(workspace, "why is it", 1)
+    plain = drafter_alone(1.0, 0.0)
+    apart = fuse(asked(workspace, "what is it", 1, one, other, one), plain).total
+    together = fuse(asked(workspace, "what is it", 1, one, other), plain)
+    assert apart.argmax() == 0
+    assert together.total.argmax() == 1
+    whole = zscore(other.drafter_scores["drafter"])
+    shares = [np.exp(zscore(each.drafter_scores["drafter"])) for each in (one, other)]
+    likely = sum(share / share.sum() for share in shares) + np.exp(whole) / np.exp(whole).sum() / 2
+    expected = np.log(likely) + 0.35 * whole
+    np.testing.assert_allclose(together.total, expected - expected.max(), atol=1e-5)
+    own = zscore(one.drafter_scores["drafter"])
+    assert together.contributions_to(0)["drafter"] == pytest.approx(own[0] + 0.35 * whole[0], abs=0.01)
 
 
 def test_only_what_adds_to_a_score_is_shown_for_it(workspace: Workspace) -> None:

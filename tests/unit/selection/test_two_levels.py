@@ -107,6 +107,13 @@ def test_with_every_unit_a_candidate_it_is_the_exhaustive_scan_bit_for_bit(works
     assert all(np.array_equal(found.contributions[name], expected.contributions[name]) for name in found.contributions)
 
 
+def test_what_one_of_two_parts_may_mean_is_scored_for_the_whole(workspace: Workspace) -> None:
+    asked = two_levels(workspace, Question(QUESTIONS[2]), NARROW)
+    assert len(asked.subquestions) == 2
+    for part in asked.subquestions:
+        assert np.isin(part.units, asked.units).all()
+
+
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_few_candidates_lead_to_the_same_best_units_with_nearly_the_same_scores(
     workspace: Workspace, text: str
