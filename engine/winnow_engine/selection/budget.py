@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import BudgetError
+from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 
 # A unit that the budget could not hold whole gets at most this share of the budget, for its first lines.
 _CUT_SHARE = 0.4
 _LEAST_CUT_TOKENS = 64
 _SMALL_TOKENS = 32
+_EXPONENT = 0.8
 # How many units that do not fit may be passed over in search of one that does.
 _PATIENCE = 50
 
@@ -74,13 +76,24 @@ def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: 
     return sorted(basket.pieces.values(), key=lambda piece: piece.unit)
 
 
-def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], exponent: float = 1.0) -> NDArray[np.float32]:
     """The logarithm of each unit's chance per token, up to a constant, float32 [U].
 
     In this order a budget holds the most chance, except for the tokens left free at its end (Dantzig 1957, for the
-    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]. Units of fewer than 32 tokens count as 32.
+    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]. Units of fewer than 32 tokens count as 32. An
+    `exponent` below 1 makes length count less.
     """
-    return np.asarray(log_odds - np.log(np.maximum(tokens, _SMALL_TOKENS)), np.float32)
+    return np.asarray(log_odds - np.float32(exponent) * np.log(np.maximum(tokens, _SMALL_TOKENS)), np.float32)
+
+
+def worth(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], subquestions: int) -> NDArray[np.float32]:
+    """By what units are kept for a question with so many sub-questions, float32 [U]: their density.
+
+    Dantzig's rule takes units to answer apart from each other, as they do where a list of things is asked for. What
+    answers one question stands in places that are needed together, and a long one is no worse for being long: length
+    counts for 0.8 of its logarithm (docs/lab/chance-per-token.md).
+    """
+    return density(log_odds, tokens, 1.0 if subquestions > ABOUT_ONE_THING else _EXPONENT)
 
 
 class _Basket:

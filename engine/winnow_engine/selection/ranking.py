@@ -12,7 +12,7 @@ from winnow_engine.core import Budget, Question, Scores, ShownChange, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
-from winnow_engine.selection.budget import Focus, choose, density
+from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
@@ -86,11 +86,15 @@ class Ranked:
 
     @property
     def worth(self) -> Scores:
-        """The logarithm of each unit's chance per token, float32 [U]; -inf for units that were not scored."""
+        """By what each unit is kept, float32 [U]; -inf for units that were not scored."""
         total, units = self.scores.total, self.scores.units
-        worth = np.full_like(total, -np.inf)
-        worth[units] = density(total[units], self.unit_tokens[units])
-        return worth
+        found = np.full_like(total, -np.inf)
+        found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
+        return found
+
+    @property
+    def _subquestions(self) -> int:
+        return len(subquestions_of(self.question.text))
 
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
         """The budget in tokens: what the user set, or with at most `most` what the answer seems to need."""
@@ -113,13 +117,14 @@ class Ranked:
         if shown is not None:
             tokens[units_shown(shown, self.workspace)] = 0
             most = max(most - shown.tokens, LEAST_TOKENS)
-        subquestions = len(subquestions_of(self.question.text))
         scores, units, given = self.scores, self.scores.units, focus is not None or shown is not None
-        needed = tokens_needed(scores.total[units], tokens[units], subquestions, most, scores.weights, at_cursor=given)
+        needed = tokens_needed(
+            scores.total[units], tokens[units], self._subquestions, most, scores.weights, at_cursor=given
+        )
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
-        """What fits a budget: a change, the code at the cursor, then units by their chance per token."""
+        """What fits a budget: a change, the code at the cursor, then units by their worth."""
         shown, units = self._shown(budget_tokens), self._units
         if shown is not None:
             units.tokens = units.tokens.copy()

@@ -37,6 +37,8 @@ from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks import all_tasks
 
+LEFT_OUT = ("multi", "commit")
+"""Tasks that no weights are fitted to."""
 _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # per workspace
 _TOKENS, _QUESTIONS = 16_000, 16
 _THOROUGH_TOKENS, _THOROUGH_QUESTIONS = 128_000, 32
@@ -141,8 +143,9 @@ class Calibration:
             yield asking.observer(store, self.progress, self.cancellation)
 
     def _items(self) -> list[WorkItem]:
-        # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks.
-        fitted = (one for one in all_tasks().values() if one.name != "multi" and (one.sized or self.thorough))
+        # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks. The
+        # weights that ship were fitted before there were questions about commits.
+        fitted = (one for one in all_tasks().values() if one.name not in LEFT_OUT and (one.sized or self.thorough))
         tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
         return _items([one.name for one in fitted], tokens, Split.CALIBRATION)
 

@@ -25,14 +25,14 @@ from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.asked_question import ask_drafter
-from winnow_engine.selection.budget import density
+from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights, read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.question_features import QUESTION_FEATURES
 from winnow_engine.selection.ranking import Ranked
 from winnow_engine.store import Store, default_path
-from winnow_research.calibration.calibrate import shipped
+from winnow_research.calibration.calibrate import LEFT_OUT, shipped
 from winnow_research.calibration.fusion import fit_fusion
 from winnow_research.calibration.observations import Observation, Observer
 from winnow_research.evaluation.cases import Scene
@@ -94,8 +94,8 @@ class Judge:
                 asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), never)
                 for name, weights in self.sets.items():
                     fused = fuse(asked, weights)
-                    worth = density(fused.total, subject.unit_tokens)
-                    ranking = by_units(subject, case.question, fused.total, worth)
+                    best = worth(fused.total, subject.unit_tokens, len(asked.subquestions))
+                    ranking = by_units(subject, case.question, fused.total, best)
                     auto = Ranked(case.question, workspace, keys, keys.unit_tokens, fused, drafter).tokens(Budget())
                     kept = keeps_all(ranking, auto, case, workspace)
                     yield Judged(outcome(name, tokens, case, workspace, ranking), auto, kept)
@@ -103,7 +103,7 @@ class Judge:
 
 def observations(file: Path, store: Path, jobs: int) -> Iterator[Observation]:
     """The calibration split's questions as the fusion sees them. *describe* asks the sub-questions of *multi*."""
-    items = items_of(Split.CALIBRATION, (name for name in all_tasks() if name != "multi"))
+    items = items_of(Split.CALIBRATION, (name for name in all_tasks() if name not in LEFT_OUT))
     start = partial(_observer, file, store)
     with spread(jobs, _opened(start), start) as ask:
         for found in ask(Observer.all_of, items):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.errors import BudgetError
-from winnow_engine.selection.budget import Focus, Piece, choose, density
+from winnow_engine.selection.budget import Focus, Piece, choose, density, worth
 
 
 class Lines:
@@ -56,6 +56,14 @@ def test_by_density_a_budget_holds_more_of_the_chance() -> None:
 
 def test_tiny_units_are_no_cheaper_than_small_ones() -> None:
     assert density(scores(1, 1), np.array([2, 32], np.int32)).tolist() == pytest.approx([1 - np.log(32)] * 2)
+
+
+def test_length_counts_less_where_one_thing_is_asked_for() -> None:
+    tokens = np.array([40, 400], np.int32)
+    long_one_better = scores(0, 2)
+    assert worth(long_one_better, tokens, subquestions=0).argmax() == 1
+    assert worth(long_one_better, tokens, subquestions=2).argmax() == 1
+    assert worth(long_one_better, tokens, subquestions=3).argmax() == 0
 
 
 def test_focus_comes_first_with_its_companions() -> None:

@@ -15,8 +15,9 @@ from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.weights import shape_of
 from winnow_engine.errors import EvaluationError
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.budget import density
+from winnow_engine.selection.budget import worth
 from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
@@ -73,7 +74,8 @@ class Winnow:
             scores = np.full(len(units), -np.inf, np.float32)
             for span in assistant.select(subject.sources, question, Budget(keep_ratio=1.0)).spans:
                 scores[units[span.path, span.start_line]] = span.score
-            return by_units(subject, question, scores, density(scores, subject.unit_tokens))
+            parts = len(subquestions_of(question.text))
+            return by_units(subject, question, scores, worth(scores, subject.unit_tokens, parts))
 
         return rank
 
