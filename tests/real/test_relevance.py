@@ -12,6 +12,10 @@ import pytest
 from winnow_engine.core import Cancellation, Folder, Question
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources, read_workspace
+from winnow_engine.selection.asked_question import ask_drafter
+from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
@@ -20,12 +24,12 @@ from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
 from winnow_research.evaluation.methods.published import LOOK_AHEAD, FullDrafter, Published
 from winnow_research.evaluation.methods.winnow import Winnow
-from winnow_research.evaluation.methods.winnow_two_stages import TwoStages
 from winnow_research.evaluation.parallel import Plan, run
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.evaluation.tasks.real import load, problems
+from winnow_research.studies.second_look import candidates, read_together
 
 pytestmark = pytest.mark.real_weights
 
@@ -115,18 +119,19 @@ def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp
     assert ranking.keep(1) == []
 
 
-def test_a_second_stage_moves_the_units_that_lead_and_no_others(qwen_small: Path, store: Store, tmp_path: Path) -> None:
+def test_what_is_read_together_is_scored_and_nothing_else(qwen_small: Path, store: Store, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / "add.py").write_text("def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return add(a, a)\n")
     (root / "hello.py").write_text("def greet(name):\n    print('hello', name)\n\n\ndef leave():\n    print('bye')\n")
-    sources = Sources((Folder(root),))
-    drafter = Drafter(qwen_small)
-    subject = Subject(sources, read_workspace(sources, store, Cancellation()), store, drafter.count)
-    question = Question("Which function says hello?")
-    first = Winnow(lambda: drafter).ranker(subject)(question).scores
-    room = int(subject.unit_tokens[2:].sum())
-    moved = TwoStages(lambda: drafter, room).ranker(subject)(question).scores != first
-    assert moved.tolist() == [False, False, True, True]
-    alone = TwoStages(lambda: drafter, 0).ranker(subject)(question).scores
-    np.testing.assert_array_equal(alone, first)
+    drafter, never = Drafter(qwen_small), Cancellation()
+    workspace = read_workspace(Sources((Folder(root),)), store, never)
+    keys = KeyCache(store, drafter).of(workspace, lambda _: None, never)
+    asked = ask_drafter(workspace, keys, drafter, Question("Which function says hello?"), never)
+    first = fuse(asked, read_fusion_weights(drafter.fusion))
+    read = candidates(asked, first, keys.unit_tokens, int(keys.unit_tokens[2:].sum()))
+    assert read["leading"].tolist() == [2, 3]
+    said = {asks: read_together(asked, read["leading"], drafter, asks=asks) for asks in (True, False)}
+    assert (said[True] != 0).tolist() == [False, False, True, True]
+    assert said[True][2] > said[True][3]
+    assert not np.array_equal(said[True], said[False])

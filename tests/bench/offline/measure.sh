@@ -50,7 +50,8 @@ step() {
       for size in 128k 32k; do
         relevance "rivals-$size" --method BM25 --method symbols --method MiniLM --method "one head" --tokens "$size"
       done ;;
-    stages) relevance stages --split development --method Winnow --method "two stages" --tokens 128k ;;
+    again) python3 -m winnow_research.studies.second_look --jobs "$jobs" --read 8k 16k 32k --questions 4 &&
+      cp results/second-look-*.json "$results" ;;
     published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;
     ask) winnow train ask "$DATA" "$results/asked.npz" &&
       winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
