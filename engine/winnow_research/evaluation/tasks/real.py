@@ -33,14 +33,19 @@ class WrittenQuestion:
 
 def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
     """A scene for each repository with questions: the whole repository. EvaluationError if it lacks a gold."""
+    yield from scenes_of(corpus, QUESTIONS)
+
+
+def scenes_of(corpus: Corpus, directory: Path) -> Iterator[Scene]:
+    """As `scenes`, with the questions in the files `NAME.json` of a directory."""
     for repository in corpus.subjects:
-        written = load(repository)
+        written = load(repository, directory)
         if not written:
             continue
         files = corpus.files(repository)
         wrong = problems(repository, files, written)
         if wrong:
-            raise EvaluationError(f"{QUESTIONS / repository.name}.json: {'; '.join(wrong)}: correct the golds")
+            raise EvaluationError(f"{directory / repository.name}.json: {'; '.join(wrong)}: correct the golds")
         yield Scene(repository.name, files, tuple(_case(repository, one) for one in written))
 
 

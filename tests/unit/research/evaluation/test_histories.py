@@ -9,9 +9,12 @@ from click.testing import CliRunner
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import EvaluationError
 from winnow_engine.git.repository import open_repository
+from winnow_engine.index.files import SourceFile
 from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.cases import Gold
+from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asking_impact import share_kept
+from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, text_of
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
@@ -232,3 +235,41 @@ def test_the_command_names_missing_clones_and_unknown_projects(tmp_path: Path) -
 def asked(top: Path) -> Histories:
     pin = Pin("buses", "ada/buses", git.head(top), "python")
     return Histories(opened([pin], top.parents[1], Cancellation()), 10, 0, lambda _: None)
+
+
+def whats(top: Path, files: dict[str, str]) -> list[AskedCommit]:
+    """What is asked of a clone's commits about other files, whose paths begin with the repository's name."""
+    repository = open_repository(top)
+    later = indexed(SourceFile(f"buses/{path}", text.encode()) for path, text in files.items())
+    return list(asked_commits(repository, all_commits(repository), later))
+
+
+def test_a_commit_is_asked_about_where_its_units_stand_later(top: Path) -> None:
+    git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET, "src/stop.py": WAIT})
+    dearer = TICKET.replace("* 3", "* 4")
+    changed = git.commit(top, "fix: Make every zone cost four coins (#12)", {"src/ticket.py": dearer})
+    (found,) = whats(top, {"ticket.py": "ZONES = 9\n\n\n" + dearer})
+    assert (found.commit, found.text) == (changed, "Make every zone cost four coins")
+    assert [(place.unit.name, place.unit.start_line) for place in found.golds] == [("price_of", 4)]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"ticket.py": TICKET.replace("price_of", "fare_of")},
+        {"stop.py": WAIT},
+        {"ticket.py": TICKET, "old/src/ticket.py": TICKET},
+    ],
+)
+def test_what_a_commit_changed_has_to_stand_in_one_place(top: Path, later: dict[str, str]) -> None:
+    git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET})
+    git.commit(top, "Make every zone cost four coins", {"src/ticket.py": TICKET.replace("* 3", "* 4")})
+    assert whats(top, later) == []
+
+
+def test_a_message_is_asked_without_what_only_its_project_understands() -> None:
+    message = (
+        "unix: handle cloexec (#7)\n\nThe descriptor leaked. See https://x.org/1\nPR-URL: https://x.org/2\n\nMore."
+    )
+    assert text_of(message) == "handle cloexec. The descriptor leaked. See."
+    assert text_of("Close the file, fixes #3") == "Close the file,"
