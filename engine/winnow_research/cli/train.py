@@ -35,8 +35,13 @@ def train() -> None:
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--development", is_flag=True, help="Instead, the development split's questions: for `recall`.")
+@click.option(
+    "--clones",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where clones lie, OWNER/NAME: also questions made of their commits.",
+)
 @drafter_option
-def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str) -> None:
+def prepare(out: Path, workers: int, seed: int, development: bool, clones: Path | None, drafter: str) -> None:
     """Fetch the pinned projects and write the data set OUT (about 45 MB, ten minutes on two cores)."""
     from winnow_research.training import development as judged
     from winnow_research.training import prepare as building
@@ -46,7 +51,7 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     if development:
         data = judged.development(file, 128_000, _say)
     else:
-        data = building.prepare(load(), file, building.DataRecipe(seed=seed), _say, workers)
+        data = building.prepare(load(), file, building.DataRecipe(seed=seed), _say, workers, clones=clones)
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")

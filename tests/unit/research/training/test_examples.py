@@ -1,13 +1,16 @@
 """Each source of examples on a small project: what is asked, what answers it, and which lines are not shown."""
 
 import random
+from pathlib import Path
 
+import git_repositories as git
 import pytest
 
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.training.examples import (
     comments,
+    commits,
     cursor,
     describe,
     documentation,
@@ -19,6 +22,7 @@ from winnow_research.training.examples import (
 )
 from winnow_research.training.examples import examples as all_examples
 from winnow_research.training.examples.base import Example, ProjectTree
+from winnow_research.training.projects import load
 
 
 def golds(example: Example) -> list[str]:
@@ -130,3 +134,28 @@ def test_what_is_asked_never_stands_among_the_lines_shown(tree: ProjectTree, see
                 if number not in lines
             )
             assert one.text.rstrip("?. ") not in shown
+
+
+def test_a_commit_is_asked_about_with_the_units_that_it_changed(
+    tree: ProjectTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = git.new(tmp_path / "clones" / "ada" / "ledger")
+    (own,) = [file for file in tree.haystack.own_files if file.path.endswith("store.py")]
+    path = own.path.partition("/")[2]
+    git.commit(top, "Keep accounts on disk", {path: own.data.replace(b"10000", b"9000")})
+    last = git.commit(top, "Count the days of a year right", {path: own.data})
+    pin = commits.Pin(tree.project, "ada/ledger", last, "python")
+    monkeypatch.setattr(commits, "pins", lambda: {tree.project: pin})
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (found,) = commits.examples(tree, tmp_path / "clones", scratch)
+    assert golds(found) == ["opened_when"]
+    assert "Count the days of a year right" in found.text
+
+
+def test_clones_are_pinned_for_projects_of_the_training_data() -> None:
+    languages = {project.name: project.language for project in load()}
+    assert {name: languages.get(name) for name in commits.pins()} == {
+        name: pin.language for name, pin in commits.pins().items()
+    }
+    assert {languages[name] for name in commits.pins()} >= {"python", "javascript", "typescript", "go", "rust"}
