@@ -25,6 +25,12 @@ def best_gpu() -> LlamaGpu | None:
     return max(_gpus(), key=lambda gpu: gpu.free, default=None)
 
 
+def runs_cuda() -> bool:
+    """Whether this build of llama.cpp has CUDA."""
+    _ggml.libggml.ggml_backend_reg_by_name.restype = ctypes.c_void_p
+    return bool(_ggml.libggml.ggml_backend_reg_by_name(b"CUDA"))
+
+
 def _gpus() -> Iterator[LlamaGpu]:
     # Two libraries: on Windows one does not give the other's functions.
     devices, base = _ggml.libggml, load_shared_library("ggml-base", _ggml.libggml_base_path)

@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import llama_cpp
 import numpy as np
 import pytest
 
 from winnow_engine.core import Sampling
+from winnow_engine.llama import context
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
@@ -37,6 +40,27 @@ def test_whatever_is_drafted_the_tokens_are_those_of_plain_decoding(
     assert answer.tokens == plain
     assert 0 < answer.accepted < answer.drafted
     assert answer.rounds == len(plain) - 1 - answer.accepted
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_cuda_passes_have_few_sizes_and_answers_stay_the_same(
+    tiny_llama: Path, plain: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "_pass_sizes", lambda model, options: (8, 16))
+    sizes, evaluate = Counter[int](), context.LlamaContext._evaluate
+    with closing(Loaded(LlamaModel(tiny_llama))) as sized:
+
+        def counted(self: LlamaContext, batch: llama_cpp.llama_batch, *kept: object) -> bool:
+            sizes[batch.n_tokens] += 1
+            return evaluate(self, batch, *kept)
+
+        sized.answer(NoDraft())
+        monkeypatch.setattr(context.LlamaContext, "_evaluate", counted)
+        answer = sized.answer(Oracle(plain, seed))
+        assert answer.tokens == plain
+        assert sized.cache.tokens.tolist() == [*PROMPT, *plain[:-1]]
+    assert 0 < answer.accepted < answer.drafted
+    assert {1, 8} <= set(sizes) <= {1, 8, 16}
 
 
 def test_memory_holds_exactly_the_prompt_and_all_tokens_but_the_last(loaded: Loaded, plain: list[int]) -> None:
