@@ -51,7 +51,7 @@ class TransformerShape:
 class PackedMatrix:
     """A matrix [N, K] as `ops/int16_gemm.py` multiplies it.
 
-    codes [chunks, panels, pairs, 32]: the columns of a chunk by two, of 16 rows side by side. scales float32
+    codes [panels, chunks, pairs, 64]: the columns of a chunk by two, of 32 rows side by side. scales float32
     [chunks, N].
     """
 

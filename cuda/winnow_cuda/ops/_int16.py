@@ -23,11 +23,12 @@ from numba.extending import intrinsic
 
 from winnow_cuda.shapes import Float32, Int16, Int32, PackedMatrix
 
-PANEL = 16
-"""Columns of W that lie together: pair by pair of their rows, 16 times two int16."""
+PANEL = 32
+"""Columns of W that lie together: pair by pair of their rows, 32 times two int16."""
 _CHUNK = 512  # columns: 4,095 * 1,023 * 512 is the largest sum below 2^31
+_AHEAD = 16  # pairs of a panel that are fetched before they are used: 2 KB
 _STEPS, _WEIGHT_STEPS = 4095, 1023
-_PANELS_A_THREAD = 8
+_PANELS_A_THREAD = 4
 
 _FEATURES = binding.get_host_cpu_features()
 _WIDE = bool(_FEATURES.get("avx512bw"))
@@ -37,7 +38,7 @@ _LANES = 16 if _WIDE else 8  # pairs of int16, or int32, in a register
 TILE = 14 if _WIDE else 6
 """Rows of A that are multiplied together, by two registers of columns."""
 TILE_COLUMNS = 2 * _LANES
-"""Columns of W that a tile is multiplied by at once: two panels, or one."""
+"""Columns of W that a tile is multiplied by at once: a panel, or half of one."""
 
 _INT32, _FLOAT = ir.IntType(32), ir.FloatType()
 _INTS, _SHORTS = ir.VectorType(_INT32, _LANES), ir.VectorType(ir.IntType(16), 2 * _LANES)
@@ -53,8 +54,8 @@ def runs_here() -> bool:
 def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, out: Any, pairs: Any, first: Any) -> Any:
     """out[TILE, 32 or 16] of one chunk: a · w, scaled; added to what is there unless this chunk is the `first`.
 
-    Each array but `out` comes as (array, offset), `w` as (array, offset, values a panel), `out` as (array, offset,
-    values a row); `pairs` are the columns of the chunk, by two.
+    Each array but `out` comes as (array, offset), `out` as (array, offset, values a row); `pairs` are the columns of the
+    chunk, by two.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -64,8 +65,8 @@ def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, o
             data = context.make_array(kind[0])(context, builder, parts[0]).data
             return builder.gep(data, [parts[1]]), parts[2:]
 
-        (rows, _), (columns, [panel]), (into, [width]) = place(0), place(2), place(4)
-        sums = _sum_products(builder, rows, columns, panel, arguments[5])
+        (rows, _), (columns, _), (into, [width]) = place(0), place(2), place(4)
+        sums = _sum_products(builder, rows, columns, arguments[5])
         scales = place(1)[0], place(3)[0]
         _add_scaled(builder, sums, scales, into, width, arguments[6])
         return context.get_dummy_value()
@@ -73,11 +74,11 @@ def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, o
     return types.void(a, a_scales, w, w_scales, out, types.intp, types.boolean), generate
 
 
-def _sum_products(builder: Any, rows: Any, columns: Any, panel: Any, pairs: Any) -> list[list[Any]]:
+def _sum_products(builder: Any, rows: Any, columns: Any, pairs: Any) -> list[list[Any]]:
     """Sums of products over the pairs of a chunk, [TILE][2] registers of int32."""
     word = pairs.type
     rows, columns = (builder.bitcast(at, _INT32.as_pointer()) for at in (rows, columns))
-    starts = [ir.Constant(word, 0), builder.sdiv(panel, ir.Constant(word, 2)) if _WIDE else ir.Constant(word, _LANES)]
+    starts = [ir.Constant(word, 0), ir.Constant(word, _LANES)]
     before, loop, after = builder.block, builder.append_basic_block("pairs"), builder.append_basic_block("summed")
     builder.branch(loop)
     builder.position_at_end(loop)
@@ -85,6 +86,8 @@ def _sum_products(builder: Any, rows: Any, columns: Any, panel: Any, pairs: Any)
     sums = [[builder.phi(_INTS) for _ in starts] for _ in range(TILE)]
     across = builder.mul(pair, ir.Constant(word, PANEL))
     loaded = [_vector(builder, columns, builder.add(across, start), _INTS) for start in starts]
+    for line in range(0, TILE_COLUMNS, 16):
+        _prefetch(builder, columns, builder.add(across, ir.Constant(word, PANEL * _AHEAD + line)))
     down = builder.mul(pair, ir.Constant(word, TILE))
     grown = []
     for number, row in enumerate(sums):
@@ -132,6 +135,13 @@ def _add_scaled(
             builder.store(builder.fadd(before, scaled), at).align = 4
 
 
+def _prefetch(builder: Any, start: Any, offset: Any) -> None:
+    at = builder.gep(start, [offset])
+    kind = ir.FunctionType(ir.VoidType(), [at.type, _INT32, _INT32, _INT32])
+    named = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(named, [at, _INT32(0), _INT32(3), _INT32(1)])
+
+
 def _vector(builder: Any, start: Any, offset: Any, kind: Any) -> Any:
     value = builder.load(builder.bitcast(builder.gep(start, [offset]), kind.as_pointer()))
     value.align = 4
@@ -160,11 +170,11 @@ def _round_row(x: Float32, steps: int, codes: Int16) -> Any:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _round(x: Float32, steps: int, rounded: Int16, pairs: Int32, codes: Int32, scales: Float32) -> None:
-    """Codes [chunks, tiles, pairs, rows a tile] of pairs and scales [chunks, rows] of x, rows beyond it zero.
+    """Codes [tiles, chunks, pairs, rows a tile] of pairs and scales [chunks, rows] of x, rows beyond it zero.
 
     rounded [rows a tile, width] and `pairs`, the same memory by two, are for what is between.
     """
-    chunks, tiles, count, tile_rows = codes.shape
+    tiles, chunks, count, tile_rows = codes.shape
     width = 2 * count
     for tile in range(tiles):
         for chunk in range(chunks):
@@ -177,13 +187,13 @@ def _round(x: Float32, steps: int, rounded: Int16, pairs: Int32, codes: Int32, s
                     scales[chunk, at], rounded[row] = 0, 0
             for pair in range(count):
                 for row in range(tile_rows):
-                    codes[chunk, tile, pair, row] = pairs[row, pair]
+                    codes[tile, chunk, pair, row] = pairs[row, pair]
 
 
 def rounded(x: Float32, steps: int, tile_rows: int, tiles: int) -> PackedMatrix:
     chunks = -(-x.shape[1] // _CHUNK)
     pairs = -(-x.shape[1] // (2 * chunks))
-    codes = np.empty((chunks, tiles, pairs, tile_rows), np.int32)
+    codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
     scales = np.empty((chunks, tiles * tile_rows), np.float32)
     rounded = np.empty((tile_rows, 2 * pairs), np.int16)
     _round(x, steps, rounded, rounded.view(np.int32), codes, scales)
@@ -192,7 +202,7 @@ def rounded(x: Float32, steps: int, tile_rows: int, tiles: int) -> PackedMatrix:
 
 def packed(w: Float32) -> PackedMatrix:
     """Weights [N, K] as the products take them."""
-    found = rounded(np.ascontiguousarray(w), _WEIGHT_STEPS, PANEL, 2 * -(-len(w) // (2 * PANEL)))
+    found = rounded(np.ascontiguousarray(w), _WEIGHT_STEPS, PANEL, -(-len(w) // PANEL))
     return PackedMatrix(found.codes, np.ascontiguousarray(found.scales[:, : len(w)]))
 
 
@@ -203,14 +213,14 @@ def rounded_rows(a: Float32) -> PackedMatrix:
 
 def scales_of(w: PackedMatrix) -> Float32:
     """The scales of packed weights, also of the columns that fill up their last panels."""
-    missing = w.codes.shape[1] * PANEL - w.scales.shape[1]
+    missing = len(w.codes) * PANEL - w.scales.shape[1]
     return np.pad(w.scales, ((0, 0), (0, missing))) if missing else w.scales
 
 
 def in_threads(work: Callable[[int, int], None], panels: int, threads: int) -> None:
-    """Do `work(start, stop)` for parts of an even number of panels, one on this thread and the others beside it."""
+    """Do `work(start, stop)` for parts of the panels, one on this thread and the others beside it."""
     parts = max(1, min(threads, panels // _PANELS_A_THREAD))
-    borders = (np.linspace(0, panels // 2, parts + 1).astype(int) * 2).tolist()
+    borders = np.linspace(0, panels, parts + 1).astype(int).tolist()
     others = [_pool().submit(work, start, stop) for start, stop in pairwise(borders[1:])]
     work(0, borders[1])
     for other in others:

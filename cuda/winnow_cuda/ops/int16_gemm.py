@@ -15,27 +15,27 @@ from winnow_cuda.shapes import Float32, Int16, PackedMatrix
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _products(a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32) -> None:
-    """Panels start:stop of out [rows, N]; a [chunks, tiles, pairs, 2 TILE], w [chunks, panels, pairs, 32]."""
-    chunks, tiles, pairs, _ = a.shape
-    panels, (rows, width) = w.shape[1], out.shape
-    step = pairs * 2 * PANEL
-    for panel in range(start, stop, TILE_COLUMNS // PANEL):
+    """Panels start:stop of out [rows, N]; a [tiles, chunks, pairs, 2 TILE], w [panels, chunks, pairs, 64]."""
+    tiles, chunks, pairs, _ = a.shape
+    rows, width = out.shape
+    for panel in range(start, stop):
         for tile in range(tiles):
             for chunk in range(chunks):
-                multiply_tile(
-                    (a, (chunk * tiles + tile) * pairs * 2 * TILE),
-                    (a_scales, chunk * rows + tile * TILE),
-                    (w, (chunk * panels + panel) * step, step),
-                    (w_scales, chunk * width + panel * PANEL),
-                    (out, tile * TILE * width + panel * PANEL, width),
-                    pairs,
-                    chunk == 0,
-                )
+                for column in range(0, PANEL, TILE_COLUMNS):
+                    multiply_tile(
+                        (a, (tile * chunks + chunk) * pairs * 2 * TILE),
+                        (a_scales, chunk * rows + tile * TILE),
+                        (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
+                        (w_scales, chunk * width + panel * PANEL + column),
+                        (out, tile * TILE * width + panel * PANEL + column, width),
+                        pairs,
+                        chunk == 0,
+                    )
 
 
 def int16_gemm(a: Float32, w: PackedMatrix, threads: int = 1) -> Float32:
     """a [M, K] · Wᵀ → [M, N], float32. Each thread takes some of the columns."""
-    rows, panels, columns = rounded_rows(a), w.codes.shape[1], w.scales.shape[1]
+    rows, panels, columns = rounded_rows(a), len(w.codes), w.scales.shape[1]
     out, scales = np.empty((rows.scales.shape[1], panels * PANEL), np.float32), scales_of(w)
 
     def work(start: int, stop: int) -> None:

@@ -14,54 +14,57 @@ from winnow_cuda.ops.int16_gemm import int16_gemm_numpy
 from winnow_cuda.ops.swiglu import swiglu_numpy
 from winnow_cuda.shapes import Float32, Int16, PackedMatrix
 
+HALF = PANEL // 2
+"""Columns of gate, and of up, in a panel."""
+
 
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
 def _gated(gate_up: Float32, out: Float32, row: int, column: int) -> None:
-    """gate_up [TILE, 32], 16 columns of gate beside 16 of up, into TILE rows and 16 columns of out."""
+    """gate_up [TILE, PANEL], half gate and half up, into TILE rows and HALF columns of out."""
     one = np.float32(1.0)
     for r in range(TILE):
-        for c in range(PANEL):
+        for c in range(HALF):
             gate = gate_up[r, c]
             e = exp_nonpositive(-abs(gate))
             numerator = one if gate >= 0 else e
-            out[row + r, column + c] = gate * gate_up[r, c + PANEL] * numerator / (one + e)
+            out[row + r, column + c] = gate * gate_up[r, c + HALF] * numerator / (one + e)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _swiglu_products(
     a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32
 ) -> None:
-    """As `int16_gemm._products`, of panels of gate and up in turn; out has half as many columns."""
-    chunks, tiles, pairs, _ = a.shape
-    panels, rows, width = w.shape[1], out.shape[0], w_scales.shape[1]
-    step, product = pairs * 2 * PANEL, np.empty((TILE, 2 * PANEL), np.float32)
-    for panel in range(start, stop, 2):
+    """As `int16_gemm._products`, of panels that are half gate and half up; out has half as many columns."""
+    tiles, chunks, pairs, _ = a.shape
+    rows, width = out.shape[0], w_scales.shape[1]
+    product = np.empty((TILE, PANEL), np.float32)
+    for panel in range(start, stop):
         for tile in range(tiles):
             for chunk in range(chunks):
-                for beside in range(0, 2, TILE_COLUMNS // PANEL):
+                for column in range(0, PANEL, TILE_COLUMNS):
                     multiply_tile(
-                        (a, (chunk * tiles + tile) * pairs * 2 * TILE),
+                        (a, (tile * chunks + chunk) * pairs * 2 * TILE),
                         (a_scales, chunk * rows + tile * TILE),
-                        (w, (chunk * panels + panel + beside) * step, step),
-                        (w_scales, chunk * width + (panel + beside) * PANEL),
-                        (product, beside * PANEL, 2 * PANEL),
+                        (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
+                        (w_scales, chunk * width + panel * PANEL + column),
+                        (product, column, PANEL),
                         pairs,
                         chunk == 0,
                     )
-            _gated(product, out, tile * TILE, panel // 2 * PANEL)
+            _gated(product, out, tile * TILE, panel * HALF)
 
 
 def packed_gate_up(gate_up: Float32) -> PackedMatrix:
     """Weights [2F, K], gate above up, as `int16_swiglu` takes them: 16 rows of each in turn, zeros behind the last."""
     width = gate_up.shape[1]
-    gate, up = (np.pad(part, ((0, -len(part) % PANEL), (0, 0))) for part in np.split(gate_up, 2))
-    return packed(np.stack([gate.reshape(-1, PANEL, width), up.reshape(-1, PANEL, width)], axis=1).reshape(-1, width))
+    gate, up = (np.pad(part, ((0, -len(part) % HALF), (0, 0))) for part in np.split(gate_up, 2))
+    return packed(np.stack([gate.reshape(-1, HALF, width), up.reshape(-1, HALF, width)], axis=1).reshape(-1, width))
 
 
 def int16_swiglu(a: Float32, gate_up: PackedMatrix, columns: int, threads: int = 1) -> Float32:
     """silu(gate) · up of a [M, K] · Wᵀ → [M, columns], float32. Each thread takes some of the columns."""
-    rows, panels, scales = rounded_rows(a), gate_up.codes.shape[1], scales_of(gate_up)
-    out = np.empty((rows.scales.shape[1], panels // 2 * PANEL), np.float32)
+    rows, panels, scales = rounded_rows(a), len(gate_up.codes), scales_of(gate_up)
+    out = np.empty((rows.scales.shape[1], panels * HALF), np.float32)
 
     def work(start: int, stop: int) -> None:
         _swiglu_products(rows.codes, rows.scales, gate_up.codes, scales, start, stop, out)
