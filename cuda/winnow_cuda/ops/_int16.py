@@ -54,8 +54,8 @@ def runs_here() -> bool:
 def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, out: Any, pairs: Any, first: Any) -> Any:
     """out[TILE, 32 or 16] of one chunk: a · w, scaled; added to what is there unless this chunk is the `first`.
 
-    Each array but `out` comes as (array, offset), `out` as (array, offset, values a row); `pairs` are the columns of the
-    chunk, by two.
+    Each array comes as (array, offset), `out` with its values a row behind them; `pairs` are the columns of the chunk,
+    by two.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
