@@ -169,10 +169,10 @@ def _round_row(x: Float32, steps: int, codes: Int16) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _round(x: Float32, steps: int, rounded: Int16, pairs: Int32, codes: Int32, scales: Float32) -> None:
+def _round(x: Float32, steps: int, one_tile: Int16, pairs: Int32, codes: Int32, scales: Float32) -> None:
     """Codes [tiles, chunks, pairs, rows a tile] of pairs and scales [chunks, rows] of x, rows beyond it zero.
 
-    rounded [rows a tile, width] and `pairs`, the same memory by two, are for what is between.
+    one_tile [rows a tile, width] and `pairs`, the same memory by two, are for what is between.
     """
     tiles, chunks, count, tile_rows = codes.shape
     width = 2 * count
@@ -182,21 +182,22 @@ def _round(x: Float32, steps: int, rounded: Int16, pairs: Int32, codes: Int32, s
                 at = tile * tile_rows + row
                 if at < len(x):
                     part = x[at, chunk * width : min((chunk + 1) * width, x.shape[1])]
-                    scales[chunk, at] = _round_row(part, steps, rounded[row])
+                    scales[chunk, at] = _round_row(part, steps, one_tile[row])
                 else:
-                    scales[chunk, at], rounded[row] = 0, 0
+                    scales[chunk, at], one_tile[row] = 0, 0
             for pair in range(count):
                 for row in range(tile_rows):
                     codes[tile, chunk, pair, row] = pairs[row, pair]
 
 
 def rounded(x: Float32, steps: int, tile_rows: int, tiles: int) -> PackedMatrix:
+    """x [M, K] as integers of -steps to steps, in so many tiles of so many rows, those behind M zero."""
     chunks = -(-x.shape[1] // _CHUNK)
     pairs = -(-x.shape[1] // (2 * chunks))
     codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
     scales = np.empty((chunks, tiles * tile_rows), np.float32)
-    rounded = np.empty((tile_rows, 2 * pairs), np.int16)
-    _round(x, steps, rounded, rounded.view(np.int32), codes, scales)
+    one_tile = np.empty((tile_rows, 2 * pairs), np.int16)
+    _round(x, steps, one_tile, one_tile.view(np.int32), codes, scales)
     return PackedMatrix(codes.view(np.int16), scales)
 
 
