@@ -52,7 +52,11 @@ class LlamaContext:
         self.attention_s = attention_s(model, options)
         self._n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         self.n_batch = options.n_ubatch
-        self.handle = llama_cpp.llama_init_from_model(model.handle, self._params(model, options, branches))
+        self._watcher = model.watcher
+        params = self._params(model, options, branches)
+        if self._watcher is not None:
+            self._watcher.opening(params)
+        self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise TargetError(
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
@@ -71,7 +75,6 @@ class LlamaContext:
         self._tokens = np.empty(0, np.int32)
         self._branched, self._undoable = 0, 0
         self.abort_with(AbortFlag())
-        self._watcher = model.watcher
         self._open_to_watcher()
 
     def _params(self, model: LlamaModel, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:

@@ -15,7 +15,8 @@ Array = NDArray[np.float32]
 class Network:
     """A GGUF's layers in NumPy, in float32: RMS norms, q and k normed per head, NeoX RoPE, grouped queries, SwiGLU.
 
-    Neither keys nor values are rounded: llama.cpp's memory is float32 where `exact` is used.
+    Qwen2's queries and keys are not normed. Neither keys nor values are rounded: llama.cpp's memory is float32 where
+    `exact` is used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -25,11 +26,14 @@ class Network:
     def norm(self, x: Array, name: str) -> Array:
         return x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5) * self.tensors[f"{name}.weight"]
 
+    def head_norm(self, x: Array, name: str) -> Array:
+        return self.norm(x, name) if f"{name}.weight" in self.tensors else x
+
     def times(self, x: Array, name: str) -> Array:
         return x @ self.tensors[f"{name}.weight"].T
 
     def keys_and_values(self, x: Array, layer: int, positions: Array) -> tuple[Array, Array]:
-        keys = rope(self.norm(self.times(x, f"blk.{layer}.attn_k"), f"blk.{layer}.attn_k_norm"), positions)
+        keys = rope(self.head_norm(self.times(x, f"blk.{layer}.attn_k"), f"blk.{layer}.attn_k_norm"), positions)
         return keys, self.times(x, f"blk.{layer}.attn_v")
 
     def layer(self, x: Array, layer: int, positions: Array, before: tuple[Array, Array] | None, mask: Array) -> Array:
@@ -40,7 +44,7 @@ class Network:
         if before is not None:
             keys, values = np.vstack([before[0], keys]), np.vstack([before[1], values])
         queries = self.times(normed, f"{name}.attn_q").reshape(len(x), -1, HEAD).swapaxes(0, 1)
-        queries = rope(self.norm(queries, f"{name}.attn_q_norm"), positions)
+        queries = rope(self.head_norm(queries, f"{name}.attn_q_norm"), positions)
         scores = queries @ keys.T / np.sqrt(HEAD) + mask
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         heads = weights / weights.sum(axis=-1, keepdims=True) @ values
