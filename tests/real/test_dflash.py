@@ -8,12 +8,11 @@ import gguf
 import numpy as np
 import pytest
 
-from winnow_engine.core import Prompt, Sampling
+from winnow_engine.core import Prompt
 from winnow_engine.llama.layer_inputs import LayerInputs
-from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.dflash import open_dflash
 
-from ..unit.targets.drafts.pair import Pair
+from ..unit.targets.drafts.pair import Pair, differs_where_batches_round_otherwise_alone
 from ..unit.targets.drafts.test_dflash import DFlashPair, block
 
 pytestmark = pytest.mark.real_weights
@@ -95,16 +94,7 @@ def test_the_first_layer_reads_the_token_embeddings(pair: DFlashPair, prompt: Pr
 
 
 def test_answers_differ_where_batches_round_otherwise_alone(pair: DFlashPair, prompt: Prompt) -> None:
-    """Q4_1 weights on a CPU quantise activations: a batch of another size moves logits by up to 0.8."""
-    plain = pair.answer(NoDraft(), Sampling(max_tokens=24), prompt).tokens
-    drafted = pair.answer(pair.draft, Sampling(max_tokens=24), prompt)
-    assert drafted.drafted > 4 * drafted.rounds
-    same = next((i for i, both in enumerate(zip(plain, drafted.tokens, strict=True)) if both[0] != both[1]), None)
-    if same is not None:
-        pair.cache.rewind(0)
-        pair.prefill(np.array([*prompt, *plain[:same]], np.int32))
-        logits = pair.cache.context.logits()
-        assert abs(logits[plain[same]] - logits[drafted.tokens[same]]) < 1
+    differs_where_batches_round_otherwise_alone(pair, prompt)
 
 
 def test_what_is_read_changes_the_guesses(pair: DFlashPair, prompt: Prompt) -> None:

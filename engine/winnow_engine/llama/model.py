@@ -59,6 +59,7 @@ class LlamaModel:
             raise ModelNotFoundError(
                 f"no model file at {path}: check the path, or get a model with `winnow models pull`"
             )
+        self.path = path
         silence()
         params = _params(n_gpu_layers, vocabulary_only)
         if not vocabulary_only:

@@ -21,7 +21,15 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.targets.drafts.base import Draft, DraftFile, DraftMethod, FileMethod, NamedMethod, NoDraft
+from winnow_engine.targets.drafts.base import (
+    METHOD_KEY,
+    Draft,
+    DraftFile,
+    DraftMethod,
+    FileMethod,
+    NamedMethod,
+    NoDraft,
+)
 from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.drafts.control.trunk import TrunkDraft
 from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
@@ -36,9 +44,9 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     ModelNotFoundError, ModelDamagedError, UnsupportedModelError, also if `target` is a draft file itself, or DraftError
     if draft and target do not fit.
     """
-    if target.architecture in _file_methods():
+    if _method_name(target) in _file_methods():
         raise UnsupportedModelError(
-            f"a model of the architecture {target.architecture!r} answers nothing by itself: "
+            f"a model of the architecture {_method_name(target)!r} answers nothing by itself: "
             "give it as --speculate of the target it was made for"
         )
     chosen = options.speculate
@@ -81,13 +89,18 @@ def _named(name: str) -> Draft:
 def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:
     model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
     try:
-        check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
         methods = _file_methods()
-        method = methods.get(model.architecture, methods[None])
+        method = methods.get(_method_name(model), methods[None])
+        if not method.own_vocabulary:
+            check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
         return method.open(DraftFile(path, model, target, options))
     except ModelError:
         model.close()
         raise
+
+
+def _method_name(model: LlamaModel) -> str:
+    return model.metadata(METHOD_KEY) or model.architecture
 
 
 def _file_methods() -> dict[str | None, FileMethod]:

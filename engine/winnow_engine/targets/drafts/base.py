@@ -13,6 +13,9 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree
 
+METHOD_KEY = "winnow.draft.method"
+"""Metadata of draft files whose layers are those of an ordinary architecture: what stands for their architecture."""
+
 MOST_NODES = 16
 """The most nodes of one tree. Each costs a row of logits, and at worst a sequence of the target's memory."""
 
@@ -56,7 +59,7 @@ class NoDraft:
 
 @dataclass(frozen=True, slots=True)
 class DraftFile:
-    """A draft model, loaded, whose vocabulary is the target's."""
+    """A draft model, loaded, whose vocabulary is the target's, unless the method has its own."""
 
     path: Path
     model: LlamaModel
@@ -82,7 +85,7 @@ class NamedMethod:
 
 @dataclass(frozen=True, slots=True)
 class FileMethod:
-    """A draft method that reads a draft file, chosen by the file's `general.architecture`.
+    """A draft method that reads a draft file, chosen by its `METHOD_KEY` or else its `general.architecture`.
 
     `architecture` is None for the method that takes every file no other one takes. `open` raises DraftError if draft
     and target do not fit. The draft it returns closes the file's model.
@@ -90,6 +93,8 @@ class FileMethod:
 
     architecture: str | None
     open: Callable[[DraftFile], Draft]
+    own_vocabulary: bool = False
+    """Whether its files have tokens of their own: only `open` can tell if they are the target's."""
 
 
 DraftMethod = NamedMethod | FileMethod

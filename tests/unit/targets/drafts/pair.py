@@ -61,3 +61,19 @@ def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:
         assert answer.drafted > drafted_a_round * answer.rounds
         accepted += answer.accepted
     return accepted
+
+
+def differs_where_batches_round_otherwise_alone(pair: Pair[Any], text: Prompt) -> None:
+    """Assert that real weights answer `text` as without the draft.
+
+    Q4_1 weights on a CPU quantise activations: a batch of another size moves logits by up to 0.8.
+    """
+    plain = pair.answer(NoDraft(), Sampling(max_tokens=24), text).tokens
+    drafted = pair.answer(pair.draft, Sampling(max_tokens=24), text)
+    assert drafted.drafted > 4 * drafted.rounds
+    same = next((i for i, both in enumerate(zip(plain, drafted.tokens, strict=True)) if both[0] != both[1]), None)
+    if same is not None:
+        pair.cache.rewind(0)
+        pair.prefill(np.array([*text, *plain[:same]], np.int32))
+        logits = pair.cache.context.logits()
+        assert abs(logits[plain[same]] - logits[drafted.tokens[same]]) < 1

@@ -53,12 +53,13 @@ class DraftContext:
         tokens: NDArray[np.int32] | None = None,
         states: NDArray[np.float32] | None = None,
         logits: bool = False,
+        last: int | None = None,
     ) -> bool:
-        """Evaluate into memory from position `start` on, with all logits or none; False if aborted.
+        """Evaluate into memory from position `start` on, with all logits, the `last` ones or none; False if aborted.
 
         Raises TargetError if llama.cpp fails. After that or an abort, memory may hold a part of the batch.
         """
-        return self._run(llama_cpp.llama_decode, start, abort, tokens, states, logits)
+        return self._run(llama_cpp.llama_decode, start, abort, tokens, states, logits, last)
 
     def encode(self, start: int, states: NDArray[np.float32], abort: AbortFlag) -> bool:
         """Evaluate without memory, otherwise as `decode`."""
@@ -91,10 +92,13 @@ class DraftContext:
         tokens: NDArray[np.int32] | None,
         states: NDArray[np.float32] | None,
         logits: bool,
+        last: int | None = None,
     ) -> bool:
         rows = tokens if states is None else states
         assert rows is not None
         outputs = np.full(len(rows), logits, np.int8)
+        if last is not None:
+            outputs[-last:] = 1
         positions = np.tile(
             np.arange(start, start + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
         )

@@ -1,0 +1,223 @@
+"""Block drafts on a tiny pair: the same numbers as in NumPy, and answers that are the target's own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Sampling
+from winnow_engine.errors import DraftError, UnsupportedModelError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.tree import NOTHING, ROOT
+from winnow_engine.targets.base import Request
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.drafts.block import BlockDraft, open_block
+from winnow_engine.targets.local.target import LlamaTarget
+
+from ..loaded import FlagInside, Oracle
+from .block_files import BLOCK, block_logits, write_block
+from .numpy_drafts import Array, Network, features
+from .pair import ANSWER, Pair, accepted_of_many, assert_near, prompt, stopped_inside
+
+BlockPair = Pair[BlockDraft]
+Reference = Callable[..., Array]
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    return write_block(tmp_path / "tiny-block.gguf")
+
+
+@pytest.fixture(params=["qwen2", "qwen3"])
+def target(request: pytest.FixtureRequest) -> Path:
+    """Of the first llama.cpp does not keep what layers read."""
+    path: Path = request.getfixturevalue(f"tiny_{request.param}")
+    return path
+
+
+@pytest.fixture
+def pair(target: Path, draft: Path) -> Iterator[BlockPair]:
+    with closing(Pair(target, draft, open_block)) as pair:
+        yield pair
+
+
+@pytest.fixture
+def reference(target: Path, draft: Path) -> Reference:
+    """The logits of a block behind a text and a token, in NumPy. The draft knows the text from `first` on."""
+
+    def logits(text: Array, token: int, places: int = BLOCK, first: int = 0) -> Array:
+        read = features(Network(target), text)[first:]
+        return block_logits(draft, target, read, np.array([*text[first + 1 :], token]), places, first)
+
+    return logits
+
+
+def block(pair: BlockPair, token: int, places: int = BLOCK) -> Array:
+    """The logits of a block behind all that the target holds, and `token`."""
+    assert pair.draft._memory is not None
+    logits = pair.draft._memory.evaluate(token, places, AbortFlag())
+    assert logits is not None
+    return logits.copy()
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("length", [1, 26, 27, 28, 32, 33, 100])
+def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Reference, length: int) -> None:
+    pair.prefill(prompt(1, length))
+    assert_near(block(pair, 77), reference(prompt(1, length), 77))
+
+
+@pytest.mark.usefixtures("exact")
+def test_fewer_places_than_a_block(pair: BlockPair, reference: Reference) -> None:
+    pair.prefill(prompt(1))
+    assert_near(block(pair, 77, 2), reference(prompt(1), 77, 2))
+
+
+@pytest.mark.usefixtures("exact")
+def test_another_token_behind_gives_other_logits(pair: BlockPair, reference: Reference) -> None:
+    """The comparison with NumPy would notice an error: it differs by far more than the tolerance."""
+    pair.prefill(prompt(1))
+    assert np.abs(block(pair, 77) - reference(prompt(1), 78)).max() > 1
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_read_follows_the_targets_memory(pair: BlockPair, reference: Reference, seed: int) -> None:
+    """After accepted branches, refused ones and a prompt with the same start it knows what the target holds."""
+    plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
+    answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
+    assert 0 < answer.accepted < answer.drafted
+    held = np.array([*prompt(seed), *plain[:-1]], np.int32)
+    assert_near(block(pair, plain[-1]), reference(held, plain[-1]))
+
+
+@pytest.mark.usefixtures("exact")
+def test_blocks_leave_nothing_behind(pair: BlockPair, reference: Reference) -> None:
+    """Drafting in every round gives the same block as drafting once."""
+    tokens = pair.answer(pair.draft, Sampling(max_tokens=30), prompt(2)).tokens
+    held = np.array([*prompt(2), *tokens[:-1]], np.int32)
+    assert_near(block(pair, tokens[-1]), reference(held, tokens[-1]))
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: BlockPair, reference: Reference) -> None:
+    stopped_inside(pair, prompt(4, 40))
+    pair.prefill(prompt(4, 60))
+    assert_near(block(pair, 5), reference(prompt(4, 60), 5, first=40))
+
+
+@pytest.mark.usefixtures("exact")
+def test_an_answer_can_be_cancelled_while_it_is_drafted(pair: BlockPair) -> None:
+    plain = pair.answer(NoDraft(), ANSWER, prompt(5)).tokens
+    stopped = FlagInside()
+    cut = pair.answer(pair.draft, ANSWER, prompt(5), stopped, lambda _: stopped.set())
+    assert 1 <= len(cut.tokens) < len(plain)
+    assert cut.tokens == plain[: len(cut.tokens)]
+    assert pair.answer(pair.draft, ANSWER, prompt(5)).tokens == plain
+
+
+@pytest.mark.usefixtures("exact")
+def test_answers_differ_nowhere_on_exact_weights(pair: BlockPair) -> None:
+    assert accepted_of_many(pair, 30, 4) > 0  # by chance: weights without meaning
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_tree_holds_the_targets_tokens_behind_one_another(pair: BlockPair, draft: Path, reference: Reference) -> None:
+    """Its chances are the softmax of logits and table, up to what the table does to tokens that are not looked at."""
+    pair.prefill(prompt(1))
+    pair.draft.begin(prompt(1), AbortFlag())
+    pair.draft.accept([76])
+    tree = pair.draft.propose(12)
+    logits, tables = reference(prompt(1), 76), load_file(draft.with_suffix(".safetensors"))
+    assert list(tree.worth) == sorted(tree.worth, reverse=True)
+    assert max(tree.depths()) <= BLOCK
+    for node, (parent, depth) in enumerate(zip(tree.parents, tree.depths(), strict=True)):
+        previous = 76 if parent == ROOT else tree.tokens[parent]
+        looked = np.argsort(-logits[depth - 1])[:6]
+        added = np.zeros(len(logits[0]))
+        added[looked] = tables["after"][looked] @ tables["before"][previous // 2]
+        chances = np.exp(logits[depth - 1] - logits[depth - 1].max() + added)
+        above = 1.0 if parent == ROOT else tree.worth[parent]
+        own = tree.tokens[node] // 2
+        assert tree.tokens[node] == tables["tokens"][own]
+        assert tree.worth[node] == pytest.approx(above * chances[own] / chances.sum(), rel=1e-3)
+
+
+def test_a_token_that_the_draft_lacks_has_a_row_of_its_own(pair: BlockPair, draft: Path) -> None:
+    before = load_file(draft.with_suffix(".safetensors"))["before"]
+    assert pair.draft._own.get(77, len(pair.draft._own)) == len(before) - 1
+
+
+def test_nothing_is_proposed_without_room_or_once_aborted(pair: BlockPair) -> None:
+    pair.prefill(prompt(1))
+    assert pair.draft.propose(0) == NOTHING
+    flag = AbortFlag()
+    flag.set()
+    pair.draft.begin(prompt(1), flag)
+    assert pair.draft.propose(8) == NOTHING
+
+
+@pytest.mark.usefixtures("exact", "all_drafts_pay")
+@pytest.mark.parametrize("n_ubatch", [2, 8, 512])
+def test_a_target_opens_one_by_its_file(target: Path, draft: Path, n_ubatch: int) -> None:
+    """Two questions and a follow-up that needs a larger context, as a session asks them."""
+    asked = [prompt(1), prompt(2), np.concatenate([prompt(2), np.tile(prompt(3, 200), 20)])[:3900]]
+    said = {}
+    for speculate in ("off", draft):
+        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, speculate=speculate)
+        with closing(LlamaTarget.open(target, options)) as opened:
+            said[speculate] = [opened.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
+    assert [answer.text for answer in said[draft]] == [answer.text for answer in said["off"]]
+    assert {answer.draft for answer in said[draft]} == {"tiny-block.gguf"}
+    assert sum(answer.drafted_tokens for answer in said[draft]) > 0
+
+
+def test_a_draft_is_no_target(draft: Path) -> None:
+    with pytest.raises(UnsupportedModelError, match="'winnow-block' answers nothing by itself: give it as --speculate"):
+        LlamaTarget.open(draft)
+
+
+@pytest.mark.parametrize("read", [(1, 4), (0, 2), ()])
+def test_layers_that_the_target_lacks_are_named(tiny_qwen2: Path, tmp_path: Path, read: tuple[int, ...]) -> None:
+    draft = write_block(tmp_path / "tiny-block.gguf", read)
+    with pytest.raises(DraftError, match=r"tiny-block.gguf cannot draft .*this target's layers 1 to 3"):
+        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
+
+
+@pytest.mark.parametrize(("width", "own"), [(64, 128), (32, 200)], ids=["width", "tokens"])
+def test_a_draft_for_a_target_of_another_size_is_refused(
+    tiny_qwen2: Path, tmp_path: Path, width: int, own: int
+) -> None:
+    draft = write_block(tmp_path / "tiny-block.gguf", width=width, own=own)
+    with pytest.raises(DraftError, match=r"tiny-block.gguf cannot draft for this target: it was trained for one of"):
+        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
+
+
+def damage(path: Path, how: str) -> None:
+    if how == "missing":
+        path.unlink()
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif how == "no tensors":
+        path.write_bytes(b"")
+    else:
+        save_file({name: value for name, value in load_file(path).items() if name != how}, path)
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "no tensors", "tokens", "fuse"])
+def test_a_damaged_file_beside_it_is_named(tiny_qwen2: Path, draft: Path, how: str) -> None:
+    damage(draft.with_suffix(".safetensors"), how)
+    with pytest.raises(DraftError, match=r"tiny-block.safetensors is missing or damaged .* beside its draft's GGUF"):
+        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
+
+
+@pytest.mark.parametrize("name", ["fuse", "masks", "after", "embedding"])
+def test_tables_of_other_shapes_are_refused(tiny_qwen2: Path, draft: Path, name: str) -> None:
+    path = draft.with_suffix(".safetensors")
+    save_file({**load_file(path), name: np.ones((3, 5), np.float32)}, path)
+    with pytest.raises(DraftError, match="beside it is another draft's"):
+        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
