@@ -1,4 +1,4 @@
-"""`winnow train`: the data set and the training of the drafter's adapter. docs/training.md has the recipe."""
+"""`winnow train`: data and training of the drafter's adapter and of drafts. docs/training.md has the recipes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _profile_option = click.option(
 
 @click.group()
 def train() -> None:
-    """Train the adapter that makes a language model a drafter (needs PyTorch)."""
+    """Train the adapter that makes a language model a drafter, or a draft for a target (needs PyTorch)."""
 
 
 @train.command()
@@ -158,6 +158,53 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
     from winnow_research.training.recall import recall_of
 
     click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
+
+
+_target_option = click.option(
+    "--target",
+    default="qwen2.5-coder-1.5b",
+    show_default=True,
+    help="A name or a GGUF: the model that the draft is for, a Qwen2.5.",
+)
+
+
+@train.command()
+@click.argument("out", type=_DATA)
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option("--functions", type=click.IntRange(1), help="Functions asked about in each project [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+@_target_option
+def prompts(out: Path, workers: int, functions: int | None, seed: int, target: str) -> None:
+    """Fetch the pinned projects and write prompts about them to OUT: what a draft is trained on."""
+    from winnow_research.evaluation.repositories import Split, repositories
+    from winnow_research.training.draft.prompts import PromptRecipe, prepare
+    from winnow_research.training.projects import load
+
+    recipe = PromptRecipe(seed=seed) if functions is None else PromptRecipe(functions, seed=seed)
+    projects = [project.repository for project in load()]
+    data = prepare(projects, repositories(Split.DEVELOPMENT), locate(target), recipe, _say, workers)
+    data.save(out)
+    asked, code, judged = map(len, (data.asked, data.code, data.judged))
+    click.echo(f"{out}: {asked:,} prompts, {code:,} texts of code, {judged:,} prompts to judge by")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("out", type=_DATA)
+@click.option("--answers", type=click.IntRange(1), help="Prompts that the target answers [the recipe's].")
+@click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+@_target_option
+def draft(data: Path, out: Path, answers: int | None, steps: int | None, seed: int, target: str) -> None:
+    """Train a draft for `--speculate` on DATA (from `prompts`), and write OUT (GGUF) and what belongs to it."""
+    _require("torch")
+    from winnow_research.training.draft.run import train_draft
+    from winnow_research.training.draft.trainer import DraftRecipe
+
+    given = {"answers": answers, "steps": steps}
+    recipe = DraftRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
+    train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True))
+    click.echo(f"{out}: use it with `--speculate {out}`, with {out.with_suffix('.safetensors').name} beside it")
 
 
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:

@@ -1,1 +1,1 @@
-"""Training of the drafter's adapter: `winnow train`. docs/training.md has the recipe."""
+"""Training of the drafter's adapter, and of drafts in `draft`: `winnow train`. docs/training.md has the recipes."""

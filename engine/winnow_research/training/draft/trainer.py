@@ -1,0 +1,208 @@
+"""Training of a draft on what the target reads and chooses in texts, most of which it wrote itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from winnow_research.training.draft.muon import Muon
+from winnow_research.training.draft.network import DraftNetwork, DraftShape
+from winnow_research.training.draft.target import Target, padded
+
+Ids = NDArray[np.int32]
+Say = Callable[[str], None]
+
+_TOLD = 300  # steps from one report to the next
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRecipe:
+    """How a draft is trained."""
+
+    answers: int = 5_120  # texts that the target writes
+    judged: int = 192  # and those of the development split
+    steps: int = 1_300
+    answer_tokens: int = 256
+    sampled: float = 0.3  # share of the answers that is drawn at random
+    temperature: float = 0.7
+    batch_tokens: int = 12_288
+    anchors: int = 48  # blocks in a text
+    matrix_lr: float = 0.02
+    other_lr: float = 1e-3
+    decay: float = 6.0  # places after which a guess weighs 1/e
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Tokens, of which those from `answer` on were written by the target."""
+
+    ids: Ids
+    answer: int
+
+
+def frequent(texts: Sequence[Text], size: int, always: Sequence[int], of: int) -> Ids:
+    """The `size` most frequent tokens, in order of their ids; those in answers count tenfold."""
+    counts = np.zeros(of, np.int64)
+    for text in texts:
+        counts += np.bincount(text.ids, minlength=of)
+        counts += 9 * np.bincount(text.ids[text.answer :], minlength=of)
+    counts[list(always)] = counts.max() + 1
+    return np.sort(np.argsort(-counts, kind="stable")[:size]).astype(np.int32)
+
+
+class DraftTrainer:
+    """A draft in training."""
+
+    def __init__(self, target: Target, shape: DraftShape, tokens: Ids, recipe: DraftRecipe) -> None:
+        """`tokens` are the draft's vocabulary."""
+        self._target, self._recipe, self._device = target, recipe, target.device
+        kept = torch.from_numpy(tokens.astype(np.int64)).to(self._device)
+        self.network = DraftNetwork(shape, target.head[kept], target.output_norm).to(self._device)
+        self._short = torch.full((len(target.head),), shape.vocabulary, device=self._device)
+        self._short[kept] = torch.arange(len(kept), device=self._device)
+        matrices = [p for name, p in self.network.named_parameters() if _is_matrix(name)]
+        others = [p for name, p in self.network.named_parameters() if not _is_matrix(name)]
+        self._optimisers = [Muon(matrices, recipe.matrix_lr), torch.optim.Adam(others, recipe.other_lr, (0.9, 0.98))]
+
+    def train(self, texts: Sequence[Text], judged: Sequence[Text], say: Say) -> list[float]:
+        """Train on all texts in turn. Returns the loss of each step."""
+        rng = np.random.default_rng(self._recipe.seed)
+        started, losses = time.perf_counter(), []
+        for step, batch in enumerate(islice(self._batches(texts, rng), self._recipe.steps), 1):
+            self._set_rates(step)
+            loss = self._loss(batch, rng)
+            for optimiser in self._optimisers:
+                optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            for optimiser in self._optimisers:
+                optimiser.step()
+            losses.append(loss.detach())
+            if step % _TOLD == 0:
+                passed = time.perf_counter() - started
+                say(f"step {step}, {passed:.0f} s: loss {loss.item():.3f}, {self.judge(judged[:64])}")
+        return [round(float(loss), 4) for loss in losses]
+
+    @torch.no_grad()
+    def judge(self, texts: Sequence[Text]) -> dict[str, object]:
+        """Tokens a pass and how often each place is right, all before it being right, in chains behind the answers."""
+        rng = np.random.default_rng(1)
+        whole = np.concatenate([self._chains(batch, rng) for batch in self._batches(texts, rng, once=True)]).cumprod(1)
+        reached = np.concatenate([np.ones(1), whole.mean(0)])
+        places = [round(float(after / before), 3) if before else 0.0 for before, after in pairwise(reached)]
+        tokens = {
+            f"block {n}": round(1 + float(whole[:, :n].sum(1).mean()), 2) for n in (1, 3, 7, 15) if n <= whole.shape[1]
+        }
+        return {"tokens a pass": tokens, "right by place": places}
+
+    def _set_rates(self, step: int) -> None:
+        """Rise over 30 steps, stay, and fall from half of the steps on."""
+        left = 1 - (step - 1) / self._recipe.steps
+        factor = min(1.0, step / 30) * min(1.0, max(0.02, 2 * left))
+        for optimiser, rate in zip(self._optimisers, (self._recipe.matrix_lr, self._recipe.other_lr), strict=True):
+            optimiser.param_groups[0]["lr"] = rate * factor
+
+    def _batches(self, texts: Sequence[Text], rng: np.random.Generator, once: bool = False) -> Iterator[list[Text]]:
+        """Texts of about equal length together, forever unless `once`."""
+        while True:
+            order = sorted(range(len(texts)), key=lambda n: len(texts[n].ids) * (1 + 0.1 * rng.random()))
+            batches: list[list[Text]] = [[]]
+            for number in order:
+                text = texts[number]
+                if batches[-1] and (len(batches[-1]) + 1) * len(text.ids) > self._recipe.batch_tokens:
+                    batches.append([])
+                batches[-1].append(text)
+            for number in rng.permutation(len(batches)):
+                yield batches[number]
+            if once:
+                return
+
+    def _rows(self, batch: Sequence[Text]) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows [B, T - 1, width], tokens int64 [B, T] and the target's choices behind each [B, T]."""
+        ids = torch.from_numpy(padded([text.ids for text in batch])).to(self._device)
+        read = self._target.read(ids, self.network.shape.layers_read)
+        rows = self.network.rows(read.features[:, :-1].clone(), self._target.embedding[ids[:, 1:]])
+        return rows, ids, read.choices.clone()
+
+    def _anchors(self, batch: Sequence[Text], rng: np.random.Generator, everywhere: float) -> Tensor:
+        """Rows with blocks behind them, int64 [B, anchors]: most in answers, a share of `everywhere` anywhere."""
+        count = self._recipe.anchors
+        found = np.zeros((len(batch), count), np.int64)
+        for row, text in enumerate(batch):
+            last = len(text.ids) - 2
+            first = min(max(0, text.answer - 2), last - 1)
+            found[row] = rng.integers(first, last, count)
+            anywhere = rng.random(count) < everywhere
+            found[row][anywhere] = rng.integers(0, last, count)[anywhere]
+        return torch.from_numpy(np.sort(found, 1)).to(self._device)
+
+    def _wanted(self, ids: Tensor, choices: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
+        """The target's choices at each place of blocks [B, A, block], -1 behind the first that the text left."""
+        places = torch.arange(self.network.shape.block, device=self._device)
+        at = anchors[..., None] + 1 + places  # the token behind which a place guesses
+        inside = at < ids.shape[1]
+        at = at.clamp(max=ids.shape[1] - 1)
+        chosen = choices.gather(1, at.flatten(1)).view_as(at)
+        following = ids.gather(1, (at + 1).clamp(max=ids.shape[1] - 1).flatten(1)).view_as(at)
+        before = ids.gather(1, at.flatten(1)).view_as(at)
+        stayed = torch.cat([torch.ones_like(inside[..., :1]), (chosen == following)[..., :-1]], -1).cumprod(-1).bool()
+        return torch.where(inside & stayed, chosen, -1), before
+
+    def _guessed(
+        self, batch: Sequence[Text], anchors: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Hidden states of blocks [B, A, block, width], the choices wanted, the tokens before; and of whole texts."""
+        rows, ids, choices = self._rows(batch)
+        text, blocks = self.network(rows, anchors)
+        first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
+        wanted, before = self._wanted(ids, choices, anchors)
+        return torch.cat([first, blocks], 2), wanted, before, (text, ids, choices)
+
+    def _loss(self, batch: Sequence[Text], rng: np.random.Generator) -> Tensor:
+        anchors = self._anchors(batch, rng, 0.25)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            hidden, wanted, before, (text, ids, choices) = self._guessed(batch, anchors)
+            place = torch.arange(wanted.shape[2], device=self._device, dtype=torch.float32)
+            weight = torch.exp(-place / self._recipe.decay).expand(wanted.shape)
+            label = torch.where(wanted >= 0, self._short[wanted.clamp(min=0)], self.network.shape.vocabulary)
+            good = label < self.network.shape.vocabulary
+            logits = self.network.logits(hidden[good], self._short[before[good]])
+            first = self._first(batch, text, ids, choices)
+        losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
+        return (losses * weight[good]).sum() / weight[good].sum() + first
+
+    def _first(self, batch: Sequence[Text], text: Tensor, ids: Tensor, choices: Tensor) -> Tensor:
+        """The mean loss of the first place behind every row of the texts."""
+        label = self._short[choices[:, 1:]]
+        lengths = torch.tensor([len(one.ids) for one in batch], device=self._device)[:, None]
+        inside = torch.arange(1, ids.shape[1], device=self._device) < lengths
+        good = inside & (label < self.network.shape.vocabulary)
+        logits = self.network.logits(text[good], self._short[ids[:, 1:][good]])
+        return functional.cross_entropy(logits.float(), label[good])
+
+    def _chains(self, batch: Sequence[Text], rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Whether each place of blocks behind answers is right, [blocks, block]; only blocks within the text count."""
+        anchors = self._anchors(batch, rng, 0.0)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            hidden, wanted, before, _ = self._guessed(batch, anchors)
+            previous = self._short[before[:, :, 0]].flatten()
+            right = []
+            for place in range(wanted.shape[2]):
+                previous = self.network.logits(hidden[:, :, place].flatten(0, 1), previous).argmax(1)
+                right.append(previous == self._short[wanted[:, :, place].clamp(min=0)].flatten())
+        ends = torch.tensor([len(text.ids) for text in batch], device=self._device)[:, None]
+        inside = (anchors + 1 + wanted.shape[2] < ends).flatten()
+        right_places = torch.stack(right, 1) & (wanted >= 0).flatten(0, 1)
+        return right_places[inside].cpu().numpy()
+
+
+def _is_matrix(name: str) -> bool:
+    return name == "fuse" or name.rsplit(".", 1)[-1] in ("q", "k", "v", "output", "gate", "up", "down")

@@ -1,0 +1,187 @@
+"""Training of a draft on a small target with random weights: it learns, repeats itself, and the engine agrees."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from gguf import GGMLQuantizationType
+from gguf.quants import dequantize
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Sampling
+from winnow_engine.errors import TrainingError, UnsupportedModelError
+from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.targets.base import Request
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.drafts.block import open_block
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.cli.train import train as command
+from winnow_research.training.dataset import rows
+from winnow_research.training.dequantise import dequantised
+from winnow_research.training.draft.export import export
+from winnow_research.training.draft.muon import orthogonal
+from winnow_research.training.draft.network import DraftShape
+from winnow_research.training.draft.prompts import PromptData
+from winnow_research.training.draft.run import answered
+from winnow_research.training.draft.target import Target
+from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Text, frequent
+
+from ..unit.targets.conftest import exact as exact
+from ..unit.targets.drafts.pair import Pair
+
+CPU = torch.device("cpu")
+ENDS = (257,)
+SHAPE = DraftShape((1,), 64, 4, 2, 16, 128, vocabulary=100, block=4, rank=4, rope_base=1e4)
+
+
+def recipe(steps: int, seed: int = 0) -> DraftRecipe:
+    return DraftRecipe(
+        answers=8, judged=4, steps=steps, answer_tokens=16, batch_tokens=200, anchors=6, seed=seed, other_lr=1e-2
+    )
+
+
+@pytest.fixture(scope="module")
+def target(drafter: Path) -> Target:
+    return Target(drafter, CPU)
+
+
+@pytest.fixture(scope="module")
+def prompts() -> list[Ids]:
+    random = np.random.default_rng(5)
+    return [random.integers(32, 127, 12 + 3 * number).astype(np.int32) for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def texts(target: Target, prompts: list[Ids]) -> list[Text]:
+    return answered(target, rows(prompts, np.int32), ENDS, recipe(1), len(prompts), lambda _: None)
+
+
+def trained(target: Target, texts: list[Text], steps: int, seed: int = 0) -> tuple[DraftTrainer, Ids, list[float]]:
+    torch.manual_seed(seed)
+    tokens = frequent(texts, SHAPE.vocabulary, ENDS, len(target.head))
+    trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
+    return trainer, tokens, trainer.train(texts, texts, lambda _: None)
+
+
+@pytest.mark.parametrize("kind", [GGMLQuantizationType.Q4_K, GGMLQuantizationType.Q6_K])
+def test_weights_are_dequantised_as_gguf_does_it(kind: GGMLQuantizationType) -> None:
+    size = {GGMLQuantizationType.Q4_K: 144, GGMLQuantizationType.Q6_K: 210}[kind]
+    scales = {GGMLQuantizationType.Q4_K: (0, 2), GGMLQuantizationType.Q6_K: (208,)}[kind]
+    raw = np.random.default_rng(1).integers(0, 256, (7, size)).astype(np.uint8)
+    for at in scales:
+        raw[:, at : at + 2] = np.float16([0.02]).view(np.uint8)
+    wanted = dequantize(raw, kind).ravel()
+    found = dequantised(torch.from_numpy(raw.ravel()), kind, torch.float32).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_other_types_are_named() -> None:
+    with pytest.raises(UnsupportedModelError, match="weights of the type Q5_K: take a Q4_K_M"):
+        dequantised(torch.zeros(176, dtype=torch.uint8), GGMLQuantizationType.Q5_K, torch.float32)
+
+
+def test_a_step_of_muon_is_about_orthogonal() -> None:
+    torch.manual_seed(0)
+    for shape in ((20, 6), (6, 20)):
+        values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+        assert 0.5 < values.min() <= values.max() < 1.5
+
+
+def test_the_target_reads_and_chooses_as_llama_does(
+    target: Target, drafter: Path, texts: list[Text], tmp_path: Path, prompts: list[Ids]
+) -> None:
+    """What a layer reads, and the likeliest tokens behind each of a text; so greedy answers are the same."""
+    trainer, tokens, _ = trained(target, texts, 1)
+    path = tmp_path / "draft.gguf"
+    export(trainer.network, tokens, drafter, path)
+    with closing(Pair(drafter, path, open_block)) as pair:
+        ids = texts[3].ids
+        pair.prefill(ids)
+        assert pair.draft._memory is not None
+        states, _ = pair.draft._memory._joined()
+        read = target.read(torch.from_numpy(ids.astype(np.int64))[None], (1,))
+        ours = read.features[0, -len(states) :, 0].numpy()
+        np.testing.assert_allclose(ours, states, atol=0.05)
+        assert np.abs(ours).max() > 1
+        plain = [pair.answer(NoDraft(), Sampling(max_tokens=10), prompt).tokens for prompt in prompts[:3]]
+    written = target.answers(prompts[:3], 10, [0.0] * 3, ())
+    assert [answer.tolist() for answer in written] == plain
+    whole = np.array([*prompts[0], *plain[0]])
+    choices = target.read(torch.from_numpy(whole)[None], (1,)).choices[0]
+    assert choices[len(prompts[0]) - 1 : -1].tolist() == plain[0]
+
+
+def test_training_lowers_the_loss_and_guesses_more(target: Target, texts: list[Text]) -> None:
+    trainer, _, losses = trained(target, texts, 40)
+    assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
+    before = trained(target, texts, 1)[0].judge(texts)["tokens a pass"]
+    assert trainer.judge(texts)["tokens a pass"]["block 3"] > before["block 3"]  # type: ignore[index]
+
+
+def test_equal_seeds_give_equal_losses_and_others_do_not(target: Target, texts: list[Text]) -> None:
+    first, again, other = (trained(target, texts, 4, seed)[2] for seed in (1, 1, 2))
+    assert first == again != other
+
+
+@pytest.mark.usefixtures("exact")
+def test_the_engine_guesses_what_was_trained(target: Target, drafter: Path, texts: list[Text], tmp_path: Path) -> None:
+    """The logits of a block in llama.cpp and in PyTorch; and answers that are the target's own."""
+    trainer, tokens, _ = trained(target, texts, 8)
+    path = tmp_path / "draft.gguf"
+    export(trainer.network, tokens, drafter, path, GGMLQuantizationType.F32)
+    ids, end = texts[5].ids, len(texts[5].ids) - 1
+    with torch.no_grad():
+        whole = torch.from_numpy(ids.astype(np.int64))[None]
+        read = target.read(whole, SHAPE.layers_read)
+        taken = trainer.network.rows(read.features[:, :end].clone(), target.embedding[whole[:, 1:]])
+        text, blocks = trainer.network(taken, torch.tensor([[end - 1]]))
+        hidden = torch.cat([text[0, -1:], blocks[0, 0]])
+        wanted = (hidden @ trainer.network.head.T).numpy()
+    with closing(Pair(drafter, path, open_block)) as pair:
+        pair.prefill(ids[:-1])
+        assert pair.draft._memory is not None
+        found = pair.draft._memory.evaluate(int(ids[-1]), SHAPE.block, AbortFlag())
+        np.testing.assert_allclose(found, wanted, atol=0.02)
+        assert wanted.std() > 0.5
+        for text_ in texts[:4]:
+            prompt = text_.ids[: text_.answer]
+            plain = pair.answer(NoDraft(), Sampling(max_tokens=20), prompt).tokens
+            drafted = pair.answer(pair.draft, Sampling(max_tokens=20), prompt)
+            assert drafted.tokens == plain
+            assert drafted.drafted > 0
+
+
+def test_the_command_goes_from_prompts_to_a_draft(
+    drafter: Path, prompts: list[Ids], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DraftShape, "of", lambda *_: SHAPE)
+    some = rows(prompts, np.int32)
+    PromptData(some, some, some, ENDS).save(tmp_path / "prompts.npz")
+    out = tmp_path / "draft.gguf"
+    arguments = ["draft", str(tmp_path / "prompts.npz"), str(out), "--target", str(drafter)]
+    result = CliRunner().invoke(command, [*arguments, "--steps", "2", "--answers", "6"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    record = json.loads(out.with_suffix(".json").read_text())
+    assert len(record["losses"]) == 2
+    assert record["texts"] == 7
+    assert record["recipe"]["steps"] == 2
+    assert record["development"]["right by place"]
+    with closing(LlamaTarget.open(drafter, TargetOptions(n_threads=1, speculate=out))) as opened:
+        assert opened.generate(Request(prompts[0], Sampling(max_tokens=8))).draft == "draft.gguf"
+
+
+@pytest.mark.parametrize(
+    ("token", "judged", "reason"), [(70_000, 1, "was made for another target"), (7, 0, "or none to judge by")]
+)
+def test_prompts_that_do_not_serve_are_refused(
+    drafter: Path, tmp_path: Path, token: int, judged: int, reason: str
+) -> None:
+    some = rows([np.array([3, token], np.int32)], np.int32)
+    PromptData(some, some, rows([[3, 4]] * judged, np.int32), ENDS).save(tmp_path / "prompts.npz")
+    arguments = ["draft", str(tmp_path / "prompts.npz"), str(tmp_path / "draft.gguf"), "--target", str(drafter)]
+    with pytest.raises(TrainingError, match=reason):
+        CliRunner().invoke(command, arguments, catch_exceptions=False)

@@ -1,0 +1,61 @@
+"""Prompts that a draft is trained on: as the product makes them, the same for equal seeds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_model import write_model
+
+from winnow_engine.errors import TrainingError
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.training.draft.prompts import PromptData, PromptRecipe, prepare
+from winnow_research.training.examples.base import ProjectTree
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "tiny.gguf")
+
+
+@pytest.fixture
+def data(target: Path, tree: ProjectTree, cache: Path) -> PromptData:
+    one = [tree.haystack.repository]
+    return prepare(one, one, target, PromptRecipe(most_tokens=4000), lambda _: None, directory=cache)
+
+
+def test_prompts_ask_about_functions_and_show_them(data: PromptData, target: Path) -> None:
+    vocabulary = Vocabulary(LlamaModel(target, vocabulary_only=True))
+    texts = [vocabulary.text(data.asked[number]) for number in range(len(data.asked))]
+    assert {name for name in ("save_accounts", "monthly_summary", "PushItem") for text in texts if name in text}
+    assert any("ledger/ledger/store.py" in text for text in texts)
+    assert not any("test_a_file_without_accounts" in text for text in texts)
+    assert all(text.rstrip().endswith("assistant") for text in texts)
+    assert len(data.judged) == len(data.asked) >= 4
+    assert data.ends == (511,)
+
+
+def test_they_are_as_saved(data: PromptData, tmp_path: Path) -> None:
+    data.save(tmp_path / "prompts.npz")
+    loaded = PromptData.load(tmp_path / "prompts.npz")
+    assert loaded.ends == data.ends
+    for name in ("asked", "code", "judged"):
+        np.testing.assert_array_equal(getattr(loaded, name).values, getattr(data, name).values)
+        np.testing.assert_array_equal(getattr(loaded, name).offsets, getattr(data, name).offsets)
+
+
+@pytest.mark.parametrize("content", [b"nothing", b""])
+def test_what_holds_no_prompts_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "wrong.npz").write_bytes(content)
+    with pytest.raises(TrainingError, match=r"wrong.npz holds no prompts of `winnow train prompts`"):
+        PromptData.load(tmp_path / "wrong.npz")
+
+
+def test_equal_seeds_give_equal_prompts_within_the_limit(target: Path, tree: ProjectTree, cache: Path) -> None:
+    one = [tree.haystack.repository]
+    made = [
+        prepare(one, [], target, PromptRecipe(most_tokens=1500, seed=seed), lambda _: None, directory=cache)
+        for seed in (0, 0, 1)
+    ]
+    assert made[0].asked.values.tolist() == made[1].asked.values.tolist() != made[2].asked.values.tolist()
+    assert max(map(len, (made[0].asked[n] for n in range(len(made[0].asked))))) <= 1500
