@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from winnow_engine.answer import Answer, Stats
 from winnow_engine.changes.question import asked_changes, with_change
@@ -39,6 +40,7 @@ from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.layout import opening_messages
+from winnow_engine.prompting.missing import ONE_LINE, look_again
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
@@ -121,7 +123,8 @@ class Assistant:
     ) -> Answer:
         """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it.
 
-        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads.
+        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads. With
+        the effort `deep` it is told again what came of each look at what the target missed.
         `on_thought` gets what a reasoning model thinks before it answers.
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
@@ -135,8 +138,13 @@ class Assistant:
             limits = Limits(budget, target, sampling.max_tokens + target.thinking_tokens(sampling), sampling.thinking)
             fitted = fit(ranked, self._conversations.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
-            kept = Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt))
-        on_kept(kept)
+            on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
+        if budget.effort == "deep":
+            with clock.stage("look_again"):
+                say = partial(_line, target, progress, cancellation)
+                for more, missed in look_again(ranked, fitted, limits, say):
+                    fitted = more
+                    on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt), missed))
         before = clock.elapsed
         request = Request(fitted.prompt, sampling, on_text, cancellation, progress, on_thought=on_thought)
         generation = target.generate(request)
@@ -296,6 +304,13 @@ class Assistant:
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, notices)
+
+
+def _line(target: Target, progress: ProgressSink, cancellation: Cancellation, prompt: Any) -> str:
+    """What a target says in one line."""
+    generation = target.generate(Request(prompt, ONE_LINE, ignore, cancellation, progress))
+    cancellation.check()
+    return generation.text
 
 
 def open_assistant(

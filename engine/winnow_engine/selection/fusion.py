@@ -61,9 +61,16 @@ class FusedScores:
         total[units] = self.total[units]
         return replace(self, total=_raised(total, self.log_odds) if len(units) else total)
 
+    def score_of(self, unit: int) -> float:
+        """The score of one unit, rounded to 0.0001; that of the least likely one if it was not scored."""
+        score = self.total[unit]
+        return round(float(score if score > -np.inf else self.total[self.units].min()), 4)
+
     def contributions_to(self, unit: int) -> dict[str, float]:
         """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""
         place = int(np.searchsorted(self.units, unit))
+        if place == len(self.units) or self.units[place] != unit:
+            return {}
         added = {name: round(float(scores[place]), 2) for name, scores in self.contributions.items()}
         return {name: value for name, value in added.items() if abs(value) >= _SHOWN}
 

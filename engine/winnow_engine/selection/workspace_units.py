@@ -59,5 +59,5 @@ class WorkspaceUnits:
     def _span(self, piece: Piece, scores: FusedScores) -> Span:
         file, unit = self._workspace.units[piece.unit]
         lines = piece.start_line, piece.end_line
-        score = round(float(scores.total[piece.unit]), 4)
-        return Span(file.path, *lines, piece.tokens, score, unit.kind, unit.name, scores.contributions_to(piece.unit))
+        score, features = scores.score_of(piece.unit), scores.contributions_to(piece.unit)
+        return Span(file.path, *lines, piece.tokens, score, unit.kind, unit.name, features)

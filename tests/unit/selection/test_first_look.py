@@ -1,6 +1,6 @@
 """Questions in a workspace whose index is not complete, with a drafter that counts words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,41 +10,14 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Question
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.core import Budget, Cursor, Folder, Question
 from winnow_engine.errors import PositionError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.store import Store
 
+from .words import Words
+
 LOOK = 200
-FUSION = {"kinds": {"length": {"one": 1.0}, "names": {"one": 1.0}}, "clues": {"one": 3.0}}
-
-
-class Words:
-    """Scores a unit by its length. A word is a token; `encoded` has the units that were encoded, in order."""
-
-    identity, place, notice, fusion = "words", "cpu", None, FUSION
-
-    def __init__(self) -> None:
-        self.encoded: list[str] = []
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def encode(self, files: Iterable[FileText], _: Cancellation, stages: object = None) -> Iterator[FileKeys]:
-        for file in files:
-            self.encoded += file.units
-            tokens = np.array([self.count(text) for text in file.units], np.int32)
-            rows = np.zeros((int(tokens.sum()), 2), np.int8)
-            yield FileKeys(tokens, {"rows": rows, "lengths": tokens.astype(np.float32)})
-
-    def score(self, arrays: Any, offsets: Any, *_: Any) -> dict[str, Any]:
-        assert len(arrays["rows"]) == offsets[-1]
-        assert len(arrays["lengths"]) == len(offsets) - 1
-        return {"length": arrays["lengths"]}
-
-    def score_each(self, arrays: Any, offsets: Any, questions: list[str], _: Cancellation) -> list[dict[str, Any]]:
-        return [self.score(arrays, offsets) for _ in questions]
 
 
 def module(number: int) -> str:
