@@ -147,6 +147,7 @@ selection_options = shared(
     budget_options,
     json_option,
 )
+effort_option = setting("effort")
 sampling_options = shared(
     setting("answer.maxTokens"),
     setting("answer.thinking"),

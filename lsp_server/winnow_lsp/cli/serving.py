@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from winnow_lsp.cli.options import (
     drafter_option,
+    effort_option,
     given_settings,
     sampling_options,
     server_option,
@@ -25,6 +26,7 @@ serving_options = shared(
     setting("budget.patience"),
     drafter_option,
     target_options,
+    effort_option,
     sampling_options,
     server_option,
 )

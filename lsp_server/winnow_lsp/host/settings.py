@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from winnow_engine.config import Config, KvType, Wanted
-from winnow_engine.core import Thinking
+from winnow_engine.core import Effort, Thinking
 from winnow_lsp.host.setting_rules import (
     AUTO,
     FLAG,
@@ -165,6 +165,13 @@ SETTINGS: tuple[Setting, ...] = (
         "budget.earlier_tokens",
         whole(0),
         "Tokens of a conversation's earlier turns to keep.",
+    ),
+    Setting(
+        "effort",
+        "budget.effort",
+        choice(*get_args(Effort)),
+        "How far to look; deep: the target, shown the code, names what it misses, which is added. For large targets.",
+        "--effort",
     ),
     Setting(
         "answer.maxTokens",

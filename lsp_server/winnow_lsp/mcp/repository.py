@@ -108,12 +108,13 @@ class Repository:
     async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> Answered:
         """The target's answer."""
         question, config = Question(asked.question, paths=tuple(asked.paths)), self._config
+        budget = replace(config.budget, effort=asked.effort or config.budget.effort)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Answered:
             answer = assistant.ask(
                 sources,
                 question,
-                config.budget,
+                budget,
                 config.sampling,
                 reports.text,
                 reports.progress,

@@ -25,6 +25,7 @@ CHANGED = {
     "budget.ratio": 0.25,
     "budget.patience": 2.5,
     "budget.earlierTokens": 0,
+    "effort": "deep",
     "answer.maxTokens": 7,
     "answer.thinking": "on",
     "answer.thinkingTokens": 64,
@@ -54,6 +55,7 @@ BAD: dict[str, list[Any]] = {
     "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
     "budget.patience": [0, -1, float("inf"), float("nan"), "10", None],
     "budget.earlierTokens": [-1, "0"],
+    "effort": ["quick", "", True, None, []],
     "answer.maxTokens": [0, None],
     "answer.thinking": ["yes", True, None],
     "answer.thinkingTokens": [0, 1.5, None],
@@ -123,7 +125,7 @@ def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
-    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000)
+    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000, effort="deep")
     assert settings.sampling == Sampling(1, 0.5, 3, 7, thinking="on", thinking_tokens=64)
     assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)

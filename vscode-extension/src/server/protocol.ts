@@ -59,6 +59,8 @@ export interface Kept {
   spans: SpanInfo[];
   /** Until the first token is expected; missing if nothing tells. */
   seconds?: number;
+  /** Names and files that the target missed, for which code was added. */
+  lookingFor?: string[];
 }
 
 export interface ModelState {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import attrs
 from lsprotocol import types
 
 from winnow_engine.changes.mention import without_mention
-from winnow_engine.core import Turn, about_changes
+from winnow_engine.core import Effort, Turn, about_changes
 from winnow_engine.editing.request import EditKind
 from winnow_lsp.server.topics import Topic
 
@@ -38,6 +38,7 @@ class AskParams:
     supersedes: bool = False
     budget_tokens: int | Literal["auto"] | None = None
     budget_ratio: float | None = None
+    effort: Effort | None = None
     partial_result_token: types.ProgressToken | None = None
     work_done_token: types.ProgressToken | None = None
 
@@ -64,6 +65,7 @@ class AskParams:
             supersedes=_optional(fields, "supersedes", _flag) or False,
             budget_tokens=_optional(budget, "tokens", _tokens),
             budget_ratio=_optional(budget, "ratio", _number),
+            effort=_optional(fields, "effort", _effort),
             partial_result_token=_optional(fields, "partialResultToken", _token),
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
@@ -213,6 +215,14 @@ def _topic(value: object, name: str) -> Topic:
     if text not in set(Topic):
         raise ValueError(f"{name} must be one of {', '.join(Topic)}")
     return Topic(text)
+
+
+def _effort(value: object, name: str) -> Effort:
+    efforts: tuple[Effort, ...] = get_args(Effort)
+    for effort in efforts:
+        if value == effort:
+            return effort
+    raise ValueError(f"{name} must be one of {', '.join(efforts)}")
 
 
 def _whole(value: object, name: str) -> int:
