@@ -1,4 +1,4 @@
-"""Several drafters with real weights, in processes and on Ray, make the keys that one makes, byte for byte."""
+"""Several drafters with real weights, in processes and on Ray, make the keys that one makes."""
 
 from __future__ import annotations
 
