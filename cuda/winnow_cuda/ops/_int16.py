@@ -155,6 +155,37 @@ def _repeated(builder: Any, start: Any, offset: Any, kind: Any) -> Any:
     return builder.shuffle_vector(one, unknown, ir.Constant(_INTS, [0] * _LANES))
 
 
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def multiply_panel(
+    a: Int16,
+    a_scales: Float32,
+    tile: int,
+    w: Int16,
+    w_scales: Float32,
+    panel: int,
+    out: Float32,
+    start: int,
+    width: int,
+) -> None:
+    """A tile of a [tiles, chunks, pairs, 2 TILE] by a panel of w [panels, chunks, pairs, 64], to `start` in out.
+
+    width: values a row of out.
+    """
+    _, chunks, pairs, _ = a.shape
+    rows, columns = a_scales.shape[1], w_scales.shape[1]
+    for chunk in range(chunks):
+        for column in range(0, PANEL, TILE_COLUMNS):
+            multiply_tile(
+                (a, (tile * chunks + chunk) * pairs * 2 * TILE),
+                (a_scales, chunk * rows + tile * TILE),
+                (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
+                (w_scales, chunk * columns + panel * PANEL + column),
+                (out, start + column, width),
+                pairs,
+                chunk == 0,
+            )
+
+
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
 def _round_row(x: Float32, steps: int, codes: Int16) -> Any:
     """Round a chunk of one row to integers → its scale. Codes beyond the row are zero."""

@@ -9,28 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from winnow_cuda.ops._int16 import PANEL, TILE, TILE_COLUMNS, in_threads, multiply_tile, rounded_rows, scales_of
+from winnow_cuda.ops._int16 import PANEL, TILE, in_threads, multiply_panel, rounded_rows, scales_of
 from winnow_cuda.shapes import Float32, Int16, PackedMatrix
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _products(a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32) -> None:
     """Panels start:stop of out [rows, N]; a [tiles, chunks, pairs, 2 TILE], w [panels, chunks, pairs, 64]."""
-    tiles, chunks, pairs, _ = a.shape
-    rows, width = out.shape
+    width = out.shape[1]
     for panel in range(start, stop):
-        for tile in range(tiles):
-            for chunk in range(chunks):
-                for column in range(0, PANEL, TILE_COLUMNS):
-                    multiply_tile(
-                        (a, (tile * chunks + chunk) * pairs * 2 * TILE),
-                        (a_scales, chunk * rows + tile * TILE),
-                        (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
-                        (w_scales, chunk * width + panel * PANEL + column),
-                        (out, tile * TILE * width + panel * PANEL + column, width),
-                        pairs,
-                        chunk == 0,
-                    )
+        for tile in range(len(a)):
+            at = tile * TILE * width + panel * PANEL
+            multiply_panel(a, a_scales, tile, w, w_scales, panel, out, at, width)
 
 
 def int16_gemm(a: Float32, w: PackedMatrix, threads: int = 1) -> Float32:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from winnow_cuda.ops._exp import exp_nonpositive
-from winnow_cuda.ops._int16 import PANEL, TILE, TILE_COLUMNS, in_threads, multiply_tile, packed, rounded_rows, scales_of
+from winnow_cuda.ops._int16 import PANEL, TILE, in_threads, multiply_panel, packed, rounded_rows, scales_of
 from winnow_cuda.ops.int16_gemm import int16_gemm_numpy
-from winnow_cuda.ops.swiglu import swiglu_numpy
+from winnow_cuda.ops.swiglu import gated, swiglu_numpy
 from winnow_cuda.shapes import Float32, Int16, PackedMatrix
 
 HALF = PANEL // 2
@@ -21,13 +20,9 @@ HALF = PANEL // 2
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
 def _gated(gate_up: Float32, out: Float32, row: int, column: int) -> None:
     """gate_up [TILE, PANEL], half gate and half up, into TILE rows and HALF columns of out."""
-    one = np.float32(1.0)
     for r in range(TILE):
         for c in range(HALF):
-            gate = gate_up[r, c]
-            e = exp_nonpositive(-abs(gate))
-            numerator = one if gate >= 0 else e
-            out[row + r, column + c] = gate * gate_up[r, c + HALF] * numerator / (one + e)
+            out[row + r, column + c] = gated(gate_up[r, c], gate_up[r, c + HALF])
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -35,22 +30,10 @@ def _swiglu_products(
     a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32
 ) -> None:
     """As `int16_gemm._products`, of panels that are half gate and half up; out has half as many columns."""
-    tiles, chunks, pairs, _ = a.shape
-    rows, width = out.shape[0], w_scales.shape[1]
     product = np.empty((TILE, PANEL), np.float32)
     for panel in range(start, stop):
-        for tile in range(tiles):
-            for chunk in range(chunks):
-                for column in range(0, PANEL, TILE_COLUMNS):
-                    multiply_tile(
-                        (a, (tile * chunks + chunk) * pairs * 2 * TILE),
-                        (a_scales, chunk * rows + tile * TILE),
-                        (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
-                        (w_scales, chunk * width + panel * PANEL + column),
-                        (product, column, PANEL),
-                        pairs,
-                        chunk == 0,
-                    )
+        for tile in range(len(a)):
+            multiply_panel(a, a_scales, tile, w, w_scales, panel, product, 0, PANEL)
             _gated(product, out, tile * TILE, panel * HALF)
 
 

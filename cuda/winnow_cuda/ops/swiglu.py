@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -9,16 +11,21 @@ from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32
 
 
+@njit(fastmath=True, inline="always")  # type: ignore[untyped-decorator]
+def gated(gate: Any, up: Any) -> Any:
+    """silu(gate) · up of two float32."""
+    one = np.float32(1.0)
+    e = exp_nonpositive(-abs(gate))
+    numerator = one if gate >= 0 else e
+    return gate * up * numerator / (one + e)
+
+
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
 def _swiglu(gate_up: Float32, out: Float32) -> None:
     rows, width = out.shape
-    one = np.float32(1.0)
     for r in range(rows):
         for c in range(width):
-            gate = gate_up[r, c]
-            e = exp_nonpositive(-abs(gate))
-            numerator = one if gate >= 0 else e
-            out[r, c] = gate * gate_up[r, c + width] * numerator / (one + e)
+            out[r, c] = gated(gate_up[r, c], gate_up[r, c + width])
 
 
 def swiglu(gate_up: Float32) -> Float32:
