@@ -1,7 +1,7 @@
 """The CPU encoder: a drafter's first layers over packed sequences.
 
-Dense products are those of `ops/int16_gemm.py` and `ops/int16_swiglu.py` where weights are packed, and BLAS's where
-they are float32. Attention multiplies in BLAS, and the rest is Numba's.
+Where weights are packed, dense products and attention are those of `ops/int16_gemm.py`, `ops/int16_swiglu.py` and
+`ops/int16_attention.py`; where they are float32, both multiply in BLAS. The rest is Numba's.
 
 Several threads may use one encoder at once: nothing that one of them sees changes.
 """
@@ -9,18 +9,17 @@ Several threads may use one encoder at once: nothing that one of them sees chang
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numba import config
 
-from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.cpu.opening import Opening, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.ops.attention import segment_attention
+from winnow_cuda.ops.int16_attention import int16_attention
 from winnow_cuda.ops.int16_gemm import int16_gemm
 from winnow_cuda.ops.int16_swiglu import int16_swiglu
 from winnow_cuda.ops.rms_norm import rms_norm
@@ -55,7 +54,7 @@ class CpuEncoder:
     `opening` is one sequence that questions begin with; it is run once, too.
     """
 
-    # One full segment, or many short ones: enough rows to keep BLAS at speed, small enough to cancel.
+    # One full segment, or many short ones: enough rows for products at full speed, small enough to cancel.
     batch_tokens = 2048
     parallel = True
 
@@ -79,12 +78,10 @@ class CpuEncoder:
         if len(batch.ids) > _MOST_ROWS_ASKED:
             return self._encode(self._start(batch), taps, between_layers)
         opening = None if taps else self._opening
-        # Packed, only attention is left to BLAS, and a second thread would mostly wait.
-        with one_blas_thread() if isinstance(self._weights.layers[0].qkv, PackedMatrix) else nullcontext():
-            if opening is None or not opening.begins(batch):
-                return self._encode(self._start(batch, config.NUMBA_NUM_THREADS), taps, between_layers)
-            state = self._start(opening.rest(batch), config.NUMBA_NUM_THREADS, opening.layers)
-            return Encoded(opening.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
+        if opening is None or not opening.begins(batch):
+            return self._encode(self._start(batch, config.NUMBA_NUM_THREADS), taps, between_layers)
+        state = self._start(opening.rest(batch), config.NUMBA_NUM_THREADS, opening.layers)
+        return Encoded(opening.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """As `Encoder.encode_keys`."""
@@ -133,7 +130,8 @@ class CpuEncoder:
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
         packed = (turned_q[places], turned_k[places], v[places])
-        mixed = segment_attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
+        attention = int16_attention if isinstance(layer.qkv, PackedMatrix) else segment_attention
+        mixed = attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
         state.x += _product(mixed.reshape(len(mixed), shape.q_width), layer.attn_output, state.threads)
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]

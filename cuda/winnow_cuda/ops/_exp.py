@@ -20,7 +20,7 @@ _C0, _C1, _C2, _C3, _C4, _C5 = _C
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _truncated(typingctx: Any, x: Any) -> Any:
+def truncated(typingctx: Any, x: Any) -> Any:
     """float32 → int32, towards zero. Numba's own conversion goes through 64 bits, which halves the vector."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -45,7 +45,7 @@ def _power_of_two(typingctx: Any, n: Any) -> Any:
 def exp_nonpositive(x: Any) -> Any:
     """e^x for x ≤ 0 in float32; values below -87 give e^-87 (about 1.6e-38)."""
     t = max(x, _LOWEST) * _LOG2E
-    n = _truncated(t - np.float32(0.5))
+    n = truncated(t - np.float32(0.5))
     f = t - np.float32(n)
     p = ((((_C0 * f + _C1) * f + _C2) * f + _C3) * f + _C4) * f + _C5
     return (p * f + np.float32(1.0)) * _power_of_two(n)

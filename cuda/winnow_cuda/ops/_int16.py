@@ -21,7 +21,7 @@ from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from winnow_cuda.shapes import Float32, Int16, Int32, PackedMatrix
+from winnow_cuda.shapes import Float32, Int16, PackedMatrix
 
 PANEL = 32
 """Columns of W that lie together: pair by pair of their rows, 32 times two int16."""
@@ -200,13 +200,16 @@ def _round_row(x: Float32, steps: int, codes: Int16) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _round(x: Float32, steps: int, one_tile: Int16, pairs: Int32, codes: Int32, scales: Float32) -> None:
-    """Codes [tiles, chunks, pairs, rows a tile] of pairs and scales [chunks, rows] of x, rows beyond it zero.
+def round_tiles(x: Float32, steps: int, tile_rows: int, chunks: int, pairs: int) -> Any:
+    """x [M, K] as integers of -steps to steps → (int16 [tiles, chunks, pairs, 2 tile_rows], scales [chunks, rows]).
 
-    one_tile [rows a tile, width] and `pairs`, the same memory by two, are for what is between.
+    Rows that fill up the last tile are zero, and so are columns that fill up the last chunk.
     """
-    tiles, chunks, count, tile_rows = codes.shape
-    width = 2 * count
+    tiles, width = (len(x) + tile_rows - 1) // tile_rows, 2 * pairs
+    codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
+    scales = np.empty((chunks, tiles * tile_rows), np.float32)
+    one_tile = np.empty((tile_rows, width), np.int16)
+    in_pairs = one_tile.view(np.int32)
     for tile in range(tiles):
         for chunk in range(chunks):
             for row in range(tile_rows):
@@ -216,31 +219,27 @@ def _round(x: Float32, steps: int, one_tile: Int16, pairs: Int32, codes: Int32, 
                     scales[chunk, at] = _round_row(part, steps, one_tile[row])
                 else:
                     scales[chunk, at], one_tile[row] = 0, 0
-            for pair in range(count):
+            for pair in range(pairs):
                 for row in range(tile_rows):
-                    codes[tile, chunk, pair, row] = pairs[row, pair]
+                    codes[tile, chunk, pair, row] = in_pairs[row, pair]
+    return codes.view(np.int16), scales
 
 
-def rounded(x: Float32, steps: int, tile_rows: int, tiles: int) -> PackedMatrix:
-    """x [M, K] as integers of -steps to steps, in so many tiles of so many rows, those behind M zero."""
+def _rounded(x: Float32, steps: int, tile_rows: int) -> PackedMatrix:
+    """x [M, K] as integers, in as few equal chunks of columns as the products allow."""
     chunks = -(-x.shape[1] // _CHUNK)
-    pairs = -(-x.shape[1] // (2 * chunks))
-    codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
-    scales = np.empty((chunks, tiles * tile_rows), np.float32)
-    one_tile = np.empty((tile_rows, 2 * pairs), np.int16)
-    _round(x, steps, one_tile, one_tile.view(np.int32), codes, scales)
-    return PackedMatrix(codes.view(np.int16), scales)
+    return PackedMatrix(*round_tiles(np.ascontiguousarray(x), steps, tile_rows, chunks, -(-x.shape[1] // (2 * chunks))))
 
 
 def packed(w: Float32) -> PackedMatrix:
     """Weights [N, K] as the products take them."""
-    found = rounded(np.ascontiguousarray(w), _WEIGHT_STEPS, PANEL, -(-len(w) // PANEL))
+    found = _rounded(w, _WEIGHT_STEPS, PANEL)
     return PackedMatrix(found.codes, np.ascontiguousarray(found.scales[:, : len(w)]))
 
 
 def rounded_rows(a: Float32) -> PackedMatrix:
     """Activations [M, K], in tiles."""
-    return rounded(np.ascontiguousarray(a), _STEPS, TILE, -(-len(a) // TILE))
+    return _rounded(a, _STEPS, TILE)
 
 
 def scales_of(w: PackedMatrix) -> Float32:

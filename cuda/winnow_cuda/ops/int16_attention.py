@@ -1,0 +1,196 @@
+"""Attention of packed sequences with 16-bit integers (`_int16.py`): a drafter's attention on the CPU.
+
+What `segment_attention` of `attention.py` does, for processors with AVX2. Products are exact in integers and all other
+sums go key by key, so a result does not depend on the width of a processor's registers, nor on BLAS; and that of a row
+does not depend on later rows.
+
+Scores are computed transposed, [keys, 32 query rows]: softmax goes down the keys with a query row in each lane. Rows
+are tokens by grouped heads, so 32 rows see nearly the same keys. A key's value is rounded relative to its largest
+column, and that is made part of the key's weight, which is rounded relative to the largest of a row among 128 keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from winnow_cuda.ops._exp import exp_nonpositive, truncated
+from winnow_cuda.ops._int16 import PANEL, TILE, TILE_COLUMNS, multiply_tile, round_tiles
+from winnow_cuda.shapes import Float32, Int16, Int32, Int64
+
+_KEYS = 128  # a chunk of keys, whose weights have a scale of their own
+_WEIGHT_STEPS, _VALUE_STEPS = 8191, 2047  # 8,191 * 2,047 * 128 is below 2^31
+_QUERY_STEPS, _MOST_STEPS = 4095, 8191
+_UNSEEN, _LEAST = np.float32(-1e30), np.float32(1e-10)
+_FAST = {"contract", "nnan", "ninf", "nsz", "arcp"}  # all but the order of sums
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _scores(
+    keys: Int16, key_scales: Float32, queries: Int16, query_scales: Float32, panel: int, seen: int, scores: Float32
+) -> None:
+    """scores [keys, 32] of one panel of queries, for the tiles of keys that hold the first `seen`."""
+    pairs = keys.shape[2]
+    for tile in range((seen + TILE - 1) // TILE):
+        for column in range(0, PANEL, TILE_COLUMNS):
+            multiply_tile(
+                (keys, tile * pairs * 2 * TILE),
+                (key_scales, tile * TILE),
+                (queries, (panel * pairs * PANEL + column) * 2),
+                (query_scales, panel * PANEL + column),
+                (scores, tile * TILE * PANEL + column, PANEL),
+                pairs,
+                True,
+            )
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)  # type: ignore[untyped-decorator]
+def _softmax(
+    scores: Float32, seen: int, logs: Float32, inverse: Float32, codes: Int32, scales: Float32, sums: Float32
+) -> None:
+    """Weights of scores [keys, 32], of which the first `seen` count, times the keys' sizes, e^logs and 1 / inverse.
+
+    codes [chunks, 64, 32] get pairs of int16, which scales [chunks, 32] make weights; sums [32] are those without the
+    sizes.
+    """
+    chunks = (seen + _KEYS - 1) // _KEYS
+    highest = np.full(PANEL, _UNSEEN, np.float32)
+    for chunk in range(chunks):
+        best = scales[chunk]
+        best[:] = _UNSEEN
+        for key in range(chunk * _KEYS, min(seen, (chunk + 1) * _KEYS)):
+            for lane in range(PANEL):
+                scores[key, lane] += logs[key]
+                best[lane] = max(best[lane], scores[key, lane])
+        for lane in range(PANEL):
+            highest[lane] = max(highest[lane], best[lane])
+    if seen % 2:
+        scores[seen] = _UNSEEN
+    sums[:] = 0
+    total = np.empty(PANEL, np.float32)
+    for chunk in range(chunks):
+        best, first = scales[chunk], chunk * _KEYS
+        total[:] = 0
+        for pair in range((min(seen, first + _KEYS) - first + 1) // 2):
+            key = first + 2 * pair
+            for lane in range(PANEL):
+                one = exp_nonpositive(scores[key, lane] - best[lane])
+                other = exp_nonpositive(scores[key + 1, lane] - best[lane])
+                total[lane] += one * inverse[key] + other * inverse[key + 1]
+                low = truncated(one * np.float32(_WEIGHT_STEPS) + np.float32(0.5))
+                high = truncated(other * np.float32(_WEIGHT_STEPS) + np.float32(0.5))
+                codes[chunk, pair, lane] = low | (high << 16)
+        for lane in range(PANEL):
+            share = exp_nonpositive(best[lane] - highest[lane])
+            sums[lane] += total[lane] * share
+            scales[chunk, lane] = share / np.float32(_WEIGHT_STEPS)
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _mix(
+    values: Int16, value_scales: Float32, codes: Int16, scales: Float32, tile: int, seen: int, mixed: Float32
+) -> None:
+    """mixed [TILE, 32]: a tile of the values' columns, summed over `seen` keys with weights; value_scales [TILE]."""
+    _, chunks, pairs, _ = values.shape
+    for chunk in range((seen + _KEYS - 1) // _KEYS):
+        used = (min(seen - chunk * _KEYS, _KEYS) + 1) // 2
+        for column in range(0, PANEL, TILE_COLUMNS):
+            multiply_tile(
+                (values, (tile * chunks + chunk) * pairs * 2 * TILE),
+                (value_scales, 0),
+                (codes, (chunk * pairs * PANEL + column) * 2),
+                (scales, chunk * PANEL + column),
+                (mixed, column, PANEL),
+                used,
+                chunk == 0,
+            )
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _round_values(v: Float32) -> Any:
+    """v [keys, D] → codes [tiles of D, chunks, pairs of keys, 2 TILE], and the size of each key, also of one more."""
+    keys, dim = v.shape
+    codes = np.zeros(((dim + TILE - 1) // TILE, (keys + _KEYS - 1) // _KEYS, _KEYS // 2, 2 * TILE), np.int16)
+    sizes = np.ones(keys + 1, np.float32)
+    for key in range(keys):
+        largest = _LEAST
+        for column in range(dim):
+            largest = max(largest, abs(v[key, column]))
+        sizes[key] = largest
+        chunk, place = key // _KEYS, key % _KEYS
+        for column in range(dim):
+            code = np.int16(np.int32(np.rint(v[key, column] * (np.float32(_VALUE_STEPS) / largest))))
+            codes[column // TILE, chunk, place // 2, column % TILE * 2 + place % 2] = code
+    return codes, sizes
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _one_head(q: Float32, k: Float32, v: Float32, group: int, scale: float, out: Float32) -> None:
+    """q, out [n * group, D]; k, v [prefix + n, D]."""
+    rows, dim = q.shape
+    tokens, prefix = rows // group, len(k) - rows // group
+    key_steps = min(_MOST_STEPS, (2**31 - 1) // (_QUERY_STEPS * dim))
+    queries, query_scales = round_tiles(q, _QUERY_STEPS, PANEL, 1, dim // 2)
+    keys, key_scales = round_tiles(k, key_steps, TILE, 1, dim // 2)
+    values, sizes = _round_values(v)
+    logs, inverse, value_scales = (
+        np.log(sizes),
+        np.float32(1) / sizes,
+        np.full(TILE, np.float32(1 / _VALUE_STEPS), np.float32),
+    )
+    query_scales *= np.float32(scale)
+    scores = np.empty((len(keys) * TILE + 1, PANEL), np.float32)
+    codes = np.empty((values.shape[1], _KEYS // 2, PANEL), np.int32)
+    scales, sums = np.empty((len(codes), PANEL), np.float32), np.empty(PANEL, np.float32)
+    mixed = np.empty((len(values), TILE, PANEL), np.float32)
+    columns = mixed.reshape(len(values) * TILE, PANEL)
+    for panel in range(len(queries)):
+        first = panel * PANEL
+        seen = prefix + min(tokens, (first + PANEL - 1) // group + 1)
+        _scores(keys, key_scales, queries, query_scales, panel, seen, scores)
+        for key in range(prefix + first // group + 1, seen):
+            for lane in range(PANEL):
+                if prefix + (first + lane) // group < key:
+                    scores[key, lane] = _UNSEEN
+        _softmax(scores, seen, logs, inverse, codes, scales, sums)
+        for tile in range(len(values)):
+            _mix(values, value_scales, codes.view(np.int16), scales, tile, seen, mixed[tile])
+        for lane in range(min(PANEL, rows - first)):
+            weight = np.float32(1.0) / sums[lane]
+            for column in range(dim):
+                out[first + lane, column] = columns[column, lane] * weight
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _segments(
+    q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32, out: Float32
+) -> None:
+    """q, out [HK, T * group, D]; the others as they come to `int16_attention`."""
+    heads, rows, dim = q.shape
+    group, prefix = rows // len(k), len(prefix_k)
+    for segment in range(len(offsets) - 1):
+        a, b = offsets[segment], offsets[segment + 1]
+        keys, values = np.empty((prefix + b - a, dim), np.float32), np.empty((prefix + b - a, dim), np.float32)
+        for head in range(heads):
+            keys[:prefix], keys[prefix:] = prefix_k[:, head], k[a:b, head]
+            values[:prefix], values[prefix:] = prefix_v[:, head], v[a:b, head]
+            some = slice(a * group, b * group)
+            _one_head(q[head, some], keys, values, group, dim**-0.5, out[head, some])
+
+
+def int16_attention(
+    q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32
+) -> Float32:
+    """Attend: q [T, H, D]; k, v [T, HK, D]; offsets int64 [S+1]; prefix_k, prefix_v [P, HK, D] → [T, H, D].
+
+    D is even.
+    """
+    tokens, heads, dim = q.shape
+    kv_heads = k.shape[1]
+    grouped = np.ascontiguousarray(q.reshape(tokens, kv_heads, heads // kv_heads, dim).transpose(1, 0, 2, 3))
+    out = np.empty_like(grouped)
+    by_row = (kv_heads, tokens * heads // kv_heads, dim)
+    _segments(grouped.reshape(by_row), k, v, offsets, prefix_k, prefix_v, out.reshape(by_row))
+    return np.ascontiguousarray(out.transpose(1, 0, 2, 3)).reshape(tokens, heads, dim)
