@@ -38,16 +38,18 @@ _TASKS = ("describe", "cursor", "usage", "doc", "multi")
 
 
 def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """What each side keeps."""
-    found = {}
+    """What each side keeps. Both work at once. CalledProcessError if one fails."""
+    asked = [f"--{name}={getattr(arguments, name)}" for name in ("tokens", "questions", "budget")]
     with tempfile.TemporaryDirectory() as folder:
-        for side, hidden in (("gpu", {}), ("cpu", {"CUDA_VISIBLE_DEVICES": ""})):
-            out = Path(folder, f"{side}.json")
-            asked = ["--tokens", str(arguments.tokens), "--questions", str(arguments.questions)]
-            command = [*_THIS, *asked, "--budget", str(arguments.budget), "--write", str(out)]
-            subprocess.run(command, env=os.environ | hidden, check=True)
-            found[side] = json.loads(out.read_text())
-    return found
+        files = {side: Path(folder, f"{side}.json") for side in ("gpu", "cpu")}
+        working = {}
+        for side, out in files.items():
+            hidden = {"CUDA_VISIBLE_DEVICES": ""} if side == "cpu" else {}
+            working[side] = subprocess.Popen([*_THIS, *asked, "--write", str(out)], env=os.environ | hidden)
+        for process in working.values():
+            if process.wait():
+                raise subprocess.CalledProcessError(process.returncode, process.args)
+        return {side: json.loads(out.read_text()) for side, out in files.items()}
 
 
 def write(out: Path, arguments: argparse.Namespace) -> None:
