@@ -11,6 +11,7 @@ column, and that is made part of the key's weight, which is rounded relative to 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,23 +57,25 @@ def _softmax(
     sizes.
     """
     chunks = (seen + _KEYS - 1) // _KEYS
-    highest = np.full(PANEL, _UNSEEN, np.float32)
+    highest, total = np.empty(PANEL, np.float32), np.empty(PANEL, np.float32)
+    for lane in range(PANEL):
+        highest[lane], sums[lane] = _UNSEEN, 0
     for chunk in range(chunks):
         best = scales[chunk]
-        best[:] = _UNSEEN
+        for lane in range(PANEL):
+            best[lane] = _UNSEEN
         for key in range(chunk * _KEYS, min(seen, (chunk + 1) * _KEYS)):
             for lane in range(PANEL):
                 scores[key, lane] += logs[key]
                 best[lane] = max(best[lane], scores[key, lane])
         for lane in range(PANEL):
             highest[lane] = max(highest[lane], best[lane])
-    if seen % 2:
-        scores[seen] = _UNSEEN
-    sums[:] = 0
-    total = np.empty(PANEL, np.float32)
+    for lane in range(PANEL):
+        scores[seen, lane] = _UNSEEN  # the other half of the last pair
     for chunk in range(chunks):
         best, first = scales[chunk], chunk * _KEYS
-        total[:] = 0
+        for lane in range(PANEL):
+            total[lane] = 0
         for pair in range((min(seen, first + _KEYS) - first + 1) // 2):
             key = first + 2 * pair
             for lane in range(PANEL):
@@ -127,7 +130,7 @@ def _round_values(v: Float32) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _one_head(q: Float32, k: Float32, v: Float32, group: int, scale: float, out: Float32) -> None:
+def _one_head(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> None:
     """q, out [n * group, D]; k, v [prefix + n, D]."""
     rows, dim = q.shape
     tokens, prefix = rows // group, len(k) - rows // group
@@ -140,7 +143,9 @@ def _one_head(q: Float32, k: Float32, v: Float32, group: int, scale: float, out:
         np.float32(1) / sizes,
         np.full(TILE, np.float32(1 / _VALUE_STEPS), np.float32),
     )
-    query_scales *= np.float32(scale)
+    scale = np.float32(1 / np.sqrt(dim))
+    for row in range(query_scales.shape[1]):
+        query_scales[0, row] *= scale
     scores = np.empty((len(keys) * TILE + 1, PANEL), np.float32)
     codes = np.empty((values.shape[1], _KEYS // 2, PANEL), np.int32)
     scales, sums = np.empty((len(codes), PANEL), np.float32), np.empty(PANEL, np.float32)
@@ -163,23 +168,6 @@ def _one_head(q: Float32, k: Float32, v: Float32, group: int, scale: float, out:
                 out[first + lane, column] = columns[column, lane] * weight
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _segments(
-    q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32, out: Float32
-) -> None:
-    """q, out [HK, T * group, D]; the others as they come to `int16_attention`."""
-    heads, rows, dim = q.shape
-    group, prefix = rows // len(k), len(prefix_k)
-    for segment in range(len(offsets) - 1):
-        a, b = offsets[segment], offsets[segment + 1]
-        keys, values = np.empty((prefix + b - a, dim), np.float32), np.empty((prefix + b - a, dim), np.float32)
-        for head in range(heads):
-            keys[:prefix], keys[prefix:] = prefix_k[:, head], k[a:b, head]
-            values[:prefix], values[prefix:] = prefix_v[:, head], v[a:b, head]
-            some = slice(a * group, b * group)
-            _one_head(q[head, some], keys, values, group, dim**-0.5, out[head, some])
-
-
 def int16_attention(
     q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32
 ) -> Float32:
@@ -189,8 +177,12 @@ def int16_attention(
     """
     tokens, heads, dim = q.shape
     kv_heads = k.shape[1]
-    grouped = np.ascontiguousarray(q.reshape(tokens, kv_heads, heads // kv_heads, dim).transpose(1, 0, 2, 3))
+    group = heads // kv_heads
+    grouped = np.ascontiguousarray(q.reshape(tokens, kv_heads, group, dim).transpose(1, 0, 2, 3))
     out = np.empty_like(grouped)
-    by_row = (kv_heads, tokens * heads // kv_heads, dim)
-    _segments(grouped.reshape(by_row), k, v, offsets, prefix_k, prefix_v, out.reshape(by_row))
+    for a, b in pairwise(offsets.tolist()):
+        keys, values = np.concatenate([prefix_k, k[a:b]]), np.concatenate([prefix_v, v[a:b]])
+        for head in range(kv_heads):
+            rows, into = (one[head, a:b].reshape(-1, dim) for one in (grouped, out))
+            _one_head(rows, np.ascontiguousarray(keys[:, head]), np.ascontiguousarray(values[:, head]), group, into)
     return np.ascontiguousarray(out.transpose(1, 0, 2, 3)).reshape(tokens, heads, dim)
