@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -177,18 +178,20 @@ class BlockDraft(HiddenStateDraft[BlockMemory]):
         logits = memory.evaluate(self._last, min(limit, memory.most), self._abort)
         if logits is None:
             return NOTHING
-        places = [likeliest(row, min(_CHOICES, len(row))) for row in logits]
-        first = 0, self._own.get(self._last, len(self._own))
-        return grow(first, lambda state: self._choices(places, *state), limit, least)
+        at = cache(lambda place: likeliest(logits[place], min(_CHOICES, logits.shape[1])))  # chains often end early
 
-    def _choices(self, places: list[Place], place: int, previous: int) -> Iterator[tuple[int, float, tuple[int, int]]]:
+        def choices(state: tuple[int, int]) -> Iterator[tuple[int, float, tuple[int, int]]]:
+            place, previous = state
+            return self._choices(at(place), place, previous) if place < len(logits) else iter(())
+
+        return grow((0, self._own.get(self._last, len(self._own))), choices, limit, least)
+
+    def _choices(self, found: Place, place: int, previous: int) -> Iterator[tuple[int, float, tuple[int, int]]]:
         """What may stand at a place behind the draft's token `previous`: the target's tokens, best first."""
-        if place >= len(places):
-            return
-        chances = self._tables.behind(places[place], previous)
+        chances = self._tables.behind(found, previous)
         for best in np.argsort(-chances, kind="stable"):
             if chances[best] > 0:
-                own = int(places[place][0][best])
+                own = int(found[0][best])
                 yield int(self._tables.tokens[own]), float(chances[best]), (place + 1, own)
 
 

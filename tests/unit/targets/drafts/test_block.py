@@ -72,6 +72,17 @@ def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Referenc
 
 
 @pytest.mark.usefixtures("exact")
+def test_the_prompt_is_read_before_the_first_round(pair: BlockPair, reference: Reference) -> None:
+    pair.prefill(prompt(1, 100))
+    memory = pair.draft._memory
+    assert memory is not None
+    assert memory._evaluated < 99
+    pair.draft.begin(prompt(1, 100), AbortFlag())
+    assert (memory._evaluated, memory.length) == (99, 100)
+    assert_near(block(pair, 77), reference(prompt(1, 100), 77))
+
+
+@pytest.mark.usefixtures("exact")
 def test_fewer_places_than_a_block(pair: BlockPair, reference: Reference) -> None:
     pair.prefill(prompt(1))
     assert_near(block(pair, 77, 2), reference(prompt(1), 77, 2))
