@@ -112,3 +112,42 @@ def test_a_first_round_that_was_slow_by_chance_is_found_out() -> None:
         budget.learn(nodes, 1, 0.1 * (1 + 0.6 * nodes), tried=nodes > 0)
         drafted += nodes > 0
     assert drafted < 120
+
+
+def test_a_plain_round_behind_a_draft_is_timed_once_more_where_the_change_costs_time() -> None:
+    """As on a GPU, whose graphs are captured anew when a pass has another size than the one before."""
+    alike, budget = LossBudget(), LossBudget()
+    for one, change in ((alike, 0.0), (budget, 0.7)):
+        before, drafted, lost = 0, 0, 0.0
+        for _ in range(400):
+            nodes = 0 if one.rests else len(one.cut(sure(0.9, 4)))
+            changed = (nodes > 0) != (before > 0)
+            seconds, before = 1 + 0.1 * nodes + change * changed, nodes
+            one.learn(nodes, 1 + nodes, seconds, tried=nodes > 0)
+            drafted, lost = drafted + nodes, lost + seconds - 1 - nodes
+        assert drafted > 1300
+        assert lost < -1200
+        assert one._plain_s == pytest.approx(1)
+
+
+def test_what_a_draft_makes_of_the_plain_round_behind_it_is_its_loss() -> None:
+    drafted, lost = 0, 0.0
+    budget, before = LossBudget(), 0
+    for number in range(600):
+        nodes = 0 if budget.rests else len(budget.cut(sure(0.9, 2 if number % 4 == 0 else 0)))
+        seconds, before = 1 + 0.1 * nodes + 1.1 * ((nodes > 0) != (before > 0)), nodes
+        right = nodes // 2  # two guesses, of which one is right: a loss by the changes alone
+        budget.learn(nodes, 1 + right, seconds, tried=nodes > 0)
+        drafted, lost = drafted + nodes, lost + seconds - 1 - right
+    assert drafted
+    assert lost < 3 + 0.01 * 600
+
+
+def test_the_round_behind_a_prompt_may_take_longer() -> None:
+    budget = budget_of(1.0, 0.2)
+    for _ in range(20):
+        budget.begin(free=True)
+        budget.learn(0, 1, 1.7, tried=False)
+        assert not budget.exhausted
+        budget.learn(0, 1, 1.0, tried=False)
+    assert budget._plain_s == pytest.approx(1)

@@ -18,6 +18,9 @@ _FIRST = 3  # plain rounds that are timed before any draft
 _MOST_SLOWER = 3.0  # times the expected cost; a round that takes longer was disturbed by other work
 # Rounds after which a plain one is timed again. If it seemed slower than it is, any draft would seem to pay.
 _STALE = 24
+# Times a plain round. One behind a pass of another size takes longer where a GPU's graph is captured anew: 1.7 on an
+# H100 (1.5B, Q4_K_M).
+_CHANGE = 1.3
 _FORGETTING = 8  # plain rounds, after which slow rounds of drafts count a little less
 _LEAST_GAIN = 1.02  # times the tokens per second of plain rounds that a draft must promise
 _FREE_BUDGET = 1.5  # what drafting may lose in an answer before it has gained anything
@@ -37,6 +40,7 @@ class LossBudget:
         self._plain_s, self._plain_rounds = math.inf, 0
         self._cost = RoundCost()
         self._since_plain = 0
+        self._before: int | None = None  # nodes of the round before, None before an answer's first one
         self._remaining = _FREE_BUDGET
 
     @property
@@ -59,7 +63,7 @@ class LossBudget:
 
         `free` says whether proposing takes no time to speak of.
         """
-        self._remaining = _FREE_BUDGET if free else _PAID_BUDGET
+        self._remaining, self._before = _FREE_BUDGET if free else _PAID_BUDGET, None
 
     @property
     def least_worth(self) -> float:
@@ -81,6 +85,10 @@ class LossBudget:
 
         `tried` says whether some of that time was spent on looking for a draft, even if none was found.
         """
+        before, self._before = self._before, drafted
+        if not tried and before != 0 and seconds > _CHANGE * self._plain_s:
+            self._charge_change(before or 0, min(seconds / self._plain_s, _MOST_SLOWER) - 1)
+            return
         self._since_plain = self._since_plain + 1 if tried else 0
         if not tried:
             self._learn_plain(seconds)
@@ -91,6 +99,15 @@ class LossBudget:
         if drafted:
             self._cost.learn(drafted, cost)
         self._remaining += tokens - cost
+
+    def _charge_change(self, drafted: int, excess: float) -> None:
+        """Count what a plain round took longer, because `drafted` nodes came before it, as their cost.
+
+        Before an answer's first round came the prompt, which is nobody's cost.
+        """
+        if drafted:
+            self._cost.learn(drafted, self._cost.curve[drafted] + excess)
+            self._remaining -= excess
 
     def _learn_plain(self, seconds: float) -> None:
         self._plain_s = running_mean(self._plain_s, seconds) if self._plain_rounds else seconds
