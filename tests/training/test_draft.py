@@ -1,5 +1,6 @@
 """Training of a draft on a small target with random weights: it learns, repeats itself, and the engine agrees."""
 
+import copy
 import json
 from contextlib import closing
 from pathlib import Path
@@ -26,9 +27,10 @@ from winnow_research.training.draft.export import export
 from winnow_research.training.draft.muon import orthogonal
 from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
+from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
 from winnow_research.training.draft.target import Target
-from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Text, frequent
+from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Sitting, Text, frequent
 
 from ..unit.targets.conftest import exact as exact
 from ..unit.targets.drafts.pair import Pair
@@ -64,7 +66,8 @@ def trained(target: Target, texts: list[Text], steps: int, seed: int = 0) -> tup
     torch.manual_seed(seed)
     tokens = frequent(texts, SHAPE.vocabulary, ENDS, len(target.head))
     trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
-    return trainer, tokens, trainer.train(texts, texts, lambda _: None)
+    trainer.train(texts, texts, lambda _: None)
+    return trainer, tokens, trainer.losses
 
 
 @pytest.mark.parametrize("kind", [GGMLQuantizationType.Q4_K, GGMLQuantizationType.Q6_K])
@@ -91,8 +94,17 @@ def test_a_step_of_muon_is_about_orthogonal() -> None:
         assert 0.5 < values.min() <= values.max() < 1.5
 
 
+def _until(tokens: list[int], end: int) -> list[int]:
+    return tokens[: tokens.index(end) + 1] if end in tokens else tokens
+
+
 def test_the_target_reads_and_chooses_as_llama_does(
-    target: Target, drafter: Path, texts: list[Text], tmp_path: Path, prompts: list[Ids]
+    target: Target,
+    drafter: Path,
+    texts: list[Text],
+    tmp_path: Path,
+    prompts: list[Ids],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a layer reads, and the likeliest tokens behind each of a text; so greedy answers are the same."""
     trainer, tokens, _ = trained(target, texts, 1)
@@ -110,6 +122,10 @@ def test_the_target_reads_and_chooses_as_llama_does(
         plain = [pair.answer(NoDraft(), Sampling(max_tokens=10), prompt).tokens for prompt in prompts[:3]]
     written = target.answers(prompts[:3], 10, [0.0] * 3, ())
     assert [answer.tolist() for answer in written] == plain
+    monkeypatch.setattr("winnow_research.training.draft.target._TOGETHER", 2)
+    monkeypatch.setattr("winnow_research.training.draft.target._STEPS", 4)
+    one_by_one = target.answers(prompts[:3], 10, [0.0] * 3, (plain[0][5],))
+    assert [answer.tolist() for answer in one_by_one] == [_until(answer, plain[0][5]) for answer in plain]
     whole = np.array([*prompts[0], *plain[0]])
     choices = target.read(torch.from_numpy(whole)[None], (1,)).choices[0]
     assert choices[len(prompts[0]) - 1 : -1].tolist() == plain[0]
@@ -125,6 +141,47 @@ def test_training_lowers_the_loss_and_guesses_more(target: Target, texts: list[T
 def test_equal_seeds_give_equal_losses_and_others_do_not(target: Target, texts: list[Text]) -> None:
     first, again, other = (trained(target, texts, 4, seed)[2] for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_what_the_target_read_is_kept_within_3_percent(target: Target, texts: list[Text]) -> None:
+    ids = torch.from_numpy(texts[2].ids.astype(np.int64))[None]
+    plain = target.read(ids, (1,)).features
+    normed = plain / plain.square().mean(-1, keepdim=True).sqrt()
+    for most_gb, kept in ((1.0, [0]), (0.0, [])):
+        reader = ReadTexts(target, (1,), most_gb)
+        first, again, other = (reader.read(ids, number) for number in (0, 0, None))
+        assert list(reader._kept) == kept
+        assert torch.equal(first[0], again[0])
+        assert torch.equal(first[1], other[1])
+        found = first[0] / first[0].square().mean(-1, keepdim=True).sqrt()
+        assert 0.001 < float((found - normed).norm() / normed.norm()) < 0.03
+
+
+def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Target, texts: list[Text]) -> None:
+    first, tokens, _ = trained(target, texts, 10)
+    state = copy.deepcopy(first.state())
+    second = DraftTrainer(target, SHAPE, tokens, recipe(14))
+    second.resume(state)
+    assert second.judge(texts) == first.judge(texts)
+    second.train(texts, texts, lambda _: None)
+    assert second.losses[:10] == first.losses
+    assert len(second.losses) == 14
+    assert max(second.losses[10:]) < second.losses[0]
+    assert second.seconds > first.seconds
+
+
+def test_a_sitting_ends_with_its_time(target: Target, texts: list[Text]) -> None:
+    trainer = DraftTrainer(target, SHAPE, frequent(texts, SHAPE.vocabulary, ENDS, len(target.head)), recipe(10**6))
+    trainer.train(texts, texts, lambda _: None, Sitting(0.5))
+    assert 0.5 <= trainer.seconds < 5
+    assert trainer.losses
+    rates = [optimiser.param_groups[0]["lr"] for optimiser in trainer._optimisers]
+    more = len(trainer.losses)
+    trainer.train(texts, texts, lambda _: None, Sitting(0.5, last=False))
+    assert len(trainer.losses) > more
+    assert all(
+        optimiser.param_groups[0]["lr"] > 5 * rate for optimiser, rate in zip(trainer._optimisers, rates, strict=True)
+    )
 
 
 @pytest.mark.usefixtures("exact")
@@ -167,8 +224,11 @@ def test_the_command_goes_from_prompts_to_a_draft(
     assert result.exit_code == 0, result.output
     record = json.loads(out.with_suffix(".json").read_text())
     assert len(record["losses"]) == 2
-    assert record["texts"] == 7
+    assert record["texts"] == 6
     assert record["recipe"]["steps"] == 2
+    again = CliRunner().invoke(command, [*arguments, "--steps", "5", "--answers", "6"], catch_exceptions=False)
+    assert "goes on after 2 steps" in again.output
+    assert len(json.loads(out.with_suffix(".json").read_text())["losses"]) == 5
     assert record["development"]["right by place"]
     with closing(LlamaTarget.open(drafter, TargetOptions(n_threads=1, speculate=out))) as opened:
         assert opened.generate(Request(prompts[0], Sampling(max_tokens=8))).draft == "draft.gguf"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
 
 _DATA = click.Path(path_type=Path, dir_okay=False)
+_AS_MANY_AS_FIT = 1_000_000  # updates, where minutes decide
 _profile_option = click.option(
     "--profile",
     type=click.Path(path_type=Path, file_okay=False),
@@ -192,18 +194,33 @@ def prompts(out: Path, workers: int, functions: int | None, seed: int, target: s
 @click.argument("data", type=_DATA)
 @click.argument("out", type=_DATA)
 @click.option("--answers", type=click.IntRange(1), help="Prompts that the target answers [the recipe's].")
-@click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
+@click.option("--steps", type=click.IntRange(1), help="Updates of all sittings [the recipe's].")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after these, whatever the steps.")
+@click.option("--more", is_flag=True, help="Another sitting will follow: keep the learning rate up.")
 @click.option("--seed", default=0, show_default=True)
 @_target_option
-def draft(data: Path, out: Path, answers: int | None, steps: int | None, seed: int, target: str) -> None:
-    """Train a draft for `--speculate` on DATA (from `prompts`), and write OUT (GGUF) and what belongs to it."""
+def draft(
+    data: Path,
+    out: Path,
+    answers: int | None,
+    steps: int | None,
+    minutes: float | None,
+    more: bool,
+    seed: int,
+    target: str,
+) -> None:
+    """Train a draft for `--speculate` on DATA (from `prompts`), and write OUT (GGUF) and what belongs to it.
+
+    Run again, it goes on from the checkpoint beside OUT.
+    """
     _require("torch")
     from winnow_research.training.draft.run import train_draft
-    from winnow_research.training.draft.trainer import DraftRecipe
+    from winnow_research.training.draft.trainer import DraftRecipe, Sitting
 
-    given = {"answers": answers, "steps": steps}
+    given = {"answers": answers, "steps": steps if minutes is None or steps else _AS_MANY_AS_FIT}
     recipe = DraftRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
-    train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True))
+    sitting = Sitting(math.inf if minutes is None else 60 * minutes, last=not more)
+    train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True), sitting)
     click.echo(f"{out}: use it with `--speculate {out}`, with {out.with_suffix('.safetensors').name} beside it")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -19,16 +20,21 @@ from winnow_research.training.draft.export import export
 from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.target import Target
-from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Say, Text, frequent
+from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Say, Sitting, Text, frequent
 
-_TOGETHER = 512  # answers written at a time: keys and values of the 1.5B take 23 GB
+_GROUP = 3_072  # answers written with keys and values of one length
+_ANSWERING = 0.3  # of a sitting's time, after which no more prompts are answered
 
 
-def train_draft(data: Path, target: Path, out: Path, recipe: DraftRecipe, say: Say) -> None:
+def train_draft(
+    data: Path, target: Path, out: Path, recipe: DraftRecipe, say: Say, sitting: Sitting | None = None
+) -> None:
     """Train on the prompts in `data` and write `out` (GGUF), a `.safetensors` beside it, and how it went (JSON).
 
-    Raises TrainingError if `data` holds no prompts, and the target's errors.
+    A `.answers.npz` and a `.checkpoint` are written too, with which the next call goes on. Raises TrainingError if
+    `data` holds no prompts, and the target's errors.
     """
+    started, sitting = time.perf_counter(), sitting or Sitting()
     torch.manual_seed(recipe.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
@@ -39,40 +45,85 @@ def train_draft(data: Path, target: Path, out: Path, recipe: DraftRecipe, say: S
         raise TrainingError(f"{data} has no prompts, or none to judge by: make it anew with more functions")
     if int(prompts.asked.values.max()) >= len(loaded.head):
         raise TrainingError(f"{data} was made for another target: make it anew")
-    judged = answered(loaded, prompts.judged, prompts.ends, replace(recipe, sampled=0.0), recipe.judged, say)
-    texts = answered(loaded, prompts.asked, prompts.ends, recipe, recipe.answers, say)
-    texts += [Text(prompts.code[number], 0) for number in range(min(len(texts) // 5, len(prompts.code)))]
+    say(f"{target.name} on {device}, {time.perf_counter() - started:.0f} s")
+    texts, judged = _texts(loaded, prompts, recipe, out.with_suffix(".answers.npz"), say, sitting.seconds * _ANSWERING)
     torch.cuda.empty_cache()  # of the answers' keys and values
     shape = DraftShape.of(loaded.shape, len(loaded.head))
     tokens = frequent(texts, shape.vocabulary, prompts.ends, len(loaded.head))
-    trainer = DraftTrainer(loaded, shape, tokens, recipe)
-    losses = trainer.train(texts, judged, say)
+    trainer, checkpoint = DraftTrainer(loaded, shape, tokens, recipe), out.with_suffix(".checkpoint")
+    if checkpoint.exists():
+        trainer.resume(torch.load(checkpoint, map_location=device, weights_only=True))
+        say(f"{checkpoint}: goes on after {len(trainer.losses):,} steps")
+    left = replace(sitting, seconds=max(1.0, sitting.seconds - (time.perf_counter() - started)))
+    trainer.train(texts, judged, say, left)
+    unfinished = checkpoint.with_suffix(".part")
+    torch.save(trainer.state(), unfinished)
+    unfinished.replace(checkpoint)
     verdict = trainer.judge(judged)
-    say(f"development: {json.dumps(verdict)}")
+    say(f"development after {len(trainer.losses):,} steps, {trainer.seconds:.0f} s: {json.dumps(verdict)}")
     export(trainer.network, tokens, target, out)
     record = {
         "data": hashlib.sha256(data.read_bytes()).hexdigest(),
         "recipe": asdict(recipe),
         "shape": asdict(shape),
         "texts": len(texts),
-        "losses": losses,
+        "losses": trainer.losses,
+        "curve": trainer.curve,
+        "seconds": round(trainer.seconds),
         "development": verdict,
     }
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
+def _texts(
+    target: Target, prompts: PromptData, recipe: DraftRecipe, kept: Path, say: Say, seconds: float
+) -> tuple[list[Text], list[Text]]:
+    """Texts to train on and to judge by: the answers that are in `kept`, or new ones, which are written to it."""
+    if kept.exists():
+        with np.load(kept) as stored:
+            texts, judged = (_unpacked(stored[f"{name}.ids"], stored[f"{name}.sizes"]) for name in ("texts", "judged"))
+        say(f"{kept}: {len(texts):,} texts, {len(judged):,} to judge by")
+        return texts, judged
+    judged = answered(target, prompts.judged, prompts.ends, replace(recipe, sampled=0.0), recipe.judged, say)
+    texts = answered(target, prompts.asked, prompts.ends, recipe, recipe.answers, say, seconds)
+    texts += [Text(prompts.code[number], 0) for number in range(min(len(texts) // 10, len(prompts.code)))]
+    packed = {}
+    for name, some in (("texts", texts), ("judged", judged)):
+        packed[f"{name}.ids"] = np.concatenate([text.ids for text in some])
+        packed[f"{name}.sizes"] = np.array([[len(text.ids), text.answer] for text in some], np.int32)
+    with kept.open("wb") as file:
+        np.savez(file, allow_pickle=False, **packed)
+    return texts, judged
+
+
+def _unpacked(ids: Ids, sizes: Ids) -> list[Text]:
+    ends = np.cumsum(sizes[:, 0])
+    return [Text(ids[end - length : end], answer) for end, (length, answer) in zip(ends, sizes.tolist(), strict=True)]
+
+
 def answered(
-    target: Target, prompts: Rows, ends: Sequence[int], recipe: DraftRecipe, count: int, say: Say
+    target: Target,
+    prompts: Rows,
+    ends: Sequence[int],
+    recipe: DraftRecipe,
+    count: int,
+    say: Say,
+    seconds: float = math.inf,
 ) -> list[Text]:
-    """The first `count` of the prompts with the target's answers. Those of about equal length are answered together."""
+    """The first `count` of the prompts with the target's answers, or fewer if that takes more than `seconds`.
+
+    Those of about equal length are answered together, the shortest first.
+    """
     rng, started = random.Random(recipe.seed), time.perf_counter()
-    order = sorted(range(min(count, len(prompts))), key=lambda number: len(prompts[number]))
     texts: list[Text] = []
-    for start in range(0, len(order), _TOGETHER):
-        batch: list[Ids] = [prompts[number] for number in order[start : start + _TOGETHER]]
-        heats = [recipe.temperature if rng.random() < recipe.sampled else 0.0 for _ in batch]
-        written = target.answers(batch, recipe.answer_tokens, heats, ends)
-        texts += [Text(np.concatenate([p, a]), len(p)) for p, a in zip(batch, written, strict=True)]
-    total = sum(len(text.ids) - text.answer for text in texts)
-    say(f"answers: {len(texts):,}, {total:,} tokens, {time.perf_counter() - started:.0f} s")
+    order = sorted(range(min(count, len(prompts))), key=lambda number: len(prompts[number]))
+    for start in range(0, len(order), _GROUP):
+        if time.perf_counter() - started > seconds:
+            break
+        group: list[Ids] = [prompts[number] for number in order[start : start + _GROUP]]
+        heats = [recipe.temperature if rng.random() < recipe.sampled else 0.0 for _ in group]
+        written = target.answers(group, recipe.answer_tokens, heats, ends)
+        texts += [Text(np.concatenate([p, a]), len(p)) for p, a in zip(group, written, strict=True)]
+        total = sum(len(text.ids) - text.answer for text in texts)
+        say(f"answers: {len(texts):,}, {total:,} tokens, {time.perf_counter() - started:.0f} s")
     return texts

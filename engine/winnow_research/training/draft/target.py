@@ -5,7 +5,7 @@ The weights are those of the GGUF, dequantised to bfloat16, so its choices part 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from winnow_research.training.dequantise import dequantised
 
 _PREFILL_TOKENS = 32_768  # of prompts read at a time
 _LOGIT_ROWS = 8_192  # of which the likeliest token is taken at a time
+_TOGETHER = 512  # answers written at a time: keys and values of the 1.5B take up to 23 GB
+_STEPS = 16  # from one look at what has ended to the next
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,29 @@ class Target:
     def answers(
         self, prompts: Sequence[np.ndarray], most: int, temperatures: Sequence[float], ends: Sequence[int]
     ) -> list[np.ndarray]:
-        """The answer to each prompt, int32, at most `most` tokens, its end token included. 0 means the likeliest."""
-        longest = -(-(max(map(len, prompts)) + most + 1) // 16) * 16
-        decoder = _Decoder(self, len(prompts), longest, most, temperatures)
-        decoder.prefill(prompts)
-        written = decoder.run().cpu().numpy().astype(np.int32)
-        return [_until(row, ends) for row in written]
+        """The answer to each prompt, int32, at most `most` tokens, its end token included. 0 means the likeliest.
+
+        Up to 512 are written at a time; where one has ended, the next prompt takes its row.
+        """
+        rows = min(_TOGETHER, len(prompts))
+        decoder = _Decoder(self, rows, max(map(len, prompts)), most)
+        answers: dict[int, np.ndarray] = {}
+        writing: dict[int, tuple[int, int]] = {}  # by row: the prompt's number, and the steps taken
+        coming = iter(range(len(prompts)))
+        while True:
+            new = dict(zip((row for row in range(rows) if row not in writing), coming, strict=False))
+            decoder.begin(list(new), [prompts[n] for n in new.values()], [temperatures[n] for n in new.values()])
+            writing |= {row: (number, 0) for row, number in new.items()}
+            if not writing:
+                return [answers[number] for number in range(len(prompts))]
+            written = decoder.run(_STEPS)
+            for row, (number, steps) in list(writing.items()):
+                taken = min(steps + _STEPS, most)
+                writing[row] = number, taken
+                answer = _until(written[row, :taken], ends)
+                if taken == most or answer[-1] in ends:
+                    answers[number] = answer.copy()
+                    del writing[row]
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         return functional.rms_norm(x, x.shape[-1:], self._weights[name], self.shape.rms_eps)
@@ -114,45 +133,48 @@ class Target:
 class _Decoder:
     """Keys and values of many answers, and one step of all, which a CUDA graph replays."""
 
-    def __init__(self, target: Target, rows: int, longest: int, most: int, temperatures: Sequence[float]) -> None:
+    def __init__(self, target: Target, rows: int, longest: int, most: int) -> None:
+        """Make room for `rows` prompts of up to `longest` tokens, and for answers of up to `most`."""
         self._target, shape, device = target, target.shape, target.device
-        size = (shape.layers, rows, shape.kv_heads, longest, shape.head_dim)
+        room = most + _STEPS  # an answer that has ended goes on until the next look at it
+        size = (shape.layers, rows, shape.kv_heads, -(-(longest + room) // 16) * 16, shape.head_dim)
         self._k = torch.zeros(size, dtype=target.dtype, device=device)
         self._v = torch.zeros_like(self._k)
         self._token = torch.zeros(rows, dtype=torch.long, device=device)
         self._position = torch.zeros_like(self._token)
-        self._written = torch.zeros(rows, most, dtype=torch.long, device=device)
-        self._step = torch.zeros(1, dtype=torch.long, device=device)
-        self._temperature = torch.tensor(temperatures, device=device)[:, None]
-        self._most = most
+        self._step = torch.zeros_like(self._token)
+        self._written = torch.zeros(rows, room, dtype=torch.long, device=device)
+        self._temperature = torch.zeros(rows, 1, device=device)
+        self._replay = self._captured() if device.type == "cuda" else self._advance
 
-    def prefill(self, prompts: Sequence[np.ndarray]) -> None:
-        """Read all of each prompt but its last token, which the first step takes."""
-        target = self._target
-        longest = max(map(len, prompts))
-        together = max(1, _PREFILL_TOKENS // longest)
+    def begin(self, rows: Sequence[int], prompts: Sequence[np.ndarray], temperatures: Sequence[float]) -> None:
+        """Read all of each prompt but its last token, which the next step takes, into these rows."""
+        target, device = self._target, self._target.device
+        together = max(1, _PREFILL_TOKENS // max(map(len, prompts), default=1))
         for start in range(0, len(prompts), together):
             some = prompts[start : start + together]
-            ids = torch.from_numpy(padded(some)).to(target.device)
-            positions = torch.arange(ids.shape[1], device=target.device).expand_as(ids)
+            into = torch.tensor(rows[start : start + together], device=device)
+            ids = torch.from_numpy(padded(some)).to(device)
+            positions = torch.arange(ids.shape[1], device=device).expand_as(ids)
             hidden = target.embedding[ids]
             for layer in range(target.shape.layers):
                 q, k, v = target._qkv(layer, hidden, positions)
-                self._k[layer, start : start + len(some), :, : ids.shape[1]] = k
-                self._v[layer, start : start + len(some), :, : ids.shape[1]] = v
+                self._k[layer][into, :, : ids.shape[1]] = k
+                self._v[layer][into, :, : ids.shape[1]] = v
                 mixed = functional.scaled_dot_product_attention(q, *target._shared(k, v), is_causal=True)
                 hidden = target._after(layer, hidden, mixed)
-        last = np.array([prompt[-1] for prompt in prompts])
-        self._token.copy_(torch.from_numpy(last))
-        self._position.copy_(torch.tensor([len(prompt) - 1 for prompt in prompts]))
+            self._token[into] = torch.tensor([int(prompt[-1]) for prompt in some], device=device)
+            self._position[into] = torch.tensor([len(prompt) - 1 for prompt in some], device=device)
+            self._temperature[into, 0] = torch.tensor(temperatures[start : start + together], device=device)
+            self._step[into] = 0
 
-    def run(self) -> Tensor:
-        """All steps: int64 [rows, most]."""
-        if self._target.device.type != "cuda":
-            for _ in range(self._most):
-                self._advance()
-            return self._written
-        kept = self._token.clone(), self._position.clone()
+    def run(self, steps: int) -> np.ndarray:
+        """Take so many steps. What each row has written since it began, int32 [rows, room]."""
+        for _ in range(steps):
+            self._replay()
+        return self._written.cpu().numpy().astype(np.int32)
+
+    def _captured(self) -> Callable[[], None]:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -161,12 +183,9 @@ class _Decoder:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self._advance()
-        self._token.copy_(kept[0])
-        self._position.copy_(kept[1])
-        self._step.zero_()
-        for _ in range(self._most):
-            graph.replay()
-        return self._written
+        for each in (self._token, self._position, self._step):
+            each.zero_()
+        return graph.replay
 
     def _advance(self) -> None:
         target, shape = self._target, self._target.shape
@@ -184,9 +203,9 @@ class _Decoder:
         logits = functional.linear(target._norm(hidden[:, 0], "output_norm.weight"), target.head).float()
         noise = -torch.log(-torch.log(torch.rand_like(logits).clamp_(1e-9, 1 - 1e-7)))
         self._token.copy_((logits + self._temperature * noise).argmax(1))
-        self._written.scatter_(1, self._step.expand(len(rows))[:, None], self._token[:, None])
-        self._position.add_(1)
-        self._step.add_(1)
+        self._written.scatter_(1, self._step[:, None], self._token[:, None])
+        self._position.add_(1).clamp_(max=self._k.shape[3] - 1)  # of rows for which no prompt is left
+        self._step.add_(1).clamp_(max=self._written.shape[1] - 1)
 
 
 def rotary(positions: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
@@ -203,9 +222,9 @@ def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return (x * cos + turned * sin).to(x.dtype)
 
 
-def padded(texts: Sequence[np.ndarray], to: int = 8) -> np.ndarray:
-    """Token ids int64 [B, T], with zeros at the end up to a multiple of `to`."""
-    longest = -(-max(map(len, texts)) // to) * to
+def padded(texts: Sequence[np.ndarray], beyond: int = 0) -> np.ndarray:
+    """Token ids int64 [B, T], with zeros at the end up to `beyond` tokens more than a multiple of 8."""
+    longest = -(-(max(map(len, texts)) - beyond) // 8) * 8 + beyond
     return np.stack([np.pad(text.astype(np.int64), (0, longest - len(text))) for text in texts])
 
 

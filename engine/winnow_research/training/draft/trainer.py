@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,19 +18,20 @@ from torch.nn import functional
 
 from winnow_research.training.draft.muon import Muon
 from winnow_research.training.draft.network import DraftNetwork, DraftShape
+from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.target import Target, padded
 
 Ids = NDArray[np.int32]
 Say = Callable[[str], None]
 
-_TOLD = 300  # steps from one report to the next
+_TOLD = 500  # steps from one report to the next
 
 
 @dataclass(frozen=True, slots=True)
 class DraftRecipe:
     """How a draft is trained."""
 
-    answers: int = 5_120  # texts that the target writes
+    answers: int = 12_000  # texts that the target writes
     judged: int = 192  # and those of the development split
     steps: int = 1_300
     answer_tokens: int = 256
@@ -38,6 +42,8 @@ class DraftRecipe:
     matrix_lr: float = 0.02
     other_lr: float = 1e-3
     decay: float = 6.0  # places after which a guess weighs 1/e
+    prompt_weight: float = 0.3  # of the first place behind a token that the target did not write
+    kept_gb: float = 46.0  # of what the target read in texts, instead of reading them again
     seed: int = 0
 
 
@@ -59,6 +65,17 @@ def frequent(texts: Sequence[Text], size: int, always: Sequence[int], of: int) -
     return np.sort(np.argsort(-counts, kind="stable")[:size]).astype(np.int32)
 
 
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What one run of the training may take: no more than `seconds`, and whether it is the last one.
+
+    The learning rate falls over the second half of the last sitting.
+    """
+
+    seconds: float = math.inf
+    last: bool = True
+
+
 class DraftTrainer:
     """A draft in training."""
 
@@ -72,30 +89,71 @@ class DraftTrainer:
         matrices = [p for name, p in self.network.named_parameters() if _is_matrix(name)]
         others = [p for name, p in self.network.named_parameters() if not _is_matrix(name)]
         self._optimisers = [Muon(matrices, recipe.matrix_lr), torch.optim.Adam(others, recipe.other_lr, (0.9, 0.98))]
+        self._read = ReadTexts(target, shape.layers_read, recipe.kept_gb)
+        self.losses: list[float] = []
+        self.curve: list[dict[str, object]] = []
+        self.seconds = 0.0
 
-    def train(self, texts: Sequence[Text], judged: Sequence[Text], say: Say) -> list[float]:
-        """Train on all texts in turn. Returns the loss of each step."""
-        rng = np.random.default_rng(self._recipe.seed)
-        started, losses = time.perf_counter(), []
-        for step, batch in enumerate(islice(self._batches(texts, rng), self._recipe.steps), 1):
-            self._set_rates(step)
-            loss = self._loss(batch, rng)
-            for optimiser in self._optimisers:
-                optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            for optimiser in self._optimisers:
-                optimiser.step()
-            losses.append(loss.detach())
-            if step % _TOLD == 0:
-                passed = time.perf_counter() - started
-                say(f"step {step}, {passed:.0f} s: loss {loss.item():.3f}, {self.judge(judged[:64])}")
-        return [round(float(loss), 4) for loss in losses]
+    def train(self, texts: Sequence[Text], judged: Sequence[Text], say: Say, sitting: Sitting | None = None) -> None:
+        """Train on all texts in turn, until the recipe's steps are taken or the sitting is over."""
+        sitting = sitting or Sitting()
+        first, before, started = len(self.losses), self.seconds, time.perf_counter()
+        steps = self._recipe.steps - first
+        rng = np.random.default_rng([self._recipe.seed, first])
+        batches = self._batches(texts, np.random.default_rng(self._recipe.seed))
+        losses: list[Tensor] = []
+        for number in self._order(len(batches), rng):
+            passed = time.perf_counter() - started
+            self.seconds = before + passed
+            left = 1 - max(passed / sitting.seconds, len(losses) / steps if steps > 0 else 1.0)
+            if left <= 0:
+                break
+            self._set_rates(first + len(losses), min(1.0, max(0.02, 2 * left)) if sitting.last else 1.0)
+            losses.append(self._step(batches[number], number, rng))
+            if len(losses) % _TOLD == 0:
+                self._tell(first + len(losses), losses[-1], judged, say)
+        self.losses += [round(float(loss), 4) for loss in losses]
+
+    def _order(self, count: int, rng: np.random.Generator) -> Iterator[int]:
+        while True:
+            yield from rng.permutation(count).tolist()
+
+    def _step(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
+        loss = self._loss(batch, number, rng)
+        for optimiser in self._optimisers:
+            optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        for optimiser in self._optimisers:
+            optimiser.step()
+        return loss.detach()
+
+    def _tell(self, step: int, loss: Tensor, judged: Sequence[Text], say: Say) -> None:
+        point = {"step": step, "seconds": round(self.seconds, 1), "loss": round(float(loss), 3)} | self.judge(judged)
+        self.curve.append(point)
+        say(json.dumps(point))
+
+    def state(self) -> dict[str, Any]:
+        """All that `resume` needs."""
+        return {
+            "network": self.network.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
+            "losses": self.losses,
+            "curve": self.curve,
+            "seconds": self.seconds,
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.network.load_state_dict(state["network"])
+        for optimiser, stored in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(stored)
+        self.losses, self.curve, self.seconds = state["losses"], state["curve"], state["seconds"]
 
     @torch.no_grad()
     def judge(self, texts: Sequence[Text]) -> dict[str, object]:
         """Tokens a pass and how often each place is right, all before it being right, in chains behind the answers."""
         rng = np.random.default_rng(1)
-        whole = np.concatenate([self._chains(batch, rng) for batch in self._batches(texts, rng, once=True)]).cumprod(1)
+        whole = np.concatenate([self._chains(batch, rng) for batch in self._batches(texts, rng)]).cumprod(1)
         reached = np.concatenate([np.ones(1), whole.mean(0)])
         places = [round(float(after / before), 3) if before else 0.0 for before, after in pairwise(reached)]
         tokens = {
@@ -103,34 +161,31 @@ class DraftTrainer:
         }
         return {"tokens a pass": tokens, "right by place": places}
 
-    def _set_rates(self, step: int) -> None:
-        """Rise over 30 steps, stay, and fall from half of the steps on."""
-        left = 1 - (step - 1) / self._recipe.steps
-        factor = min(1.0, step / 30) * min(1.0, max(0.02, 2 * left))
+    def _set_rates(self, step: int, factor: float) -> None:
+        """Rise over the first 30 steps of all; otherwise the recipe's rates times `factor`."""
+        factor *= min(1.0, (step + 1) / 30)
         for optimiser, rate in zip(self._optimisers, (self._recipe.matrix_lr, self._recipe.other_lr), strict=True):
             optimiser.param_groups[0]["lr"] = rate * factor
 
-    def _batches(self, texts: Sequence[Text], rng: np.random.Generator, once: bool = False) -> Iterator[list[Text]]:
-        """Texts of about equal length together, forever unless `once`."""
-        while True:
-            order = sorted(range(len(texts)), key=lambda n: len(texts[n].ids) * (1 + 0.1 * rng.random()))
-            batches: list[list[Text]] = [[]]
-            for number in order:
-                text = texts[number]
-                if batches[-1] and (len(batches[-1]) + 1) * len(text.ids) > self._recipe.batch_tokens:
-                    batches.append([])
-                batches[-1].append(text)
-            for number in rng.permutation(len(batches)):
-                yield batches[number]
-            if once:
-                return
+    def _batches(self, texts: Sequence[Text], rng: np.random.Generator) -> list[list[Text]]:
+        """Texts of about equal length together."""
+        order = sorted(range(len(texts)), key=lambda n: len(texts[n].ids) * (1 + 0.1 * rng.random()))
+        batches: list[list[Text]] = [[]]
+        for text in (texts[number] for number in order):
+            if batches[-1] and (len(batches[-1]) + 1) * len(text.ids) > self._recipe.batch_tokens:
+                batches.append([])
+            batches[-1].append(text)
+        return batches
 
-    def _rows(self, batch: Sequence[Text]) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows [B, T - 1, width], tokens int64 [B, T] and the target's choices behind each [B, T]."""
-        ids = torch.from_numpy(padded([text.ids for text in batch])).to(self._device)
-        read = self._target.read(ids, self.network.shape.layers_read)
-        rows = self.network.rows(read.features[:, :-1].clone(), self._target.embedding[ids[:, 1:]])
-        return rows, ids, read.choices.clone()
+    def _rows(self, batch: Sequence[Text], number: int | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows [B, T - 1, width], tokens int64 [B, T] and the target's choices behind each [B, T].
+
+        What the target reads in the batch `number` is kept.
+        """
+        ids = torch.from_numpy(padded([text.ids for text in batch], beyond=1)).to(self._device)
+        features, choices = self._read.read(ids, number)
+        rows = self.network.rows(features[:, :-1], self._target.embedding[ids[:, 1:]])
+        return rows, ids, choices
 
     def _anchors(self, batch: Sequence[Text], rng: np.random.Generator, everywhere: float) -> Tensor:
         """Rows with blocks behind them, int64 [B, anchors]: most in answers, a share of `everywhere` anywhere."""
@@ -157,19 +212,19 @@ class DraftTrainer:
         return torch.where(inside & stayed, chosen, -1), before
 
     def _guessed(
-        self, batch: Sequence[Text], anchors: Tensor
+        self, batch: Sequence[Text], number: int | None, anchors: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Hidden states of blocks [B, A, block, width], the choices wanted, the tokens before; and of whole texts."""
-        rows, ids, choices = self._rows(batch)
+        rows, ids, choices = self._rows(batch, number)
         text, blocks = self.network(rows, anchors)
         first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
         wanted, before = self._wanted(ids, choices, anchors)
         return torch.cat([first, blocks], 2), wanted, before, (text, ids, choices)
 
-    def _loss(self, batch: Sequence[Text], rng: np.random.Generator) -> Tensor:
+    def _loss(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
         anchors = self._anchors(batch, rng, 0.25)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            hidden, wanted, before, (text, ids, choices) = self._guessed(batch, anchors)
+            hidden, wanted, before, (text, ids, choices) = self._guessed(batch, number, anchors)
             place = torch.arange(wanted.shape[2], device=self._device, dtype=torch.float32)
             weight = torch.exp(-place / self._recipe.decay).expand(wanted.shape)
             label = torch.where(wanted >= 0, self._short[wanted.clamp(min=0)], self.network.shape.vocabulary)
@@ -182,17 +237,19 @@ class DraftTrainer:
     def _first(self, batch: Sequence[Text], text: Tensor, ids: Tensor, choices: Tensor) -> Tensor:
         """The mean loss of the first place behind every row of the texts."""
         label = self._short[choices[:, 1:]]
-        lengths = torch.tensor([len(one.ids) for one in batch], device=self._device)[:, None]
-        inside = torch.arange(1, ids.shape[1], device=self._device) < lengths
-        good = inside & (label < self.network.shape.vocabulary)
+        ends = torch.tensor([[len(one.ids), one.answer] for one in batch], device=self._device)
+        at = torch.arange(1, ids.shape[1], device=self._device)
+        good = (at < ends[:, :1]) & (label < self.network.shape.vocabulary)
+        weight = torch.where(at + 1 >= ends[:, 1:], 1.0, self._recipe.prompt_weight)[good]
         logits = self.network.logits(text[good], self._short[ids[:, 1:][good]])
-        return functional.cross_entropy(logits.float(), label[good])
+        losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
+        return (losses * weight).sum() / weight.sum()
 
     def _chains(self, batch: Sequence[Text], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Whether each place of blocks behind answers is right, [blocks, block]; only blocks within the text count."""
         anchors = self._anchors(batch, rng, 0.0)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            hidden, wanted, before, _ = self._guessed(batch, anchors)
+            hidden, wanted, before, _ = self._guessed(batch, None, anchors)
             previous = self._short[before[:, :, 0]].flatten()
             right = []
             for place in range(wanted.shape[2]):
