@@ -46,7 +46,7 @@ class Passes:
         silence()
         params = context_params(context + 64, options, MOST_NODES)
         params.n_outputs_max = params.n_outputs_max_per_seq = 1 + MOST_NODES
-        layers = [model.layers // 7, model.layers // 2 + 1, model.layers - 2]
+        layers = [max(1, model.layers // 7), model.layers // 2 + 1, model.layers - 2]
         self._tap = LayerTap(params, layers, model.width) if kind == "tapped" else None
         self._handle = llama_cpp.llama_init_from_model(model.handle, params)
         assert self._handle, "llama.cpp made no context"
