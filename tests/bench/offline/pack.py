@@ -66,16 +66,14 @@ def sources(split: Split, into: Path, histories: bool = True) -> None:
 def _archives(repository: Repository) -> Iterator[Archive]:
     yield repository.archive
     if repository.history is not None:
-        for pair in repository.history.pairs:
-            yield from pair
+        yield from repository.history.archives
 
 
 def _copy(archive: Path, repository: Repository, into: Path) -> None:
     root = archive / repository.root
     paths = [root / file.path for file in scan(root, FileRules(include=repository.include))]
-    if repository.history is not None:
-        paths.append(archive / repository.history.changelog)
-    for path in paths:
+    changelog = archive / repository.history.changelog if repository.history else None
+    for path in [*paths, *([changelog] if changelog and changelog.is_file() else [])]:
         copied = into / path.relative_to(archive)
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copied)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from winnow_engine.changes.units import ChangedUnit
 from winnow_engine.git.objects import Commit
-from winnow_engine.git.repository import Repository
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_research.evaluation.haystack import Place, is_test_path
-from winnow_research.evaluation.histories.small_commits import small_commits
+from winnow_research.evaluation.histories.small_commits import SmallCommit
 
 QUESTION = "What has to change for this: {text}"
 _MOST_UNITS, _LARGEST_BYTES = 4, 4000
@@ -25,6 +24,16 @@ _REFERENCE = re.compile(
 )
 _KIND = re.compile(
     r"^(?:fix|feat|chore|refactor|perf|unix|win|windows|linux|test|docs?|build|src|core)(?:\([^)]*\))?!?:\s*",
+    re.IGNORECASE,
+)
+_FIX = re.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bug(?:s|fix(?:es)?)?|crash(?:es|ed|ing)?|leak(?:s|ed|ing)?|panic(?:s|ked|king)?|overflows?|"
+    r"deadlocks?|races?|regressions?|wrong(?:ly)?|incorrect(?:ly)?|broken|fail(?:s|ed|ing|ures?)?)\b",
+    re.IGNORECASE,
+)
+_NO_BUG = re.compile(
+    r"\b(?:tests?|testing|ci|builds?|docs?|docstrings?|documentation|comments?|spelling|links?|flake\w*|warnings?|examples?|"
+    r"benchmarks?)\b",
     re.IGNORECASE,
 )
 _TRAILER = re.compile(r"(?:[A-Z][\w-]+: |[-*]|PR-URL|Co-authored|Signed-off)")
@@ -40,20 +49,27 @@ class AskedCommit:
 
 
 def asked_commits(
-    repository: Repository, found: Iterable[Commit], files: Iterable[IndexedFile]
+    found: Iterable[SmallCommit], files: Iterable[IndexedFile], *, unchanged: bool = False
 ) -> Iterator[AskedCommit]:
-    """The small commits among some that changed code outside tests, all of which stands in `files`.
+    """Those of some commits that changed code outside tests, all of which stands in `files`.
 
-    No text comes twice.
+    With `unchanged` it stands there as it was before the commit. No text comes twice.
     """
     known, seen = _ByEnd(files), set[str]()
-    for small in small_commits(repository, found):
+    for small in found:
         units = [unit for unit in small.units if unit.before is not None and not is_test_path(unit.file.path)]
         golds = known.places(units) if 1 <= len(units) <= _MOST_UNITS else []
+        if unchanged and {place.text for place in golds} != set(map(_text_before, units)):
+            golds = []
         text = text_of(small.commit.message)
         if golds and text not in seen and len(text.split()) >= _LEAST_WORDS:
             seen.add(text)
             yield AskedCommit(small.commit.id, text, tuple(golds))
+
+
+def is_fix(commit: Commit) -> bool:
+    """Whether the first line of a commit's message says that something was wrong, and not only in a test or a text."""
+    return _FIX.search(commit.subject) is not None and _NO_BUG.search(commit.subject) is None
 
 
 def text_of(message: str) -> str:
@@ -63,6 +79,12 @@ def text_of(message: str) -> str:
     lines = [line for line in body.strip().split("\n\n")[0].splitlines() if not _TRAILER.match(line.strip())]
     words = " ".join(_REFERENCE.sub("", line) for line in lines).split()[:_MOST_BODY_WORDS]
     return f"{subject.rstrip('.')}. {' '.join(words).rstrip('.')}." if words else subject
+
+
+def _text_before(unit: ChangedUnit) -> str:
+    assert unit.before is not None
+    data = unit.file.before or b""
+    return data[unit.before.start_byte : unit.before.end_byte].decode("utf-8", "replace")
 
 
 class _ByEnd:

@@ -1,19 +1,29 @@
-"""An entry of a change log → the code of the previous release that the new release changed."""
+"""What a project says of a mistake that it mended → the code that it changed for that, as it was before.
+
+It says so in the change log of a release, or in the message of a later commit. `winnow_research.studies.bug_questions`
+found both.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from winnow_engine.core import Question, UnitKind
+from winnow_engine.errors import EvaluationError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place, indexed
 from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.tasks import real
 from winnow_research.evaluation.tasks.base import Task
+
+QUESTIONS = Path(__file__).parents[1] / "bugs"
 
 _CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 _MOST_GOLDS, _LARGEST_GOLD = 4, 4000  # units, bytes
@@ -21,12 +31,19 @@ _MOST_ENTRIES, _MOST_WORDS = 2, 80
 _VERSION = r"\d+\.\d+(?:\.\d+)*"
 _LINK = r"\[[^\]]*\]\([^)]*\)"
 _REFERENCE = re.compile(
-    rf"\(?:(?:issue|pr|ghsa|cwe):`[^`]*`\)?\.?,?|,? (?:closes|in) {_LINK}|\(?{_LINK}(?: by .*)?\)?|^[-*]\s+|\bThanks .*"
+    rf"\(?:(?:issue|pr|ghsa|cwe):`[^`]*`\)?\.?,?|,? (?:closes|in) {_LINK}|\(?{_LINK}(?: by .*)?\)?|^[-*]\s+"
+    rf"|\bThanks {_LINK}! -|\bThanks .*|\(?\[[#@][\w-]+\]\)?(?:&#x3A;)?"
 )
 _ENTRY = re.compile(r"\n\s*\n|\n\s*[-*]\s+")
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
+    """Scenes of the releases and of the commits."""
+    yield from of_releases(corpus, tokens)
+    yield from of_commits(corpus, tokens)
+
+
+def of_releases(corpus: Corpus, tokens: int) -> Iterator[Scene]:
     """A scene with one question for each release that has one or two entries and changed few units.
 
     The workspace is the previous release. With small releases it is certain which entry caused which change.
@@ -39,6 +56,34 @@ def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
                 yield from _scene(corpus, repository, before, text, golds, tokens)
 
 
+def of_commits(corpus: Corpus, tokens: int) -> Iterator[Scene]:
+    """A scene for each release with later commits that mended something in units which the release has.
+
+    Questions about a file that is too large for the workspace are left out. EvaluationError if a gold is not there.
+    """
+    for repository in corpus.subjects:
+        for archive, written in reported(repository):
+            files = repository.files(archive, corpus.directory)
+            wrong = real.problems(repository, files, written)
+            if wrong:
+                raise EvaluationError(f"{repository.name} {archive.version}: {'; '.join(wrong)}: make its file again")
+            cases = [real.case_of("bug", repository, one) for one in written]
+            haystack = corpus.haystack(repository, files, tokens, {gold.path for case in cases for gold in case.golds})
+            there = {file.path for file in haystack.files}
+            yield haystack.scene(case for case in cases if all(gold.path in there for gold in case.golds))
+
+
+def reported(repository: Repository, directory: Path | None = None) -> list[tuple[Archive, list[real.WrittenQuestion]]]:
+    """A repository's releases with what later commits mended in them, from `NAME.json` in `directory`."""
+    path = (directory or QUESTIONS) / f"{repository.name}.json"
+    if not path.is_file():
+        return []
+    releases = (repository.archive, *(repository.history.releases if repository.history else ()))
+    known = {archive.version: archive for archive in releases}
+    document: dict[str, Any] = json.loads(path.read_text("utf-8"))["releases"]
+    return [(known[version], list(map(real.question_of, asked))) for version, asked in document.items()]
+
+
 def entries(changelog: str, version: str) -> str:
     """A change log's entries about a version, on one line without references; empty if there are none or too many."""
     heading = re.compile(rf"^(?:#+|Version)?[ \[v]*{re.escape(version)}(?![\d.]).*\n", re.MULTILINE)
@@ -47,7 +92,9 @@ def entries(changelog: str, version: str) -> str:
         return ""
     end = re.compile(rf"^(?:#+|Version)?[ \[v]*{_VERSION}\b", re.MULTILINE).search(changelog, start.end())
     section = changelog[start.end() : end.start() if end else None]
-    found = [" ".join(_REFERENCE.sub("", part.strip()).split()) for part in _ENTRY.split(f"\n{section}")]
+    found = [
+        " ".join(_REFERENCE.sub("", part.strip()).split()).removeprefix(": ") for part in _ENTRY.split(f"\n{section}")
+    ]
     found = [
         part for part in found if not re.match(r"#|[-=~]+$|Released\b|[A-Z][\w ]+:?$", part) and len(part.split()) > 3
     ]

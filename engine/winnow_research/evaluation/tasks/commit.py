@@ -1,7 +1,7 @@
 """A commit's message → the units that it changed, where they stand in the pinned release, which has the change.
 
-`winnow_research.studies.commit_questions` made the questions from clones. Unlike those of *bug* they are about
-repositories of the calibration and the development split.
+`winnow_research.studies.commit_questions` made the questions from clones, about repositories of the calibration and the
+development split.
 """
 
 from __future__ import annotations

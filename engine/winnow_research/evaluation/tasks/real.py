@@ -46,7 +46,7 @@ def scenes_of(corpus: Corpus, directory: Path) -> Iterator[Scene]:
         wrong = problems(repository, files, written)
         if wrong:
             raise EvaluationError(f"{directory / repository.name}.json: {'; '.join(wrong)}: correct the golds")
-        yield Scene(repository.name, files, tuple(_case(repository, one) for one in written))
+        yield Scene(repository.name, files, tuple(case_of("real", repository, one) for one in written))
 
 
 def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQuestion, ...]:
@@ -59,9 +59,7 @@ def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQu
         return ()
     try:
         document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        found = tuple(
-            WrittenQuestion(entry["question"], tuple(map(_gold, entry["golds"]))) for entry in document["questions"]
-        )
+        found = tuple(map(question_of, document["questions"]))
     except (ValueError, KeyError, TypeError) as error:
         raise EvaluationError(
             f"{path} is not a file of questions: {error}; docs/relevance.md has the format"
@@ -91,6 +89,11 @@ def problems(repository: Repository, files: Sequence[SourceFile], written: Seque
     return found
 
 
+def question_of(entry: dict[str, Any]) -> WrittenQuestion:
+    """A question as files have it. KeyError, TypeError or ValueError if it is malformed."""
+    return WrittenQuestion(entry["question"], tuple(map(_gold, entry["golds"])))
+
+
 def _gold(text: str) -> Gold:
     match = _GOLD.fullmatch(text)
     if match is None:
@@ -98,10 +101,11 @@ def _gold(text: str) -> Gold:
     return Gold(match["path"], int(match["start"]), int(match["end"]))
 
 
-def _case(repository: Repository, written: WrittenQuestion) -> Case:
+def case_of(task: str, repository: Repository, written: WrittenQuestion) -> Case:
+    """The case of a question about a repository."""
     golds = tuple(Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds)
     language = for_path(golds[0].path)
-    return Case("real", repository.name, language.name if language else "text", Question(written.text), golds)
+    return Case(task, repository.name, language.name if language else "text", Question(written.text), golds)
 
 
 TASK = Task("real", scenes, sized=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 from winnow_engine.core import Cancellation
 from winnow_research.evaluation.histories.asking_what import QUESTION, asked_commits
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
-from winnow_research.evaluation.histories.small_commits import all_commits
+from winnow_research.evaluation.histories.small_commits import all_commits, small_commits
 from winnow_research.training.examples.base import Example, ProjectTree
 
 _PINS = Path(__file__).parents[1] / "clones.toml"
@@ -31,7 +31,8 @@ def examples(tree: ProjectTree, clones: Path, scratch: Path) -> list[Example]:
         return []
     clone = opened([pin], clones, Cancellation())[pin]
     repository = at_commit(clone, pin.commit, scratch)
-    found = asked_commits(repository, all_commits(repository)[:_LOOKED_AT], tree.haystack.own_files)
+    small = small_commits(repository, all_commits(repository)[:_LOOKED_AT])
+    found = asked_commits(small, tree.haystack.own_files)
     rng = tree.rng("commits")
     return [
         Example("commit", rng.choice(_TEXTS).format(text=one.text), one.golds) for one in itertools.islice(found, _MOST)

@@ -14,7 +14,7 @@ from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asking_impact import share_kept
-from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, text_of
+from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, is_fix, text_of
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
@@ -241,7 +241,7 @@ def whats(top: Path, files: dict[str, str]) -> list[AskedCommit]:
     """What is asked of a clone's commits about other files, whose paths begin with the repository's name."""
     repository = open_repository(top)
     later = indexed(SourceFile(f"buses/{path}", text.encode()) for path, text in files.items())
-    return list(asked_commits(repository, all_commits(repository), later))
+    return list(asked_commits(small_commits(repository, all_commits(repository)), later))
 
 
 def test_a_commit_is_asked_about_where_its_units_stand_later(top: Path) -> None:
@@ -265,6 +265,23 @@ def test_what_a_commit_changed_has_to_stand_in_one_place(top: Path, later: dict[
     git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET})
     git.commit(top, "Make every zone cost four coins", {"src/ticket.py": TICKET.replace("* 3", "* 4")})
     assert whats(top, later) == []
+
+
+@pytest.mark.parametrize(("later", "asked"), [(TICKET, 1), (TICKET.replace("* 3", "* 4"), 0)])
+def test_code_that_a_commit_is_to_mend_stands_as_it_was_before(top: Path, later: str, asked: int) -> None:
+    git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET})
+    git.commit(top, "Make every zone cost four coins", {"src/ticket.py": TICKET.replace("* 3", "* 4")})
+    repository, files = open_repository(top), indexed([SourceFile("buses/ticket.py", later.encode())])
+    small = small_commits(repository, all_commits(repository))
+    assert len(list(asked_commits(small, files, unchanged=True))) == asked
+
+
+def test_a_fix_says_that_something_was_wrong(top: Path) -> None:
+    git.commit(top, "fix(fares): Charge every zone", {"a.py": "A = 1\n"})
+    git.commit(top, "Crash no more without a ticket", {"a.py": "A = 2\n"})
+    git.commit(top, "Prefix every fare with its coin", {"a.py": "A = 3\n"})
+    git.commit(top, "Fix the docstring of fares", {"a.py": "A = 4\n"})
+    assert [is_fix(one) for one in all_commits(open_repository(top))] == [False, False, True, True]
 
 
 def test_a_message_is_asked_without_what_only_its_project_understands() -> None:

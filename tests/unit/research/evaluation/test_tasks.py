@@ -1,15 +1,19 @@
 """Every task on a small corpus: what is asked, what is gold, and that the answer is not given away."""
 
+import json
 import re
+import tomllib
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.tasks import all_tasks
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.tasks import all_tasks, bug
 
 ROOT = Path(__file__).parents[4]
 TOKENS = 1000
@@ -123,6 +127,42 @@ def test_bug_leads_from_the_change_log_to_the_code_that_was_changed(corpus_with_
     assert question == "What has to change for this: Long currency names no longer overflow."
     assert gold.startswith("def print_summary")
     assert "rjust(8)" in gold
+
+
+def test_bug_asks_about_commits_where_the_workspace_has_room(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [
+        {"question": "What has to change for this: Read accounts.", "golds": ["ledger/store.py:6-12"]},
+        {"question": "What has to change for this: Print it.", "golds": ["ledger/report.py:1-2"]},
+    ]
+    (tmp_path / "ledger.json").write_text(json.dumps({"releases": {"1.0": asked}}))
+    monkeypatch.setattr(bug, "QUESTIONS", tmp_path)
+    (scene,) = bug.of_commits(corpus, TOKENS)
+    assert {"ledger", "queue"} <= {file.path.partition("/")[0] for file in scene.files}
+    assert [(case.task, case.golds) for case in scene.cases] == [
+        ("bug", (Gold("ledger/ledger/store.py", 6, 12),)),
+        ("bug", (Gold("ledger/ledger/report.py", 1, 2),)),
+    ]
+    (scene,) = bug.of_commits(corpus, 3 * 71)  # report.py has 72 words, store.py one fewer
+    assert [case.golds[0].path for case in scene.cases] == ["ledger/ledger/store.py"]
+    asked[0]["golds"] = ["ledger/store.py:6-99"]
+    (tmp_path / "ledger.json").write_text(json.dumps({"releases": {"1.0": asked}}))
+    with pytest.raises(EvaluationError, match="has 20 lines, not 99: make"):
+        list(bug.of_commits(corpus, TOKENS))
+
+
+def test_every_question_about_a_bug_is_of_a_pinned_history() -> None:
+    pinned = tomllib.loads((bug.QUESTIONS / "clones.toml").read_text("utf-8"))
+    about = {path.stem for path in bug.QUESTIONS.glob("*.json")}
+    assert about <= pinned.keys() <= {one.name for split in Split for one in repositories(split)}
+
+
+def test_bug_asks_enough_in_every_split() -> None:
+    for split, least in ((Split.TEST, 300), (Split.DEVELOPMENT, 60), (Split.CALIBRATION, 60)):
+        of_releases = sum(len(one.history.pairs) for one in repositories(split) if one.history)
+        of_commits = sum(len(asked) for one in repositories(split) for _, asked in bug.reported(one))
+        assert of_releases + of_commits >= least
 
 
 @pytest.mark.parametrize("task", ["describe", "cursor", "usage", "multi", "doc", "negative"])
