@@ -7,7 +7,7 @@ from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.latest import changed_lately
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.repository import open_repository
-from winnow_engine.git.trees import Entry, index_files, staged_changes, tree_changes, tree_files
+from winnow_engine.git.trees import Entry, commit_changes, index_files, staged_changes, tree_changes, tree_files
 
 
 @pytest.fixture
@@ -135,6 +135,17 @@ def test_renames_and_modes(top: Path) -> None:
     assert (found["a.py"].before_mode, found["a.py"].after_mode) == ("100644", "100755")
     apart = tree_changes(repository, git.head(top) + "~1", git.head(top), renames=False)
     assert {change.path for change in apart} == {"sub/b.py", "moved.py", "link", "a.py"}
+
+
+def test_what_many_commits_changed_is_what_each_changed(top: Path) -> None:
+    git.git(top, "mv", "sub/b.py", "moved.py")
+    made = [git.commit(top, "three"), git.commit(top, "four", {":odd.py": "x = 1\n", "a.py": "a = 4\n"})]
+    git.git(top, "commit", "--quiet", "--allow-empty", "-m", "five")
+    repository = open_repository(top)
+    found = commit_changes(repository, [*made, git.head(top)])
+    assert found == {one: tree_changes(repository, f"{one}~1", one, renames=False) for one in made}
+    assert {change.path for change in found[made[1]]} == {":odd.py", "a.py"}
+    assert commit_changes(repository, []) == {}
 
 
 def test_a_submodule_is_a_commit(top: Path, tmp_path: Path) -> None:

@@ -7,18 +7,25 @@ about, nor is a commit with a unit that is not found. A path may be that of an a
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePosixPath
 
 from winnow_engine.changes.units import ChangedUnit
 from winnow_engine.git.objects import Commit
+from winnow_engine.git.repository import Repository
+from winnow_engine.git.trees import FileChange, commit_changes
 from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.languages import for_path
 from winnow_research.evaluation.haystack import Place, is_test_path
-from winnow_research.evaluation.histories.small_commits import SmallCommit
+from winnow_research.evaluation.histories.small_commits import MOST_FILES, PROSE, SmallCommit, gives_a_reason
 
 QUESTION = "What has to change for this: {text}"
 _MOST_UNITS, _LARGEST_BYTES = 4, 4000
 _LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
+_AT_ONCE = 500  # commits whose files are looked up by one process
 _REFERENCE = re.compile(
     r"\s*\(?(?:gh-?|(?:fix(?:es|ed)?|clos(?:es|ed)?):?\s+|see )?#\d+\)?|https?://\S+", re.IGNORECASE
 )
@@ -87,11 +94,38 @@ def _text_before(unit: ChangedUnit) -> str:
     return data[unit.before.start_byte : unit.before.end_byte].decode("utf-8", "replace")
 
 
+def worth_reading(repository: Repository, found: Iterable[Commit], files: Iterable[IndexedFile]) -> Iterator[Commit]:
+    """The commits that `asked_commits` can ask about, by their messages and the paths that they changed alone.
+
+    Each file of code outside tests that a commit changed is among `files`, and there is one.
+    """
+    known = _ByEnd(files)
+    for some in _batches(one for one in found if len(one.parents) == 1 and gives_a_reason(one.subject)):
+        changes = commit_changes(repository, [one.id for one in some])
+        yield from (one for one in some if known.hold(changes.get(one.id, [])))
+
+
+def _batches(found: Iterable[Commit]) -> Iterator[list[Commit]]:
+    left = iter(found)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
+
+
 class _ByEnd:
     """Files by the end of their path."""
 
     def __init__(self, files: Iterable[IndexedFile]) -> None:
-        self._files = tuple(files)
+        self._files: dict[str, list[IndexedFile]] = defaultdict(list)
+        for file in files:
+            self._files[PurePosixPath(file.path).name].append(file)
+
+    def hold(self, changes: Sequence[FileChange]) -> bool:
+        """Whether all files of code outside tests that some changes had found are known, and at least one is."""
+        code = [one.before for one in changes if one.before and one.regular and _is_code(one.before)]
+        return len(changes) <= MOST_FILES and bool(code) and all(len(self._at(path)) == 1 for path in code)
+
+    def _at(self, path: str) -> list[IndexedFile]:
+        return [file for file in self._files.get(PurePosixPath(path).name, ()) if _same(file.path, path)]
 
     def places(self, units: Sequence[ChangedUnit]) -> list[Place]:
         """Where these units stand, in order; empty unless each stands in one place."""
@@ -100,7 +134,7 @@ class _ByEnd:
 
     def _place(self, unit: ChangedUnit) -> Place | None:
         assert unit.before is not None
-        files = [file for file in self._files if _same(file.path, unit.file.path)]
+        files = self._at(unit.file.path)
         numbers = [
             number
             for number, one in enumerate(files[0].units if len(files) == 1 else ())
@@ -110,6 +144,11 @@ class _ByEnd:
             return None
         place = Place(files[0], numbers[0])
         return place if place.unit.end_byte - place.unit.start_byte <= _LARGEST_BYTES else None
+
+
+def _is_code(path: str) -> bool:
+    language = for_path(path)
+    return language is not None and language.name not in PROSE and not is_test_path(path)
 
 
 def _same(path: str, other: str) -> bool:

@@ -18,7 +18,7 @@ from winnow_engine.git.trees import FileChange, tree_changes
 from winnow_engine.index.languages import for_path
 
 MOST_UNITS = 6
-_MOST_FILES = 12
+MOST_FILES = 12
 _LEAST_WORDS = 3
 # Of messages whose commits are no work on one thing, or undo some.
 _NO_REASON = re.compile(
@@ -28,6 +28,8 @@ _NO_REASON = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(rb"\s+")
+PROSE = ("json", "markdown", "toml", "yaml")
+"""Languages that have no units of code."""
 CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
@@ -85,7 +87,7 @@ def _small(repository: Repository, commit: Commit) -> SmallCommit | None:
         changes = tree_changes(repository, commit.parents[0], commit.id)
     except GitError:  # the clone lacks large files of it
         return None
-    if len(changes) > _MOST_FILES or any(change.renamed for change in changes):
+    if len(changes) > MOST_FILES or any(change.renamed for change in changes):
         return None
     wanted = [change for change in changes if change.regular and for_path(change.path)]
     contents = blobs(repository.git, [blob for one in wanted for blob in (one.before_blob, one.after_blob) if blob])

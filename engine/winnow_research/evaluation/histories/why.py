@@ -21,6 +21,7 @@ from winnow_engine.index.languages import for_path
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.small_commits import (
     CODE,
+    PROSE,
     SmallCommit,
     by_chance,
     small_commits,
@@ -33,7 +34,6 @@ _LETTER = re.compile(rb"[A-Za-z0-9]")
 _OF_ONE_MOVE = 2
 _RENAMED_SHARE = 4  # one in so many questions may be about a file that was renamed, which plain blame sees, too
 _RENAMED = "renamed"
-_PROSE = ("json", "markdown", "toml", "yaml")
 
 Line = tuple[int, bytes]
 
@@ -194,4 +194,4 @@ class _Trees:
 
 def _is_code(entry: Entry) -> bool:
     language = for_path(entry.path)
-    return entry.mode in REGULAR and language is not None and language.name not in _PROSE
+    return entry.mode in REGULAR and language is not None and language.name not in PROSE

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_research.evaluation.histories.asking_what import QUESTION, asked_commits
+from winnow_research.evaluation.histories.asking_what import QUESTION, asked_commits, worth_reading
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
 from winnow_research.evaluation.histories.small_commits import all_commits, small_commits
 from winnow_research.training.examples.base import Example, ProjectTree
@@ -31,8 +31,9 @@ def examples(tree: ProjectTree, clones: Path, scratch: Path) -> list[Example]:
         return []
     clone = opened([pin], clones, Cancellation())[pin]
     repository = at_commit(clone, pin.commit, scratch)
-    small = small_commits(repository, all_commits(repository)[:_LOOKED_AT])
-    found = asked_commits(small, tree.haystack.own_files)
+    files = tuple(tree.haystack.own_files)
+    worth = worth_reading(repository, all_commits(repository)[:_LOOKED_AT], files)
+    found = asked_commits(small_commits(repository, worth), files)
     rng = tree.rng("commits")
     return [
         Example("commit", rng.choice(_TEXTS).format(text=one.text), one.golds) for one in itertools.islice(found, _MOST)

@@ -14,7 +14,7 @@ from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asking_impact import share_kept
-from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, is_fix, text_of
+from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, is_fix, text_of, worth_reading
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
@@ -241,7 +241,10 @@ def whats(top: Path, files: dict[str, str]) -> list[AskedCommit]:
     """What is asked of a clone's commits about other files, whose paths begin with the repository's name."""
     repository = open_repository(top)
     later = indexed(SourceFile(f"buses/{path}", text.encode()) for path, text in files.items())
-    return list(asked_commits(small_commits(repository, all_commits(repository)), later))
+    found = list(asked_commits(small_commits(repository, all_commits(repository)), later))
+    worth = worth_reading(repository, all_commits(repository), later)
+    assert list(asked_commits(small_commits(repository, worth), later)) == found
+    return found
 
 
 def test_a_commit_is_asked_about_where_its_units_stand_later(top: Path) -> None:
