@@ -37,13 +37,8 @@ def train() -> None:
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--development", is_flag=True, help="Instead, the development split's questions: for `recall`.")
-@click.option(
-    "--clones",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Where clones lie, OWNER/NAME: also questions made of their commits.",
-)
 @drafter_option
-def prepare(out: Path, workers: int, seed: int, development: bool, clones: Path | None, drafter: str) -> None:
+def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str) -> None:
     """Fetch the pinned projects and write the data set OUT (about 45 MB, ten minutes on two cores)."""
     from winnow_research.training import development as judged
     from winnow_research.training import prepare as building
@@ -53,10 +48,48 @@ def prepare(out: Path, workers: int, seed: int, development: bool, clones: Path 
     if development:
         data = judged.development(file, 128_000, _say)
     else:
-        data = building.prepare(load(), file, building.DataRecipe(seed=seed), _say, workers, clones=clones)
+        data = building.prepare(load(), file, building.DataRecipe(seed=seed), _say, workers)
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")
+
+
+@train.command()
+@click.argument("data", type=_DATA)
+@click.argument("out", type=_DATA)
+@click.option(
+    "--clones",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Where the clones that `clones.toml` pins lie, OWNER/NAME.",
+)
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@drafter_option
+def commits(data: Path, out: Path, clones: Path, workers: int, drafter: str) -> None:
+    """Make questions of commits about the files of DATA. Write DATA with them to OUT.
+
+    What each project gives is kept in a folder beside OUT, from which another run goes on.
+    """
+    from winnow_research.training.mining import with_commits
+    from winnow_research.training.projects import load
+
+    before = Dataset.load(data)
+    after = with_commits(before, load(), locate(drafter), clones, out.with_suffix(".kept"), _say, workers)
+    _save(before, after, out)
+
+
+@train.command()
+@click.argument("out", type=_DATA)
+@click.argument("data", type=_DATA, nargs=-1, required=True)
+def join(out: Path, data: tuple[Path, ...]) -> None:
+    """Write the first DATA to OUT, with the kinds of questions that only the others have.
+
+    All must have been made from one data set.
+    """
+    from winnow_research.training.adding import joined_kinds
+
+    first, *others = map(Dataset.load, data)
+    _save(first, joined_kinds(first, others), out)
 
 
 @train.command()
@@ -88,10 +121,7 @@ def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, see
         else writing.QuestionRecipe(kind, questions, seed=seed)
     )
     before = Dataset.load(data)
-    after = writing.ask(before, locate(model), recipe, _say)
-    after.save(out)
-    more = len(after.questions) - len(before.questions)
-    click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
+    _save(before, writing.ask(before, locate(model), recipe, _say), out)
 
 
 @train.command()
@@ -246,6 +276,12 @@ def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixt
             raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
         given[kind] = int(number)
     return replace(mixture, turns={**mixture.turns, **given})
+
+
+def _save(before: Dataset, after: Dataset, out: Path) -> None:
+    after.save(out)
+    more = len(after.questions) - len(before.questions)
+    click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
 
 
 def _require(*packages: str) -> None:

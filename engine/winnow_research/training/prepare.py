@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.examples import commits, examples, needles
+from winnow_research.training.examples import examples, needles
 from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.projects import Project
@@ -44,15 +43,13 @@ def prepare(
     progress: ProgressSink,
     workers: int = 1,
     directory: Path | None = None,
-    clones: Path | None = None,
 ) -> Dataset:
     """The data set of some projects, in tokens of the drafter's vocabulary.
 
-    With a folder of `clones`, there are questions made of commits, too. Raises EvaluationError if an archive cannot be
-    fetched or a clone lacks, and the drafter's errors.
+    Raises EvaluationError if an archive cannot be fetched, and the drafter's errors.
     """
     trees = list(_distinct(projects, recipe, progress, directory))
-    work = partial(_part, drafter=drafter, seed=recipe.seed, clones=clones)
+    work = partial(_part, drafter=drafter, seed=recipe.seed)
     parts = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for done, part in enumerate(pool.map(work, trees), 1):
@@ -113,18 +110,14 @@ def _worth(file: SourceFile) -> bool:
     return (language is not None and language.name not in ("json", "yaml", "toml")) or file.path.endswith(".rst")
 
 
-def _part(chosen: ChosenFiles, drafter: Path, seed: int, clones: Path | None) -> TokenisedProject:
+def _part(chosen: ChosenFiles, drafter: Path, seed: int) -> TokenisedProject:
     project = chosen.project
     rng = random.Random(f"{seed}/{project.name}/part")
     files, hidden = needles.hide(chosen.files, rng)
     haystack = Haystack(project.repository, indexed(files))
     tree = ProjectTree(haystack, seed, hidden)
     prefix = f"{project.name}/" if rng.random() < 0.5 else ""
-    found = examples(tree)
-    if clones is not None:
-        with tempfile.TemporaryDirectory() as scratch:
-            found += commits.examples(tree, clones, Path(scratch))
-    return _collector(drafter).part(project.name, haystack.files, found, _shown(project.name, prefix))
+    return _collector(drafter).part(project.name, haystack.files, examples(tree), _shown(project.name, prefix))
 
 
 def _shown(name: str, prefix: str) -> Callable[[str], str]:

@@ -1,6 +1,7 @@
 """A commit's message → the units that it changed, where they stand in the project's files.
 
-Needs a clone of the project, pinned in `clones.toml`; the other sources need the files alone.
+Needs a clone of the project, pinned in `clones.toml`; the other sources need the files alone. So `winnow train commits`
+adds these questions to a data set that `winnow train prepare` has made.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from winnow_research.evaluation.histories.small_commits import all_commits, smal
 from winnow_research.training.examples.base import Example, ProjectTree
 
 _PINS = Path(__file__).parents[1] / "clones.toml"
-_LOOKED_AT, _MOST = 3000, 150  # commits, newest first, and questions of a project
+_LOOKED_AT, _MOST = 20_000, 150  # commits, newest first, and questions of a project
 _TEXTS = (QUESTION, "{text}", "Where is this to be done: {text}", "Which code is this about? {text}")
 
 

@@ -1,0 +1,66 @@
+"""Questions that are added to a data set, and data sets of one base that are joined."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from winnow_engine.errors import TrainingError
+from winnow_research.training.adding import NewQuestion, joined_kinds, with_questions
+from winnow_research.training.collector import TokenisedProject, joined
+from winnow_research.training.dataset import Dataset
+
+
+class Bytes:
+    """A template whose questions are their bytes."""
+
+    def question(self, text: str) -> SimpleNamespace:
+        return SimpleNamespace(ids=np.frombuffer(text.encode(), np.uint8).astype(np.int32))
+
+
+@pytest.fixture
+def data() -> Dataset:
+    part = TokenisedProject("a", headers=[np.array([7], np.int32)], unit_counts=[3])
+    for unit in range(3):
+        part.units.append(np.full(4, unit, np.int32))
+        part.bare.append(np.empty(0, np.int32))
+        part.twins.append(unit)
+    part.kinds, part.questions, part.golds = ["name"], [np.array([9], np.int32)], [[2]]
+    part.asked_at, part.quotes, part.languages = [1], [True], ["go"]
+    return joined([part], np.array([1], np.int32))
+
+
+def asked(data: Dataset, kind: str, text: str, *golds: int) -> Dataset:
+    return with_questions(data, Bytes(), kind, [NewQuestion(text, golds, 0)])  # type: ignore[arg-type]
+
+
+def seen(data: Dataset) -> list[tuple[str, list[int], list[int], int, bool]]:
+    return [
+        (
+            data.kinds[data.kind_of[n]],
+            data.questions[n].tolist(),
+            data.golds[n].tolist(),
+            int(data.asked_at[n]),
+            bool(data.quotes[n]),
+        )
+        for n in range(len(data.questions))
+    ]
+
+
+def test_new_questions_stand_behind_those_of_the_data_set(data: Dataset) -> None:
+    more = asked(data, "commit", "ab", 0, 1)
+    assert seen(more) == [*seen(data), ("commit", [97, 98], [0, 1], -1, False)]
+
+
+def test_joined_data_sets_have_the_questions_of_all_once(data: Dataset) -> None:
+    one, two = asked(data, "asked", "x", 1), asked(asked(data, "commit", "y", 0), "chained", "z", 0, 2)
+    both = joined_kinds(one, [two, one])
+    assert sorted(seen(both)) == sorted({repr(row): row for row in seen(one) + seen(two)}.values())
+    assert both.kinds == ("name", "asked", "commit", "chained")
+
+
+def test_data_sets_of_other_units_are_not_joined(data: Dataset) -> None:
+    other = replace(data, twins=data.twins + 1)
+    with pytest.raises(TrainingError, match="the same one"):
+        joined_kinds(data, [other])
