@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +30,8 @@ class Mixture:
     """How many questions of a kind each round takes until a batch is full; one if the kind is not named."""
     bare_share: float = 0.6
     """The share of quoted units that are shown without the quoted lines, so that those questions can be asked."""
+    together: float = 0.9
+    """How often the next file of a chunk is one that a question links to those before it, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +90,55 @@ def _groups(data: Dataset, mixture: Mixture, rng: Generator) -> Iterator[list[in
 
 def _chunks(data: Dataset, mixture: Mixture, rng: Generator) -> list[tuple[list[int], int]]:
     """Chunks in random order: files of one project, of about `chunk_tokens` tokens together, with their tokens."""
-    sizes = np.diff(data.units.offsets[data.file_units])
+    sizes = np.diff(data.units.offsets[data.file_units]).tolist()
     by_project: dict[int, list[int]] = defaultdict(list)
     for file in rng.permutation(len(data.headers)).tolist():
         by_project[int(data.project_of[file])].append(file)
-    chunks: list[tuple[list[int], int]] = []
-    for files in by_project.values():
-        chunk, size = [], 0
-        for file in files:
-            chunk.append(file)
-            size += int(sizes[file])
-            if size >= mixture.chunk_tokens:
-                chunks.append((chunk, size))
-                chunk, size = [], 0
-        if chunk:
-            chunks.append((chunk, size))
+    links = _linked_files(data)
+    chunks = [
+        (chunk, sum(sizes[file] for file in chunk))
+        for files in by_project.values()
+        for chunk in _cut_up(files, sizes, links, mixture, rng)
+    ]
     return [chunks[index] for index in rng.permutation(len(chunks))]
+
+
+def _cut_up(
+    files: list[int], sizes: Sequence[int], links: Mapping[int, Counter[int]], mixture: Mixture, rng: Generator
+) -> Iterator[list[int]]:
+    """All files, in chunks. Linked files come together: the more links, the likelier."""
+    left = dict.fromkeys(files)
+    while left:
+        chunk: list[int] = []
+        near: Counter[int] = Counter()
+        tokens = 0
+        while left and tokens < mixture.chunk_tokens:
+            file = next(iter(left))
+            if near and rng.random() < mixture.together:
+                file = int(rng.choice(list(near), p=np.array(list(near.values())) / near.total()))
+            del left[file]
+            near.pop(file, None)
+            near.update({other: count for other, count in links.get(file, Counter[int]()).items() if other in left})
+            chunk.append(file)
+            tokens += sizes[file]
+        yield chunk
+
+
+def _linked_files(data: Dataset) -> dict[int, Counter[int]]:
+    """By file, the other files with which some question needs it, with the number of these questions."""
+    counts = np.diff(data.golds.offsets)
+    asked = np.flatnonzero(data.asked_at >= 0)
+    units = np.concatenate([data.golds.values, data.asked_at[asked]])
+    questions = np.concatenate([np.repeat(np.arange(len(counts)), counts), asked])
+    pairs = np.unique(np.stack([questions, np.searchsorted(data.file_units, units, "right") - 1]), axis=1)
+    needed: dict[int, list[int]] = defaultdict(list)
+    for question, file in pairs.T.tolist():
+        needed[question].append(file)
+    links: dict[int, Counter[int]] = defaultdict(Counter)
+    for files in needed.values():
+        for file in files if len(files) > 1 else ():
+            links[file].update(other for other in files if other != file)
+    return links
 
 
 def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list[int]]:

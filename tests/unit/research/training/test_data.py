@@ -154,6 +154,25 @@ def test_a_batch_pairs_each_question_with_its_unit_and_asks_what_quotes_only_whe
             assert not quotes or batch.column_tokens[column] == 25
 
 
+def test_files_that_a_question_needs_come_into_one_batch_more_often_than_not() -> None:
+    apart = part("a", 40, 1, 100)
+    apart.golds = [[n // 2, (n // 2 + 20) % 40] for n in range(len(apart.golds))]
+    linked = joined([apart], PREFIX)
+
+    def whole(together: float) -> int:
+        found = 0
+        for seed in range(5):
+            epoch = Epoch(
+                linked, replace(SMALL, tokens=400, chunk_tokens=400, questions=99, together=together), seed, 0
+            )
+            batches = [epoch.batch(index) for index in range(len(epoch))]
+            assert sum(len(batch.column_tokens) for batch in batches) == 40
+            found += sum(len(batch.positives[0]) == 2 * len(batch.questions) for batch in batches)
+        return found
+
+    assert whole(1.0) > 3 * whole(0.0)
+
+
 def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset) -> None:
     same = replace(data, twins=np.zeros_like(data.twins), asked_at=np.full_like(data.asked_at, 1))
     batch = Epoch(same, replace(SMALL, code_questions=12), 0, 0).batch(0)
