@@ -1,5 +1,6 @@
 """Questions that a language model writes: what about, that it writes what llama.cpp would, and what is refused."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from winnow_engine.drafter.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.cli.train import ask as command
-from winnow_research.training.ask import KINDS, QuestionRecipe, QuestionSubject, added, ask, chosen, paths_of, text_of
-from winnow_research.training.dataset import Dataset
+from winnow_research.training import ask as asking
+from winnow_research.training.adding import paths_of
+from winnow_research.training.ask import CHAINED, KINDS, QuestionRecipe, QuestionSubject, ask, chosen, text_of
+from winnow_research.training.dataset import Dataset, rows
 from winnow_research.training.text_writer import TextWriter
 
 CPU = torch.device("cpu")
@@ -66,11 +68,31 @@ def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: li
     assert first == again != other
 
 
+@pytest.fixture(scope="module")
+def linked(data: Dataset) -> Dataset:
+    """The data set in which each function uses the next."""
+    count = len(data.questions) - 1
+    return replace(
+        data,
+        kinds=("cursor",),
+        kind_of=np.zeros(count, np.int32),
+        language_of=data.language_of[:count],
+        questions=rows([data.questions[n] for n in range(count)], np.int32),
+        golds=rows([data.golds[n + 1] for n in range(count)], np.int64),
+        asked_at=np.array([data.golds[n][0] for n in range(count)]),
+        quotes=data.quotes[:count],
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocabulary: Vocabulary, kind: str) -> None:
+def test_what_is_asked_about_depends_on_kind_and_seed_alone(
+    data: Dataset, linked: Dataset, vocabulary: Vocabulary, kind: str
+) -> None:
     recipe, paths = QuestionRecipe(kind, questions=6, least_tokens=10), paths_of(data, vocabulary)
-    first, again = (chosen(data, paths, recipe) for _ in range(2))
-    assert first == again != chosen(data, paths, replace(recipe, seed=1))
+    about = linked if kind == CHAINED else data
+    first, again = (chosen(about, vocabulary, paths, recipe) for _ in range(2))
+    assert first
+    assert first == again != chosen(about, vocabulary, paths, replace(recipe, seed=1))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +111,65 @@ def test_what_is_asked_about_depends_on_kind_and_seed_alone(data: Dataset, vocab
         ("changed", " long entries stay can be set now.", "How long entries stay can be set now."),
         ("changed", " long do entries stay now?", None),
         ("changed", " long entries stay can be", None),
+        ("chained", " do carts reach Till.pay_now and the coins?", "How do carts reach Till.pay_now and the coins?"),
     ],
 )
 def test_only_what_makes_sense_by_itself_is_taken(kind: str, written: str, kept: str | None) -> None:
     assert text_of(kind, QuestionSubject((0,), 0, "How"), written) == kept
+
+
+def test_where_names_are_withheld_none_is_taken() -> None:
+    subject = QuestionSubject((0, 1), 0, "How", asking="without_names")
+    for written in (
+        " does pay_now end?",
+        " does `pay` end a sale?",
+        " does payNow() end it?",
+        " does Till::pay end it?",
+    ):
+        assert text_of(CHAINED, subject, written) is None
+    assert text_of(CHAINED, subject, " does a sale end?") == "How does a sale end?"
+
+
+def test_how_likely_an_answer_is_is_what_llama_says(drafter: Path, texts: list[np.ndarray]) -> None:
+    opening, *prompts = texts
+    answers = [prompts[1], prompts[0][:3], prompts[2]]
+    llama = llama_cpp.Llama(str(drafter), n_ctx=256, logits_all=True, verbose=False)
+    wanted = []
+    for prompt, answer in zip(prompts, answers, strict=True):
+        ids = np.concatenate([opening, prompt, answer])
+        llama.reset()
+        llama.eval(ids.tolist())
+        logits = torch.from_numpy(llama.scores[len(ids) - len(answer) - 1 : len(ids) - 1].copy())
+        chances = logits.log_softmax(1)[torch.arange(len(answer)), torch.from_numpy(answer).long()]
+        wanted.append(chances.mean().item())
+    assert TextWriter(drafter, never, CPU).likelihoods(opening, prompts, answers) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_units_without_which_a_question_is_as_likely_are_no_answers(
+    linked: Dataset, drafter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first unit of a chain never matters here, and the others do."""
+
+    class Judge(asking.Writers):
+        def write(self, prompts: Sequence[np.ndarray], *_: object) -> list[str]:
+            return [" does a sale reach the coins?"] * len(prompts)
+
+        def likelihoods(self, prompts: Sequence[np.ndarray], answers: Sequence[np.ndarray]) -> list[float]:
+            found: list[float] = []
+            for chain in chains:
+                found += [-1.0, -1.01, *(-2.0 for _ in chain.units[1:])]
+            assert len(found) == len(prompts) == len(answers)
+            return found
+
+    recipe = QuestionRecipe(CHAINED, questions=6)
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
+    monkeypatch.setattr(asking, "Writers", Judge)
+    monkeypatch.setitem(asking._TELLS[CHAINED], "openings", ["How"])
+    chains = chosen(linked, vocabulary, paths_of(linked, vocabulary), recipe)
+    more = ask(linked, drafter, recipe, lambda _: None)
+    asked = range(len(linked.questions), len(more.questions))
+    assert [more.golds[n].tolist() for n in asked] == [list(one.units[1:]) for one in chains if len(one.units) > 2]
+    assert len(asked) > 0
 
 
 def test_the_command_offers_every_kind() -> None:
@@ -103,17 +180,6 @@ def test_the_command_offers_every_kind() -> None:
 def test_a_wording_is_put_around_what_was_written() -> None:
     subject = QuestionSubject((0,), 0, "Fix", "Which code has to change: {}")
     assert text_of("changed", subject, " a {crash} at exit.") == "Which code has to change: Fix a {crash} at exit."
-
-
-def test_questions_stand_behind_those_of_the_data_set(data: Dataset, vocabulary: Vocabulary) -> None:
-    text = "How are stale entries removed from the cache?"
-    more = added(data, Template(vocabulary), "changed", [(QuestionSubject((1, 2), 0, "How"), text)])
-    last = len(data.questions)
-    assert len(more.questions) == last + 1
-    assert more.kinds[more.kind_of[last]] == "changed"
-    assert more.golds[last].tolist() == [1, 2]
-    assert more.questions[last].tolist() == Template(vocabulary).question(text).ids.tolist()
-    assert [more.questions[n].tolist() for n in range(last)] == [data.questions[n].tolist() for n in range(last)]
 
 
 def test_a_model_that_writes_nothing_sensible_adds_nothing(data: Dataset, drafter: Path) -> None:

@@ -103,10 +103,10 @@ def join(out: Path, data: tuple[Path, ...]) -> None:
 )
 @click.option(
     "--kind",
-    type=click.Choice(("asked", "reported", "changed")),
+    type=click.Choice(("asked", "reported", "changed", "chained")),
     default="asked",
     show_default=True,
-    help="Questions, what users report, or what a change log says.",
+    help="Questions, what users report, what a change log says, or questions about several places.",
 )
 @click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
 @click.option("--seed", default=0, show_default=True)

@@ -38,8 +38,8 @@ from winnow_research.evaluation.run import laid_out, outcome
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
-from winnow_research.training.ask import batches
 from winnow_research.training.text_writer import TextWriter
+from winnow_research.training.writers import batches
 
 Scores = NDArray[np.float32]
 

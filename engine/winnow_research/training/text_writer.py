@@ -72,6 +72,18 @@ class TextWriter:
             inputs["attention_mask"] = torch.cat([mask, mask.new_ones(len(prompts), 1)], 1)
         return texts
 
+    @torch.inference_mode()
+    def likelihoods(self, opening: Int32, prompts: Sequence[Int32], answers: Sequence[Int32]) -> list[float]:
+        """The mean log-likelihood in nats of each answer's tokens, at least one, after `opening` and its prompt."""
+        inputs = self._inputs(opening, [np.concatenate(pair) for pair in zip(prompts, answers, strict=True)])
+        hidden = self._model.model(**inputs).last_hidden_state
+        found = []
+        for states, answer in zip(hidden, answers, strict=True):
+            wanted = torch.from_numpy(answer.astype(np.int64)).to(self._device)
+            chances = self._model.lm_head(states[-len(answer) - 1 : -1]).float().log_softmax(1)
+            found.append(chances.gather(1, wanted[:, None]).mean())
+        return torch.stack(found).tolist()
+
     def _inputs(self, opening: Int32, prompts: Sequence[Int32]) -> dict[str, Any]:
         """The model's inputs to read prompts, padded in front, after the opening."""
         longest = max(map(len, prompts))
