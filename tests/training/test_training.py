@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,26 @@ def test_equal_seeds_give_equal_adapters_and_others_do_not(drafter: Path, data: 
         train(drafter, data, recipe(3, seed=seed), tmp_path / name, lambda _: None)
     first, again, other = (AdapterProfile(tmp_path / name).identity for name in "abc")
     assert first == again != other
+
+
+def test_training_goes_on_from_an_adapter_as_it_is(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    first, again, later = (tmp_path / name for name in ("first", "again", "later"))
+    train(drafter, data, recipe(3), first, lambda _: None)
+    further = recipe(0).after(AdapterProfile(first))
+    train(drafter, data, further, again, lambda _: None, start=first)
+    assert AdapterProfile(again).identity == AdapterProfile(first).identity  # not even what the heads measured changes
+    steps: list[Step] = []
+    train(drafter, data, replace(further, steps=20), later, steps.append, tmp_path / "checkpoint", 10, start=first)
+    assert AdapterProfile(later).identity != AdapterProfile(first).identity
+    assert np.mean([step.loss["pool"] for step in steps[-5:]]) < steps[0].loss["pool"]
+    with pytest.raises(TrainingError, match="another recipe"):
+        train(drafter, data, recipe(20), tmp_path / "other", lambda _: None, tmp_path / "checkpoint")
+
+
+def test_layers_that_are_computed_again_change_nothing(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    for name, again in (("kept", 0), ("again", 1)):
+        train(drafter, data, replace(recipe(3), recomputed=again), tmp_path / name, lambda _: None)
+    assert AdapterProfile(tmp_path / "kept").identity == AdapterProfile(tmp_path / "again").identity
 
 
 def test_whatever_the_seed_training_starts_alike(drafter: Path, data: Dataset) -> None:

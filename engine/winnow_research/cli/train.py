@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -130,7 +131,19 @@ def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, see
 @click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
+@click.option("--from", "start", type=_DATA, help="An adapter to train further, instead of a new one.")
+@click.option(
+    "--recompute",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Compute so many layers anew in the backward pass: less memory, more time.",
+)
 @click.option("--checkpoint", type=_DATA, help="Written as training goes on; where it exists, training resumes there.")
+@click.option(
+    "--every", type=click.IntRange(1), default=200, show_default=True, help="Steps from checkpoint to checkpoint."
+)
 @_profile_option
 @drafter_option
 def run(
@@ -139,17 +152,25 @@ def run(
     steps: int | None,
     seed: int,
     turns: tuple[str, ...],
+    learning_rate: float | None,
+    start: Path | None,
+    recompute: int,
     checkpoint: Path | None,
+    every: int,
     profile: Path | None,
     drafter: str,
 ) -> None:
     """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
     _require("torch")
+    from winnow_engine.drafter.adapter import AdapterProfile
     from winnow_research.training import trainer
 
     file, dataset = locate(drafter), Dataset.load(data)
-    recipe = trainer.TrainingRecipe(seed=seed) if steps is None else trainer.TrainingRecipe(seed=seed, steps=steps)
+    given: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "recomputed": recompute or None}
+    recipe = trainer.TrainingRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
+    if start is not None:
+        recipe = recipe.after(AdapterProfile(start))
     losses = []
 
     def report(step: trainer.Step) -> None:
@@ -157,7 +178,7 @@ def run(
         if step.step % 20 == 0 or step.step == recipe.steps:
             click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
 
-    trainer.train(file, dataset, recipe, out, report, checkpoint)
+    trainer.train(file, dataset, recipe, out, report, checkpoint, every, start)
     if not losses:
         return  # one of torchrun's other processes
     record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}

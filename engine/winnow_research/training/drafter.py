@@ -63,7 +63,7 @@ class TrainableDrafter(nn.Module):
 
     @torch.no_grad()
     def load(self, path: Path) -> None:
-        """Load everything that is trained from an adapter's file with the same layers and rank."""
+        """Load what is trained, and what the heads measured, from an adapter with the same layers and rank."""
         stored = load_file(path)
         for name, value in self._named():
             value.copy_(stored[name])

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from winnow_cuda.shapes import Int32, TransformerShape
 from winnow_engine.drafter.weights import GgufTensors
@@ -119,6 +120,9 @@ class Layout:
 class Network(nn.Module):
     """Token ids → hidden states after the last of `shape.layers` layers, without a final norm."""
 
+    recomputed = 0
+    """In how many layers the backward pass computes everything again, which saves memory and takes time."""
+
     def __init__(self, tensors: GgufTensors, shape: TransformerShape, rank: int, scale: float) -> None:
         super().__init__()
         self._shape = shape
@@ -131,8 +135,9 @@ class Network(nn.Module):
         x = functional.embedding(batch.ids, self.get_buffer("embedding"))
         rotation = _rotation(batch.positions, self._shape)
         layout = Layout(batch.lengths, x.device)
-        for layer in self.layers:
-            x = layer(x, rotation, layout)
+        for index, layer in enumerate(self.layers):
+            again = index < self.recomputed and torch.is_grad_enabled()
+            x = checkpoint(layer, x, rotation, layout, use_reentrant=False) if again else layer(x, rotation, layout)
         return x
 
     def compute_in(self, dtype: torch.dtype) -> None:

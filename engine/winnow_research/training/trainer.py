@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
+from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.errors import TrainingError
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.drafter import TrainableDrafter
+from winnow_research.training.drafter import SCALE, TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
 
 _WARM_UP = 60  # steps
@@ -34,7 +35,8 @@ class TrainingRecipe:
     """Everything that decides the result, besides the data and the drafter.
 
     A step adds up the gradients of `accumulate` batches, which several processes may share. The seed decides the
-    batches. The initial weights are always the same, without which heads could not be averaged (`mean.py`).
+    batches. The initial weights are always the same, without which heads could not be averaged (`mean.py`), or those of
+    the adapter whose identity is `start`.
     """
 
     steps: int = 960
@@ -44,6 +46,14 @@ class TrainingRecipe:
     learning_rate: float = 8e-4
     seed: int = 0
     mixture: Mixture = field(default_factory=Mixture)
+    recomputed: int = 0
+    start: str = ""
+
+    def after(self, adapter: AdapterProfile) -> TrainingRecipe:
+        """The recipe to train an adapter further: of its layers and rank. TrainingError if it has another scale."""
+        if adapter.scale != SCALE:
+            raise TrainingError(f"the adapter has the scale {adapter.scale:g}, and training {SCALE:g}: choose another")
+        return replace(self, layers=adapter.layers, rank=adapter.rank, start=adapter.identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +74,17 @@ def train(
     report: Callable[[Step], None],
     checkpoint: Path | None = None,
     every: int = 200,
+    start: Path | None = None,
 ) -> None:
     """Train on this process's device and write the adapter `out`. Equal recipes on equal machines give equal files.
 
-    Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
+    With an adapter to `start` from, the recipe is one `after` it. Raises TrainingError for a checkpoint of another
+    recipe, and the drafter's errors.
     """
     device = device_of_process()
     model = new_model(drafter, data, recipe, device)
+    if start is not None:
+        model.load(start)
     trainer = Trainer(model, data, recipe)
     trainer.run(report, checkpoint, every)
     if trainer.reports:
@@ -84,6 +98,7 @@ def new_model(drafter: Path, data: Dataset, recipe: TrainingRecipe, device: torc
     torch.set_float32_matmul_precision("high")
     torch.manual_seed(_START)
     model = TrainableDrafter(drafter, data.prefix, recipe.layers, recipe.rank)
+    model.network.recomputed = recipe.recomputed
     if device.type == "cuda":
         model.network.compute_in(torch.bfloat16)
     return model.to(device)
@@ -113,7 +128,7 @@ class Trainer:
         if checkpoint is not None and checkpoint.is_file():
             self._resume(checkpoint)
         batches = self._batches()
-        if self._done == 0:
+        if self._done == 0 and not self._recipe.start:
             self._measure()
         started = time.perf_counter()
         upcoming = self._next(batches)
