@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,6 +42,27 @@ def packed(
     return Packed(tensors[0], tensors[1], lengths), tensors[2]
 
 
+class _LowRankLinear(torch.autograd.Function):
+    """x W' + bias + scale · x a' b', added up where it is: passes over [T, out] cost as much time as the update."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, a: Tensor, b: Tensor, scale: float) -> Tensor:
+        """[T, in] → [T, out]; `weight` and `bias` are frozen."""
+        low = x @ a.T
+        ctx.save_for_backward(x, weight, a, b, low)
+        ctx.scale = scale
+        return functional.linear(x, weight, bias).addmm_(low, b.T, alpha=scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, None, None, Tensor, Tensor, None]:
+        """The gradients of x, a and b."""
+        x, weight, a, b, low = ctx.saved_tensors
+        (given,) = gradients
+        for_low = (given @ b).mul_(ctx.scale)
+        for_x = (given @ weight).addmm_(for_low, a) if ctx.needs_input_grad[0] else None
+        return for_x, None, None, for_low.T @ x, (given.T @ low).mul_(ctx.scale), None
+
+
 class LowRank(nn.Module):
     """W x + bias + scale · b a x. Only a [rank, in] and b [out, rank] are trained; b starts at 0."""
 
@@ -55,8 +77,14 @@ class LowRank(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[T, in] → [T, out]."""
         weight, bias = self.get_buffer("weight"), self._buffers["bias"]
-        low = functional.linear(functional.linear(x, self.a.to(x.dtype)), self.b.to(x.dtype))
-        return functional.linear(x, weight, bias) + self._scale * low
+        a, b = self.a.to(x.dtype), self.b.to(x.dtype)
+        return _LowRankLinear.apply(x, weight, bias, a, b, self._scale)  # type: ignore[no-untyped-call]
+
+    @torch.no_grad()
+    def merge(self) -> None:
+        """Make the update part of the weight, and start another that is nothing."""
+        self.get_buffer("weight").add_(self._scale * (self.b @ self.a))
+        self.b.zero_()
 
 
 class Layer(nn.Module):
@@ -102,6 +130,9 @@ class Layout:
 
     def __init__(self, lengths: Sequence[int], device: torch.device) -> None:
         self._sequences, self._longest = len(lengths), max(lengths)
+        self._equal = min(lengths) == self._longest
+        if self._equal:
+            return
         counts = np.asarray(lengths)
         starts = np.cumsum(counts) - counts
         shift = np.repeat(np.arange(len(counts)) * self._longest - starts, counts)
@@ -109,12 +140,15 @@ class Layout:
 
     def padded(self, rows: Tensor) -> Tensor:
         """[T, heads, D] → [sequences, heads, longest, D], with zeros after the shorter sequences."""
+        if self._equal:
+            return rows.view(self._sequences, self._longest, *rows.shape[1:]).transpose(1, 2)
         out = rows.new_zeros(self._sequences * self._longest, *rows.shape[1:]).index_copy(0, self._places, rows)
         return out.view(self._sequences, self._longest, *rows.shape[1:]).transpose(1, 2)
 
     def rows_of(self, padded: Tensor) -> Tensor:
         """The inverse of `padded`, with heads side by side: [T, heads · D]."""
-        return padded.transpose(1, 2).reshape(self._sequences * self._longest, -1).index_select(0, self._places)
+        rows = padded.transpose(1, 2).reshape(self._sequences * self._longest, -1)
+        return rows if self._equal else rows.index_select(0, self._places)
 
 
 class Network(nn.Module):
@@ -139,6 +173,12 @@ class Network(nn.Module):
             again = index < self.recomputed and torch.is_grad_enabled()
             x = checkpoint(layer, x, rotation, layout, use_reentrant=False) if again else layer(x, rotation, layout)
         return x
+
+    def merge(self) -> None:
+        """Make the updates part of the frozen weights."""
+        for module in self.modules():
+            if isinstance(module, LowRank):
+                module.merge()
 
     def compute_in(self, dtype: torch.dtype) -> None:
         """Hold the frozen weights in `dtype` and compute in it. Trained weights stay float32."""
