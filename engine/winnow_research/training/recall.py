@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from winnow_cuda.shapes import Float32, Int32, Int64
+from winnow_cuda.shapes import Float32, Int64
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, cut, pack
-from winnow_engine.selection.budget import Focus, Piece, choose
+from winnow_engine.selection.budget import Focus, choose
+from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.drafter import TrainableDrafter
@@ -95,7 +95,7 @@ class _Space:
         golds = set((self._data.golds[question] - self._first).tolist())
         at = int(self._data.asked_at[question]) - self._first
         focus = Focus((at,), (1, 1), ()) if at >= 0 else None
-        source = _Whole(self.tokens.astype(np.int32))
+        source = CountedUnits(self.tokens.astype(np.int32))
         kept = [choose(source, scores, max(budget, 1), focus) for budget in BUDGETS]
         return [golds <= {piece.unit for piece in pieces if piece.tokens == self.tokens[piece.unit]} for pieces in kept]
 
@@ -113,19 +113,6 @@ class _Space:
         for file in self._files:
             units = range(int(data.file_units[file]), int(data.file_units[file + 1]))
             yield from cut(file, data.headers[file], [data.units[unit] for unit in units])
-
-
-@dataclass
-class _Whole:
-    """Units without text, which may be cut anywhere: all that selection needs."""
-
-    tokens: Int32
-
-    def whole(self, unit: int) -> Piece:
-        return Piece(unit, 1, 1, int(self.tokens[unit]))
-
-    def cut(self, unit: int, tokens: int, _must: tuple[int, int] | None) -> Piece | None:
-        return Piece(unit, 1, 1, min(tokens, int(self.tokens[unit])))
 
 
 _HEADS = ("maxsim", "pool")

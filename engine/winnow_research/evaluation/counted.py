@@ -1,0 +1,23 @@
+"""Units without their text, which is all that filling a budget needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from winnow_cuda.shapes import Int32
+from winnow_engine.selection.budget import Piece
+
+
+@dataclass
+class CountedUnits:
+    """Units by their tokens, int32 [U], which may be cut anywhere."""
+
+    tokens: Int32
+
+    def whole(self, unit: int) -> Piece:
+        """All of a unit."""
+        return Piece(unit, 1, 1, int(self.tokens[unit]))
+
+    def cut(self, unit: int, tokens: int, _must: tuple[int, int] | None) -> Piece | None:
+        """The first tokens of a unit."""
+        return Piece(unit, 1, 1, min(tokens, int(self.tokens[unit])))
