@@ -4,7 +4,8 @@
 #
 # A process with the drafter takes 4 GB of memory; JOBS (8) of them run at a time. Steps that time something (speed,
 # agreement, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS
-# the methods of the answers, DATA the training data, and DEVELOPMENT the data that judges variants of the training.
+# the methods of the answers, DATA the training data, READER a reader that is judged, MINUTES how long one is trained,
+# and DEVELOPMENT the data that judges variants of the training.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -61,6 +62,11 @@ step() {
     train) winnow train run "$results/asked.npz" "$results/one.safetensors" &&
       winnow train run --turns asked=5 --turns reported=2 --turns changed=3 "$results/reported.npz" "$results/two.safetensors" &&
       winnow train mean "$results/adapter.safetensors" "$results/one.safetensors" "$results/two.safetensors" ;;
+    reader) winnow train reader "$DATA" "$results/reader.safetensors" --minutes "${MINUTES:-6.8}" ;;
+    joint)
+      joint() { python3 -m winnow_research.studies.joint_reader "$1" "${RECORDS:-/tmp/winnow-records}" "${@:2}"; }
+      joint record --jobs "$jobs" && joint read --reader "${READER:-$results/reader.safetensors}" &&
+        cp "${RECORDS:-/tmp/winnow-records}"/reader-*.pickle "$results" ;;
     variants)
       python3 -m winnow_research.studies.variants "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024 &&
         cp results/variants.json "$results" ;;

@@ -1,0 +1,218 @@
+"""Does a reader that is trained for it keep more: one that reads the question and the leading units together?
+
+`record` asks the questions of a split and keeps, in one file each, what the product says of the units that lead and
+what would be read of them. `read` has a reader (from `winnow train reader`) score what is read, on a GPU. `compare`
+adds its scores to the product's, with the weight that keeps most of the calibration split, and needs no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winnow_cuda.shapes import Int32
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.template import Template
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.selection.asked_question import ask_drafter
+from winnow_engine.selection.budget import worth
+from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.workspace_keys import WorkspaceKeys
+from winnow_engine.selection.workspace_units import WorkspaceUnits
+from winnow_engine.store import Store
+from winnow_research.cli.bench.shared import parse_size
+from winnow_research.evaluation.cache import cache_path
+from winnow_research.evaluation.cases import Case, Scene, units_at
+from winnow_research.evaluation.corpus import Corpus, corpus_of
+from winnow_research.evaluation.parallel import WorkItem
+from winnow_research.evaluation.processes import spread
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.run import laid_out
+from winnow_research.evaluation.tasks import all_tasks
+from winnow_research.machine import report
+from winnow_research.studies import study_parser
+from winnow_research.studies.second_look import candidates
+from winnow_research.training.reader.judging import WAYS, Record, compared
+from winnow_research.training.reader.layout import UnitText, segments_of
+
+_TASKS = ("real", "commit", "describe", "doc", "multi", "cursor", "usage")
+_BEST = 600
+_SIZES = (8_000, 16_000)
+_SEGMENT_TOKENS = 2_048
+_NEVER = Cancellation()
+
+
+@dataclass
+class Recorder:
+    """Records the questions of scenes."""
+
+    corpus: Corpus
+    cache: KeyCache
+    store: Store
+
+    def of_item(self, item: WorkItem) -> list[Record]:
+        """The questions of a task about one repository."""
+        scenes = all_tasks()[item.task].scenes(replace(self.corpus, asked=item.repository), item.tokens)
+        return [one for scene in scenes if scene.cases for one in self._of_scene(scene)]
+
+    def _of_scene(self, scene: Scene) -> Iterator[Record]:
+        with tempfile.TemporaryDirectory() as folder:
+            workspace = laid_out(scene, Path(folder), self.store, self.corpus.count, _NEVER).workspace
+            keys = self.cache.of(workspace, lambda _: None, _NEVER)
+            for case in scene.cases:
+                if case.golds:
+                    yield self._recorded(workspace, keys, case)
+
+    def _recorded(self, workspace: Workspace, keys: WorkspaceKeys, case: Case) -> Record:
+        drafter, template = self.cache.drafter, Template(self.cache.drafter.vocabulary)
+        asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), _NEVER)
+        first, parts = fuse(asked, read_fusion_weights(drafter.fusion)), len(asked.subquestions)
+        read = {
+            f"{kind} {size}": units
+            for size in _SIZES
+            for kind, units in candidates(asked, first, keys.unit_tokens, size).items()
+        }
+        best = np.argsort(-worth(first.total, keys.unit_tokens, parts), kind="stable")[:_BEST]
+        cursor = case.question.cursor
+        focus = WorkspaceUnits(workspace, keys.unit_tokens, drafter.count).focus(cursor) if cursor else None
+        pointed = [*focus.units, *focus.companions] if focus else []
+        units = np.unique(np.concatenate([best, np.array(pointed, np.int64), *read.values()]))
+        place = {int(unit): number for number, unit in enumerate(units)}
+        golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
+        shown = np.unique(np.concatenate([read[way] for way in WAYS]))
+        return Record(
+            case.task,
+            case.repository,
+            parts,
+            template.question(asked.text, asked.question.code).ids,
+            first.total[units],
+            keys.unit_tokens[units],
+            np.array(sorted(place.get(unit, -1) for unit in golds), np.int64),
+            tuple(place[unit] for unit in focus.units) if focus else (),
+            tuple(place[unit] for unit in focus.companions) if focus else (),
+            {way: np.array([place[int(unit)] for unit in some], np.int64) for way, some in read.items()},
+            {place[int(unit)]: self._text(workspace, int(unit), template) for unit in shown},
+        )
+
+    def _text(self, workspace: Workspace, unit: int, template: Template) -> UnitText:
+        file, found = workspace.units[unit]
+        number = int(np.searchsorted(workspace.unit_starts, unit, side="right")) - 1
+        ids = self.cache.drafter.vocabulary.tokenize(file.text_of(found))
+        return UnitText(number, template.header(file.path), ids)
+
+
+def read(drafter: Path, reader_file: Path, records: Sequence[Record], prefix: Int32) -> dict[str, Any]:
+    """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
+    import torch
+
+    from winnow_research.training.reader.model import batch_of, opened
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    reader, seconds = opened(drafter, reader_file, device), {way: ([0.0], [0]) for way in WAYS}
+    for record, way in product(records, WAYS):
+        places, started = record.ways[way], time.perf_counter()
+        texts = [record.texts[place] for place in places.tolist()]
+        closing = texts[0].header[:1]
+        laid = list(segments_of(prefix, record.question, texts, closing, _SEGMENT_TOKENS))
+        with torch.inference_mode():
+            record.said[way] = reader(batch_of(laid, _SEGMENT_TOKENS, len(laid), device)).float().cpu().numpy()
+        if record.task == "real":
+            seconds[way][0].append(time.perf_counter() - started)
+            seconds[way][1].append(sum(len(segment.ids) for segment in laid))
+    return {
+        way: {
+            "ms": [round(1000 * float(np.percentile(times[1:] or times, share)), 1) for share in (50, 90)],
+            "tokens read": round(float(np.mean(tokens[1:] or tokens))),
+        }
+        for way, (times, tokens) in seconds.items()
+    }
+
+
+def main() -> None:
+    """Record, read or compare."""
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("step", choices=("record", "read", "compare"))
+    parser.add_argument("folder", type=Path, help="where records are, and what readers say")
+    parser.add_argument("--split", type=Split, action="append", help="[calibration and development]")
+    parser.add_argument("--task", action="append", choices=_TASKS, help="record only this [all]")
+    parser.add_argument("--repository", action="append", default=[], help="record only this [all of the split]")
+    parser.add_argument("--tokens", type=parse_size, default=128_000, help="of a workspace")
+    parser.add_argument("--questions", type=int, default=4, help="at most, a workspace, of tasks made by rule")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each with 4 GB of memory")
+    parser.add_argument("--reader", type=Path, help="its file")
+    parser.add_argument("--name", default="reader", help="of what a reader says, and of the file in results/")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    splits = given.split or [Split.CALIBRATION, Split.DEVELOPMENT]
+    {"record": _record, "read": _read, "compare": _compare}[given.step](given, splits)
+
+
+def _record(given: argparse.Namespace, splits: Sequence[Split]) -> None:
+    for split in splits:
+        started, path = time.perf_counter(), given.folder / f"records-{split}.pickle"
+        if path.is_file():
+            continue
+        start = partial(_opened, split, given.questions)
+        with spread(given.jobs, _here(start), start) as ask:
+            found = [one for some in ask(Recorder.of_item, list(_items(given, split))) for one in some]
+        path.write_bytes(pickle.dumps(found))
+        print(f"{split}: {len(found)} questions, {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def _read(given: argparse.Namespace, splits: Sequence[Split]) -> None:
+    from winnow_engine.llama.model import LlamaModel
+    from winnow_engine.llama.vocabulary import Vocabulary
+
+    drafter = locate(DEFAULT_DRAFTER)
+    prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
+    for split in splits:
+        started = time.perf_counter()
+        records = pickle.loads((given.folder / f"records-{split}.pickle").read_bytes())
+        figures = {"seconds": read(drafter, given.reader, records, prefix), "questions": len(records)}
+        slim = [replace(one, texts={}, question=one.question[:0]) for one in records]
+        (given.folder / f"{given.name}-{split}.pickle").write_bytes(pickle.dumps(slim))
+        print(json.dumps({"split": split, **figures, "whole": round(time.perf_counter() - started)}), flush=True)
+
+
+def _compare(given: argparse.Namespace, splits: Sequence[Split]) -> None:
+    calibration, development = (
+        pickle.loads((given.folder / f"{given.name}-{split}.pickle").read_bytes()) for split in splits
+    )
+    report(f"joint-{given.name}", {"figures": compared(calibration, development)})
+
+
+def _items(given: argparse.Namespace, split: Split) -> Iterator[WorkItem]:
+    names = [one.name for one in repositories(split) if one.name in (given.repository or [one.name])]
+    for task in given.task or _TASKS:
+        yield from (WorkItem(task, given.tokens if all_tasks()[task].sized else 0, name) for name in names)
+
+
+def _opened(split: Split, questions: int) -> Recorder:
+    file, store = locate(DEFAULT_DRAFTER), Store(cache_path())
+    return Recorder(corpus_of(split, file, questions), KeyCache(store, Drafter(file)), store)
+
+
+@contextmanager
+def _here(start: Any) -> Iterator[Any]:
+    yield start()
+
+
+if __name__ == "__main__":
+    main()

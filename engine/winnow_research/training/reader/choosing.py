@@ -1,0 +1,102 @@
+"""Chooses what a reader is shown of each question in training: its golds among units that mislead the first stage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from winnow_cuda.shapes import Float32, Int32, Int64
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.reader.layout import MOST_UNIT_TOKENS, ReadSegment, UnitText, segments_of
+from winnow_research.training.reader.lists import Lists, tokens_of
+
+_NEAR_TOKENS = 8_000  # of leading units that are drawn most often
+_SIBLING, _USED, _FAR, _ANYWHERE = 0.6, 1.0, 0.08, 0.03  # how often units are drawn, a leader once
+_ADDED = 24  # at most, of what stands beside a gold or is used by it
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question as it is read in training. Its units are numbered in the order in which they are shown."""
+
+    segments: tuple[ReadSegment, ...]
+    golds: Int64  # the units that answer
+    first: Float32  # [units, 2]: the first stage's scores, 0 for those that its list lacks
+
+
+class Chooser:
+    """Makes examples: equal data, lists, rows and seeds give equal ones."""
+
+    def __init__(self, data: Dataset, lists: Lists, closing: Int32, segments: int, segment_tokens: int) -> None:
+        self._data, self._lists, self._closing = data, lists, closing
+        self._segments, self._segment_tokens = segments, segment_tokens
+        self._uses = _uses(data)
+
+    def example(self, row: int, seed: Sequence[int]) -> Example:
+        """The question of a list's row: at most so many segments of its golds and of what misleads."""
+        rng = np.random.default_rng([*seed, row])
+        data, question = self._data, int(self._lists.questions[row])
+        golds = data.golds[question]
+        units = np.concatenate([rng.permutation(golds), self._drawn(row, rng)])
+        known = dict(zip(self._lists.units[row].tolist(), self._lists.first(row), strict=True))
+        bare = bool(self._lists.bare[self._project(int(golds[0]))])
+        opening = len(data.prefix) + len(data.questions[question])
+        room = self._segments * (self._segment_tokens - min(opening, self._segment_tokens // 2))
+        sizes = np.array([min(len(tokens_of(data, unit, bare)), MOST_UNIT_TOKENS) for unit in units.tolist()])
+        count = max(int(np.searchsorted(np.cumsum(sizes + 4), room, "right")), 1)
+        while True:
+            shown = np.sort(units[:count])
+            texts = [self._text(unit, bare) for unit in shown.tolist()]
+            laid = tuple(segments_of(data.prefix, data.questions[question], texts, self._closing, self._segment_tokens))
+            if len(laid) <= self._segments or count == 1:
+                break
+            count = max(count - max(count // 16, 1), 1)
+        nothing = np.zeros(2, np.float32)
+        first = np.stack([known.get(unit, nothing) for unit in shown.tolist()]).astype(np.float32)
+        return Example(laid, np.flatnonzero(np.isin(shown, golds)).astype(np.int64), first)
+
+    def _drawn(self, row: int, rng: Generator) -> Int64:
+        """Units that do not answer, in random order, those that mislead most often first."""
+        listed, golds = self._lists.units[row], self._data.golds[int(self._lists.questions[row])]
+        others = listed[len(golds) :]
+        leading = int(self._lists.leading[row]) - len(golds)
+        sizes = np.diff(self._data.units.offsets)[others]
+        often = np.full(len(others), _ANYWHERE)
+        often[:leading] = np.where(np.cumsum(sizes[:leading]) <= _NEAR_TOKENS, 1.0, _FAR)
+        raised = dict(zip(others.tolist(), often.tolist(), strict=True))
+        for unit, share in self._near(golds):
+            if unit in raised:
+                raised[unit] = max(raised[unit], share)
+        rates = np.array([raised[unit] for unit in others.tolist()])
+        return others[np.argsort(np.log(rates) + rng.gumbel(size=len(others)))[::-1]]
+
+    def _near(self, golds: Int64) -> list[tuple[int, float]]:
+        """Units beside a gold in its file, and those that it uses, with how often they are drawn."""
+        found: list[tuple[int, float]] = []
+        for gold in golds.tolist():
+            file = int(np.searchsorted(self._data.file_units, gold, "right")) - 1
+            first, last = (int(unit) for unit in self._data.file_units[file : file + 2])
+            beside = range(max(first, gold - _ADDED // 2), min(last, gold + _ADDED // 2))
+            found += [(unit, _SIBLING) for unit in beside]
+            found += [(unit, _USED) for unit in self._uses.get(gold, ())[:_ADDED]]
+        return found
+
+    def _text(self, unit: int, bare: bool) -> UnitText:
+        file = int(np.searchsorted(self._data.file_units, unit, "right")) - 1
+        return UnitText(file, self._data.headers[file], tokens_of(self._data, unit, bare))
+
+    def _project(self, unit: int) -> int:
+        return int(self._data.project_of[np.searchsorted(self._data.file_units, unit, "right") - 1])
+
+
+def _uses(data: Dataset) -> dict[int, list[int]]:
+    """What units use: the golds of the questions that are asked from there about what the code uses."""
+    used: dict[int, list[int]] = defaultdict(list)
+    cursor = [number for number, name in enumerate(data.kinds) if name == "cursor"]
+    for question in np.flatnonzero(np.isin(data.kind_of, cursor)).tolist():
+        used[int(data.asked_at[question])] += data.golds[question].tolist()
+    return used

@@ -1,0 +1,122 @@
+"""Judges a reader by what the product keeps with its scores, and how much of them to add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from winnow_cuda.shapes import Float32, Int32, Int64
+from winnow_engine.selection.budget import Focus, choose, worth
+from winnow_research.evaluation.counted import CountedUnits
+from winnow_research.evaluation.figures import BUDGETS
+from winnow_research.training.reader.layout import UnitText
+
+WAYS = ("leading 8000", "reachable 16000")
+"""What is read: units that lead, or as many tokens of these as of what they lead to, and how many tokens."""
+
+_WEIGHTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
+_JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """How a reader's scores are added: `weight` times them, less their mean, if `standard` by their deviation.
+
+    What was not read gets the `lowest` of that, or its mean.
+    """
+
+    weight: float
+    standard: bool
+    lowest: bool
+
+    def of(self, records: Sequence[Record], way: str) -> list[Float32]:
+        """The scores of each record's units."""
+        return [one.with_said(way, self) for one in records]
+
+
+_HOWS = tuple(Addition(*how) for how in product(_WEIGHTS, (False, True), (False, True)))
+
+
+@dataclass
+class Record:
+    """What is known of a question: of its K best units and those to be read, in ascending order of their numbers.
+
+    `golds`, `focus` and `companions` are places among these; a gold that is not among them is -1. `ways` has by way the
+    places that are read, `texts` the tokens of all that are. `said` has by way what a reader said of them.
+    """
+
+    task: str
+    repository: str
+    subquestions: int
+    question: Int32
+    total: Float32
+    tokens: Int32
+    golds: Int64
+    focus: tuple[int, ...]
+    companions: tuple[int, ...]
+    ways: dict[str, Int64]
+    texts: dict[int, UnitText]
+    said: dict[str, Float32] = field(default_factory=dict)
+
+    def kept(self, total: Float32) -> list[bool]:
+        """For each of BUDGETS, whether all golds are kept whole if these are the scores of the units."""
+        focus = Focus(self.focus, (1, 1), self.companions) if self.focus else None
+        source, by = CountedUnits(self.tokens), worth(total, self.tokens, self.subquestions)
+        kept = [choose(source, by, budget, focus) for budget in BUDGETS]
+        golds = set(self.golds.tolist())
+        return [golds <= {one.unit for one in pieces if one.tokens == self.tokens[one.unit]} for pieces in kept]
+
+    def with_said(self, way: str, how: Addition) -> Float32:
+        """The scores with what the reader said of what it read in a way."""
+        said = self.said[way] - self.said[way].mean()
+        if how.standard:
+            said = said / (said.std() + 1e-6)
+        added = np.full_like(self.total, said.min() if how.lowest else 0)
+        added[self.ways[way]] = said
+        return np.asarray(self.total + np.float32(how.weight) * added, np.float32)
+
+
+def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, list[float]]:
+    """By task, % of questions with all golds kept within each of BUDGETS, then their number."""
+    kept: dict[str, list[list[bool]]] = {}
+    for record, total in zip(records, totals, strict=True):
+        kept.setdefault(record.task, []).append(record.kept(total))
+    return {task: [*(100 * np.mean(hits, 0)).round(1).tolist(), len(hits)] for task, hits in kept.items()}
+
+
+def gain(before: Mapping[str, list[float]], after: Mapping[str, list[float]]) -> list[float]:
+    """By budget from 2,000 tokens on, how much the sum over tasks rises, *real* twice, in points."""
+    return [
+        round(sum((2 if task == "real" else 1) * (after[task][at] - before[task][at]) for task in before), 1)
+        for at in _JUDGED
+    ]
+
+
+def compared(calibration: Sequence[Record], development: Sequence[Record]) -> list[dict[str, Any]]:
+    """By way, the addition that gains most in calibration, and what it does in both splits."""
+    splits = {"calibration": calibration, "development": development}
+    before = {name: shares(records, [one.total for one in records]) for name, records in splits.items()}
+    found: list[dict[str, Any]] = [{"way": "product", **before}]
+    for way in WAYS:
+        tried = [
+            (sum(gain(before["calibration"], shares(calibration, how.of(calibration, way)))), how) for how in _HOWS
+        ]
+        best = max(tried, key=lambda one: one[0])[1]
+        after = {name: shares(records, best.of(records, way)) for name, records in splits.items()}
+        found.append({"way": way, **asdict(best), **after, "rule": _ruled(before, after)})
+    return found
+
+
+def _ruled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What the rule looks at: gains of the sum, each task's largest loss in development, *real* in calibration."""
+    old, new = before["development"], after["development"]
+    gained = gain(old, new)
+    lost = {task: min(new[task][at] - old[task][at] for at in _JUDGED) for task in old}
+    real = [after["calibration"]["real"][at] - before["calibration"]["real"][at] for at in _JUDGED]
+    passes = min(gained) > 0 and min(lost.values()) >= -1 and sum(real) > 0
+    rounded = {task: round(value, 1) for task, value in lost.items()}
+    return {"sum": gained, "least": rounded, "real, calibration": np.round(real, 1).tolist(), "passes": passes}

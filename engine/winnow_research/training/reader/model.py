@@ -1,0 +1,164 @@
+"""The reader in PyTorch: all layers of the drafter with low-rank updates, and a score for each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from winnow_cuda.shapes import Float32
+from winnow_engine.drafter.adapter import write_adapter
+from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.models.gguf_header import read_header
+from winnow_research.training.drafter import SCALE
+from winnow_research.training.heads import Segments
+from winnow_research.training.network import MATRICES, LowRank, Network, Packed
+from winnow_research.training.reader.layout import ReadSegment
+
+_EPS = 1e-6
+
+
+@dataclass(frozen=True)
+class ReadBatch:
+    """Segments of equal length with padding behind them, on a device.
+
+    `rows` int64 [R] are the rows of the units' tokens, unit after unit in the order of the segments; `units` their
+    runs, and `last` int64 [units] the places in `rows` where they end.
+    """
+
+    packed: Packed
+    rows: Tensor
+    units: Segments
+    last: Tensor
+
+
+def batch_of(segments: Sequence[ReadSegment], length: int, count: int, device: torch.device) -> ReadBatch:
+    """`segments` as rows of `length` tokens each, filled up to `count` sequences."""
+    ids = np.zeros((count, length), np.int64)
+    for row, segment in enumerate(segments):
+        ids[row, : len(segment.ids)] = segment.ids
+    runs = [
+        np.arange(row * length + start, row * length + stop)
+        for row, segment in enumerate(segments)
+        for start, stop in zip(segment.starts.tolist(), segment.stops.tolist(), strict=True)
+    ]
+    rows, positions = np.concatenate(runs), np.tile(np.arange(length), count)
+    lengths = np.array([len(run) for run in runs], np.int64)
+    arrays = (ids.ravel(), positions, rows, np.cumsum(lengths) - 1)
+    moved = [torch.from_numpy(part).to(device) for part in arrays]
+    return ReadBatch(Packed(moved[0], moved[1], (length,) * count), moved[2], Segments(lengths, device), moved[3])
+
+
+class ReaderHead(nn.Module):
+    """A unit's score: what its tokens say on weighted average, what its last one says, and its length.
+
+    The last token has read the question and the whole unit, but a unit of hundreds of tokens may answer in a line
+    that it hardly attends to: each token has a vote, weighted by one that is learned. Both are linear in hidden states
+    that are standardised by column, as the first stage's heads are, for a few columns are a thousand times as large as
+    the others.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.votes = nn.Parameter(torch.zeros(3, width))  # of each token, its weight, of the last token
+        self.length = nn.Parameter(torch.zeros(1))
+        self.first = nn.Parameter(torch.zeros(2))
+        self.register_buffer("mu", torch.zeros(width))
+        self.register_buffer("sd", torch.ones(width))
+
+    @torch.no_grad()
+    def measure(self, hidden: Tensor) -> None:
+        """Set `mu` and `sd` from hidden states [R, width]."""
+        x = _by_rms(hidden)
+        self.get_buffer("mu").copy_(x.mean(0))
+        self.get_buffer("sd").copy_(x.std(0) + 1e-3)
+
+    def forward(self, hidden: Tensor, units: Segments, last: Tensor) -> Tensor:
+        """From hidden states [R, width] of the units' rows, `last` of them ending units: float32 [units]."""
+        x = (_by_rms(hidden) - self.get_buffer("mu")) / self.get_buffer("sd")
+        votes = x @ self.votes.T
+        weights = functional.softplus(votes[:, 1])
+        pooled = units.sum(votes[:, 0] * weights) / units.sum(weights)
+        return pooled + votes[:, 2].index_select(0, last) + self.length * units.log_length
+
+
+class Reader(nn.Module):
+    """The first `layers` layers of a drafter with low-rank updates of rank `rank`, and the head."""
+
+    def __init__(self, drafter: Path, layers: int, rank: int) -> None:
+        """Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError."""
+        super().__init__()
+        header = read_header(drafter)
+        shape = shape_of(header, layers)
+        self.network = Network(GgufTensors(drafter, header), shape, rank, SCALE)
+        self.head = ReaderHead(shape.width)
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the model computes on."""
+        return self.head.length.device
+
+    def hidden(self, batch: ReadBatch) -> Tensor:
+        """Hidden states of the units' rows, [R, width]."""
+        found: Tensor = self.network(batch.packed)
+        return found.index_select(0, batch.rows)
+
+    def forward(self, batch: ReadBatch, first: Tensor | None = None) -> Tensor:
+        """The scores of the units, float32 [units]; with `first` [units, 2], the first stage's, as a part of them."""
+        scores: Tensor = self.head(self.hidden(batch), batch.units, batch.last)
+        return scores if first is None else scores + first @ self.head.first
+
+    def save(self, path: Path) -> None:
+        """Write what was trained in float16, and what the head measured."""
+        write_adapter(path, {name: _array(value) for name, value in self._named()}, SCALE)
+
+    @torch.no_grad()
+    def load(self, path: Path) -> None:
+        """Load what `save` wrote of a reader with the same layers and rank."""
+        stored = load_file(path)
+        for name, value in self._named():
+            value.copy_(stored[name])
+
+    def _named(self) -> Iterator[tuple[str, Tensor]]:
+        for index, layer in enumerate(self.network.layers):
+            for name in MATRICES:
+                update = layer.get_submodule(name)
+                assert isinstance(update, LowRank)
+                yield f"lora.{index}.{name}.a", update.a
+                yield f"lora.{index}.{name}.b", update.b
+        for name, value in self.head.state_dict(keep_vars=True).items():
+            yield f"head.{name}", value
+
+
+def shape_stored(path: Path) -> tuple[int, int]:
+    """Layers and rank of a reader's file."""
+    stored = load_file(path)
+    return 1 + max(int(name.split(".")[1]) for name in stored if name.startswith("lora.")), len(
+        stored["lora.0.attn_q.a"]
+    )
+
+
+def opened(drafter: Path, path: Path, device: torch.device) -> Reader:
+    """The reader of a file, ready to read: its updates merged, in bfloat16 on a GPU."""
+    layers, rank = shape_stored(path)
+    reader = Reader(drafter, layers, rank)
+    reader.load(path)
+    reader.network.merge()
+    if device.type == "cuda":
+        reader.network.compute_in(torch.bfloat16)
+    return reader.to(device).eval()
+
+
+def _array(value: Tensor) -> Float32:
+    return np.asarray(value.detach().float().cpu().numpy(), np.float32)
+
+
+def _by_rms(hidden: Tensor) -> Tensor:
+    x = hidden.float()
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + _EPS)

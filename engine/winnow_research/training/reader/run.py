@@ -1,0 +1,85 @@
+"""`winnow train reader`: lists of the first stage, then training, within so many minutes together."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from winnow_engine.drafter.profiles import fingerprint, shipped_profile
+from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.errors import TrainingError
+from winnow_engine.models.gguf_header import read_header
+from winnow_research.training.dataset import Dataset, Rows
+from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
+from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader
+from winnow_research.training.trainer import device_of_process
+
+_ROWS = ("units", "scores")
+
+
+def train_reader(
+    drafter: Path,
+    data: Dataset,
+    out: Path,
+    lists: ListRecipe,
+    recipe: ReaderRecipe,
+    minutes: float,
+    say: Callable[[str], None],
+    adapter: Path | None = None,
+) -> None:
+    """Write the reader `out` and its record beside it (JSON), within so many minutes from now.
+
+    `out`.lists and `out`.checkpoint are written on the way; where they exist, work resumes there. The first stage is
+    `adapter`, else the one that ships. Raises TrainingError for a checkpoint of another recipe, and the drafter's
+    errors.
+    """
+    started, device = time.monotonic(), device_of_process()
+
+    def told(text: str) -> None:
+        say(f"{time.monotonic() - started:.0f} s: {text}")
+
+    kept = out.with_suffix(".lists")
+    if kept.is_file():
+        listed = load(kept)
+    else:
+        listed = lists_of(drafter, adapter or shipped_adapter(drafter), data, lists, device, told)
+        save(listed, kept)
+    told(f"{len(listed):,} questions have lists")
+    reader = new_reader(drafter, recipe, device)
+    trainer = ReaderTrainer(reader, data, listed, data.headers[0][:1], recipe)
+    told("training begins")
+    steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))
+    reader.save(out)
+    record = {"recipe": asdict(recipe), "lists": asdict(lists), "steps": steps}
+    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    told(f"wrote {out}")
+
+
+def shipped_adapter(drafter: Path) -> Path:
+    """The adapter that ships for a drafter. TrainingError if none does."""
+    shipped = shipped_profile(fingerprint(GgufTensors(drafter, read_header(drafter))))
+    if shipped is None or shipped.adapter is None:
+        raise TrainingError(f"no adapter ships for {drafter.name}: name one with --adapter")
+    return shipped.adapter
+
+
+def save(lists: Lists, path: Path) -> None:
+    """Write lists to one file."""
+    arrays = {name: getattr(lists, name) for name in ("questions", "leading", "bare")}
+    for name in _ROWS:
+        rows = getattr(lists, name)
+        arrays |= {name: rows.values, f"{name}.offsets": rows.offsets}
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load(path: Path) -> Lists:
+    """Read what `save` wrote."""
+    with np.load(path, allow_pickle=False) as file:
+        units, scores = (Rows(file[name], file[f"{name}.offsets"]) for name in _ROWS)
+        return Lists(file["questions"], units, file["leading"], scores, file["bare"])

@@ -1,0 +1,220 @@
+"""Training of a reader within a time limit, from lists of the first stage."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from winnow_cuda.shapes import Int32
+from winnow_engine.errors import TrainingError
+from winnow_engine.runtime import mapped_ahead
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.heads import loss_of
+from winnow_research.training.reader.choosing import Chooser, Example
+from winnow_research.training.reader.lists import Lists
+from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
+
+_WARM_UP = 30  # steps
+_HEAD_FASTER, _SCALE_FASTER = 4.0, 20.0
+_FINAL = 0.02  # of the learning rate, at the end of half a cosine
+_CLIP = 1.0
+_AHEAD = 6  # batches that are made while others are learned from
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRecipe:
+    """How a reader is trained.
+
+    A step adds up the gradients of `accumulate` batches of `questions` questions, each in `segments` segments. The
+    learning rate falls with the steps or the time that have passed, whichever is further on.
+    """
+
+    layers: int = 24
+    rank: int = 32
+    steps: int = 1_000
+    accumulate: int = 2
+    questions: int = 8
+    segments: int = 2
+    segment_tokens: int = 2_048
+    learning_rate: float = 3e-4
+    first: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ReaderBatch:
+    """Several questions: what is read of them, and pairs of (question, unit) as `loss_of` wants them."""
+
+    read: ReadBatch
+    questions: int
+    positives: Tensor
+    ignored: Tensor
+    first: Tensor  # [units, 2]
+
+
+def reader_batch(examples: Sequence[Example], recipe: ReaderRecipe, device: torch.device) -> ReaderBatch:
+    """The examples together."""
+    segments = [segment for example in examples for segment in example.segments]
+    read = batch_of(segments, recipe.segment_tokens, recipe.segments * recipe.questions, device)
+    counts = np.array([len(example.first) for example in examples])
+    starts, owner = np.cumsum(counts) - counts, np.repeat(np.arange(len(examples)), counts)
+    gold = [(row, start + unit) for row, start in enumerate(starts) for unit in examples[row].golds]
+    others = np.stack(np.nonzero(owner[None] != np.arange(len(examples))[:, None]))
+    first = torch.from_numpy(np.concatenate([example.first for example in examples])).to(device)
+    positives, ignored = (torch.from_numpy(part.astype(np.int64)).to(device) for part in (np.array(gold).T, others))
+    return ReaderBatch(read, len(examples), positives, ignored, first)
+
+
+def new_reader(drafter: Path, recipe: ReaderRecipe, device: torch.device) -> Reader:
+    """An untrained reader on `device`. On a GPU the frozen layers compute in bfloat16."""
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(recipe.seed)
+    reader = Reader(drafter, recipe.layers, recipe.rank)
+    if device.type == "cuda":
+        reader.network.compute_in(torch.bfloat16)
+    return reader.to(device)
+
+
+class ReaderTrainer:
+    """Trains a reader step by step until the steps are done or `until` (of `time.monotonic`) has come."""
+
+    def __init__(self, reader: Reader, data: Dataset, lists: Lists, closing: Int32, recipe: ReaderRecipe) -> None:
+        self._reader, self._recipe, self._lists = reader, recipe, lists
+        self._chooser = Chooser(data, lists, closing, recipe.segments, recipe.segment_tokens)
+        head = reader.head
+        described = [
+            {"params": list(reader.network.parameters()), "peak": recipe.learning_rate},
+            {"params": [head.votes], "peak": recipe.learning_rate * _HEAD_FASTER},
+            {"params": [head.length, head.first], "peak": recipe.learning_rate * _SCALE_FASTER},
+        ]
+        self._optimiser = torch.optim.AdamW(described, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01)
+        self._done, self._spent = 0, 0.0
+
+    def run(self, seconds: float, say: Say, checkpoint: Path | None = None, every: int = 100) -> list[dict[str, Any]]:
+        """Train for at most so many seconds, those before a `checkpoint` counted. Returns figures of every tenth step.
+
+        TrainingError for a checkpoint of another recipe.
+        """
+        if checkpoint is not None and checkpoint.is_file():
+            self._resume(checkpoint)
+        started, told, seen = time.monotonic() - self._spent, [], []
+        with ThreadPoolExecutor(1) as pool:
+            for batches in self._steps(pool):
+                passed = time.monotonic() - started
+                if self._done >= self._recipe.steps or passed >= seconds:
+                    break
+                if self._done == 0:
+                    with torch.no_grad():
+                        self._reader.head.measure(self._reader.hidden(batches[0].read))
+                seen.append(self._step(batches, passed / seconds))
+                self._done += 1
+                if self._done % 10 == 0 or self._done < 4:
+                    told.append(self._told(torch.stack(seen).mean(0), time.monotonic() - started))
+                    say(str(told[-1]))
+                    seen = []
+                if checkpoint is not None and self._done % every == 0:
+                    self._spent = time.monotonic() - started
+                    self._save(checkpoint)
+        return told
+
+    def _told(self, means: Tensor, passed: float) -> dict[str, Any]:
+        names = ("loss", "rank", "first stage's loss", "first stage's rank", "gradient")
+        values = [round(value, 4) for value in means.tolist()]
+        tokens = self._recipe.accumulate * self._recipe.questions * self._recipe.segments * self._recipe.segment_tokens
+        memory = torch.cuda.max_memory_allocated() >> 20 if self._reader.device.type == "cuda" else 0
+        return {
+            "step": self._done,
+            **dict(zip(names, values, strict=True)),
+            "seconds": round(passed, 1),
+            "tokens": self._done * tokens,
+            "MiB": memory,
+        }
+
+    def _steps(self, pool: ThreadPoolExecutor) -> Iterator[list[ReaderBatch]]:
+        """The batches of each step, from the next one on, made ahead."""
+        recipe = self._recipe
+        size = recipe.questions * recipe.accumulate
+        count = max(len(self._lists) // size, 1)
+
+        def made(number: int) -> ReaderBatch:
+            step, part = divmod(number, recipe.accumulate)
+            epoch, place = divmod(step, count)
+            first = place * size + part * recipe.questions
+            rows = [row % len(self._lists) for row in range(first, first + recipe.questions)]
+            examples = [self._chooser.example(row, (recipe.seed, epoch)) for row in rows]
+            return reader_batch(examples, recipe, self._reader.device)
+
+        numbers = range(self._done * recipe.accumulate, recipe.steps * recipe.accumulate)
+        batches: list[ReaderBatch] = []
+        for _, batch in mapped_ahead(pool, made, numbers, _AHEAD):
+            batches.append(batch)
+            if len(batches) == recipe.accumulate:
+                yield batches
+                batches = []
+
+    def _step(self, batches: Sequence[ReaderBatch], passed: float) -> Tensor:
+        """Make one update. Returns the means of what `_backward` returns, and the gradient's norm, [5]."""
+        progress = min(max(self._done / self._recipe.steps, passed), 1.0)
+        rate = min(1.0, (self._done + 1) / _WARM_UP) * (
+            _FINAL + (1 - _FINAL) * 0.5 * (1 + math.cos(math.pi * progress))
+        )
+        for group in self._optimiser.param_groups:
+            group["lr"] = group["peak"] * rate
+        self._optimiser.zero_grad(set_to_none=True)
+        results = torch.stack([self._backward(batch) for batch in batches]).mean(0)
+        norm = torch.nn.utils.clip_grad_norm_(self._reader.parameters(), _CLIP)
+        self._optimiser.step()
+        return torch.cat([results, norm.detach().reshape(1).float()])
+
+    def _backward(self, batch: ReaderBatch) -> Tensor:
+        """Add a batch's gradients. Returns loss and reciprocal rank, the reader's and the first stage's: [4]."""
+        scores = self._reader(batch.read, batch.first if self._recipe.first else None)
+        loss = self._loss(scores, batch)
+        (loss / self._recipe.accumulate).backward()
+        with torch.no_grad():
+            before = batch.first.sum(1)
+            return torch.stack([loss, _rank(scores, batch), self._loss(before, batch), _rank(before, batch)]).detach()
+
+    def _loss(self, scores: Tensor, batch: ReaderBatch) -> Tensor:
+        return loss_of(scores.expand(batch.questions, -1), batch.positives, batch.ignored)
+
+    def _save(self, path: Path) -> None:
+        state = {
+            "recipe": asdict(self._recipe),
+            "step": self._done,
+            "seconds": self._spent,
+            "trained": {name: value.detach().cpu() for name, value in self._reader.state_dict().items()},
+            "optimiser": self._optimiser.state_dict(),
+        }
+        partial = path.with_suffix(".partial")
+        torch.save(state, partial)
+        partial.replace(path)
+
+    def _resume(self, path: Path) -> None:
+        state = torch.load(path, map_location=self._reader.device, weights_only=True)
+        if state["recipe"] != asdict(self._recipe):
+            raise TrainingError(f"{path} is a checkpoint of another recipe: name another file, or delete it")
+        self._done, self._spent = state["step"], state["seconds"]
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._reader.load_state_dict(state["trained"], strict=False)
+
+
+def _rank(scores: Tensor, batch: ReaderBatch) -> Tensor:
+    """The mean reciprocal rank of each question's best gold among its units."""
+    shown = scores.detach().expand(batch.questions, -1).clone()
+    shown[batch.ignored[0], batch.ignored[1]] = -torch.inf
+    golds = torch.full_like(shown, -torch.inf)
+    golds[batch.positives[0], batch.positives[1]] = shown[batch.positives[0], batch.positives[1]]
+    best = golds.amax(1, keepdim=True)
+    return (1 / (1 + (shown > best).sum(1).float())).mean()

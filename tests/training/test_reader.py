@@ -1,0 +1,186 @@
+"""A reader on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from winnow_research.cli.train import train as command
+from winnow_research.training.dataset import Dataset
+from winnow_research.training.network import LowRank
+from winnow_research.training.reader.choosing import Chooser
+from winnow_research.training.reader.layout import UnitText, segments_of
+from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, questions_of
+from winnow_research.training.reader.model import batch_of, opened
+from winnow_research.training.reader.run import load, save
+from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
+from winnow_research.training.trainer import TrainingRecipe, new_model
+
+CPU = torch.device("cpu")
+RECIPE = ReaderRecipe(
+    layers=2, rank=8, steps=80, accumulate=1, questions=5, segments=1, segment_tokens=1024, learning_rate=1e-2
+)
+
+
+def _ids(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+@pytest.fixture(scope="module")
+def adapter(drafter: Path, data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("adapter") / "adapter.safetensors"
+    new_model(drafter, data, TrainingRecipe(layers=2, rank=4), CPU).save(path)
+    torch.use_deterministic_algorithms(False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def lists(drafter: Path, data: Dataset, adapter: Path) -> Lists:
+    return lists_of(drafter, adapter, data, ListRecipe(questions=10), CPU, lambda _: None)
+
+
+def test_a_low_rank_update_has_the_gradients_of_the_plain_formula() -> None:
+    torch.manual_seed(0)
+    module = LowRank(torch.randn(6, 5), torch.randn(6), 2, 2.0)
+    with torch.no_grad():
+        module.b.normal_()
+    x = torch.randn(7, 5, requires_grad=True)
+    plain = x @ module.get_buffer("weight").T + module.get_buffer("bias") + 2.0 * (x @ module.a.T) @ module.b.T
+    given = torch.randn(7, 6)
+    wanted = torch.autograd.grad((plain * given).sum(), (x, module.a, module.b))
+    found = torch.autograd.grad((module(x) * given).sum(), (x, module.a, module.b))
+    torch.testing.assert_close(module(x), plain)
+    torch.testing.assert_close(found, wanted)
+    before = module(x).detach()
+    module.merge()
+    torch.testing.assert_close(module(x), before)
+
+
+def test_each_segment_begins_with_the_question_and_names_a_file_once() -> None:
+    files = [(0, _ids(9, 1)), (0, _ids(9, 1)), (1, _ids(9, 2))]
+    codes = [_ids(20, 21), _ids(22, 24, 25, 26, 27), _ids(23)]
+    units = [UnitText(*file, code) for file, code in zip(files, codes, strict=True)]
+    first, second = segments_of(_ids(0), _ids(5, 6), units, _ids(9), 16)
+    assert first.ids.tolist() == [0, 5, 6, 9, 1, 20, 21, 9, 22, 24, 25, 26, 9]  # of a unit at most a quarter
+    assert second.ids.tolist() == [0, 5, 6, 9, 2, 23, 9]
+    assert (first.units.tolist(), second.units.tolist()) == ([0, 1], [2])
+    assert [first.ids[a:b].tolist() for a, b in zip(first.starts, first.stops, strict=True)] == [
+        [20, 21, 9],
+        [22, 24, 25, 26, 9],
+    ]
+
+
+def test_padding_and_the_segments_beside_it_do_not_move_a_score(drafter: Path) -> None:
+    reader = new_reader(drafter, RECIPE, CPU)
+    with torch.no_grad():
+        for parameter in reader.parameters():
+            parameter.normal_(0, 0.1)
+    units = [UnitText(0, _ids(258, 40), _ids(*range(50 + n, 60 + n))) for n in range(4)]
+    segments = list(segments_of(_ids(256), _ids(70, 71), units, _ids(258), 32))
+    assert len(segments) == 2
+    both = reader(batch_of(segments, 64, 3, CPU))
+    alone = torch.cat([reader(batch_of([segment], 32, 1, CPU)) for segment in segments])
+    torch.testing.assert_close(both, alone, atol=1e-4, rtol=1e-4)
+
+
+def test_lists_begin_with_the_golds_and_hold_every_other_unit_that_misleads(data: Dataset, lists: Lists) -> None:
+    assert sorted(lists.questions.tolist()) == list(range(10))
+    for row, question in enumerate(lists.questions.tolist()):
+        golds = data.golds[question].tolist()
+        units = lists.units[row].tolist()
+        assert units[: len(golds)] == golds
+        assert len(set(units)) == len(units) == len(data.units)
+        scores = lists.first(row).sum(1)[len(golds) : lists.leading[row]]
+        assert np.isfinite(scores).all()
+
+
+def test_questions_come_in_turns_and_those_that_quote_only_where_units_are_bare(data: Dataset) -> None:
+    bare = np.zeros(len(data.projects), np.bool_)
+    assert len(questions_of(data, ListRecipe(), bare)) == len(data.questions) - data.quotes.sum()
+    assert len(questions_of(data, ListRecipe(questions=3), bare)) == 3
+
+
+def test_examples_show_all_golds_in_the_order_of_the_workspace(data: Dataset, lists: Lists) -> None:
+    chooser = Chooser(data, lists, data.headers[0][:1], 2, 256)
+    for row in range(len(lists)):
+        one, again = (chooser.example(row, (0, 0)) for _ in range(2))
+        assert 1 <= len(one.segments) <= 2
+        assert len(one.golds) == len(data.golds[int(lists.questions[row])])
+        assert np.concatenate([segment.units for segment in one.segments]).tolist() == list(range(len(one.first)))
+        assert [s.ids.tolist() for s in one.segments] == [s.ids.tolist() for s in again.segments]
+        (gold,) = one.golds
+        (inside,) = (s for s in one.segments if gold in s.units)
+        at = int(np.flatnonzero(inside.units == gold)[0])
+        shown = inside.ids[inside.starts[at] : inside.stops[at]]
+        assert shown[:-1].tolist() == data.units[data.golds[int(lists.questions[row])][0]].tolist()
+
+
+def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists) -> None:
+    reader = new_reader(drafter, RECIPE, CPU)
+    trainer = ReaderTrainer(reader, data, lists, data.headers[0][:1], RECIPE)
+    told = trainer.run(600, lambda _: None)
+    assert told[-1]["loss"] < 0.5 * told[0]["loss"]
+    assert told[-1]["rank"] > 0.8
+    assert all(np.isfinite(one["gradient"]) for one in told)
+
+
+def test_the_first_stages_scores_can_be_a_part_of_the_readers(drafter: Path, data: Dataset, lists: Lists) -> None:
+    recipe = ReaderRecipe(layers=1, rank=2, accumulate=1, questions=3, segments=1, segment_tokens=256, first=True)
+    reader = new_reader(drafter, recipe, CPU)
+    chooser = Chooser(data, lists, data.headers[0][:1], 1, 256)
+    batch = reader_batch([chooser.example(row, (0, 0)) for row in range(3)], recipe, CPU)
+    with torch.no_grad():
+        reader.head.first.copy_(torch.tensor([1.0, 2.0]))
+    added = reader(batch.read, batch.first) - reader(batch.read)
+    torch.testing.assert_close(added, batch.first @ torch.tensor([1.0, 2.0]))
+
+
+def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists, tmp_path: Path) -> None:
+    recipe = ReaderRecipe(layers=1, rank=2, steps=6, accumulate=1, questions=2, segments=1, segment_tokens=256)
+    closing = data.headers[0][:1]
+
+    def stop(text: str) -> None:
+        if "'step': 3" in text:
+            raise KeyboardInterrupt
+
+    checkpoint = tmp_path / "checkpoint"
+    reader = new_reader(drafter, recipe, CPU)
+    with pytest.raises(KeyboardInterrupt):
+        ReaderTrainer(reader, data, lists, closing, recipe).run(1e9, stop, checkpoint, every=2)
+    resumed, whole = new_reader(drafter, recipe, CPU), new_reader(drafter, recipe, CPU)
+    ReaderTrainer(resumed, data, lists, closing, recipe).run(1e9, lambda _: None, checkpoint, every=2)
+    ReaderTrainer(whole, data, lists, closing, recipe).run(1e9, lambda _: None)
+    for name, value in whole.state_dict().items():
+        torch.testing.assert_close(resumed.state_dict()[name], value, atol=1e-5, rtol=1e-4)
+
+
+def test_lists_are_read_as_they_were_written(lists: Lists, tmp_path: Path) -> None:
+    save(lists, tmp_path / "lists")
+    found = load(tmp_path / "lists")
+    assert found.questions.tolist() == lists.questions.tolist()
+    assert all((found.units[row] == lists.units[row]).all() for row in range(len(lists)))
+    assert all((found.first(row) == lists.first(row)).all() for row in range(len(lists)))
+
+
+def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
+    drafter: Path, data: Dataset, adapter: Path, tmp_path: Path
+) -> None:
+    data.save(tmp_path / "data.npz")
+    out = tmp_path / "reader.safetensors"
+    options = ["--drafter", str(drafter), "--adapter", str(adapter), "--steps", "2", "--layers", "2", "--rank", "4"]
+    options += ["--segments", "1", "--batch", "2", "--asked", "8", "--minutes", "5"]
+    done = CliRunner().invoke(
+        command, ["reader", str(tmp_path / "data.npz"), str(out), *options], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    assert [step["step"] for step in json.loads(out.with_suffix(".json").read_text())["steps"]] == [1, 2]
+    reader = opened(drafter, out, CPU)
+    units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
+    scores = reader(
+        batch_of(list(segments_of(data.prefix, data.questions[0], units, data.headers[0][:1], 256)), 256, 1, CPU)
+    )
+    assert scores.shape == (3,)
+    assert torch.isfinite(scores).all()
