@@ -17,6 +17,7 @@ from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, q
 from winnow_research.training.reader.model import batch_of, opened
 from winnow_research.training.reader.run import load, save
 from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
+from winnow_research.training.recall import scores_of
 from winnow_research.training.trainer import TrainingRecipe, new_model
 
 CPU = torch.device("cpu")
@@ -95,6 +96,17 @@ def test_lists_begin_with_the_golds_and_hold_every_other_unit_that_misleads(data
         assert len(set(units)) == len(units) == len(data.units)
         scores = lists.first(row).sum(1)[len(golds) : lists.leading[row]]
         assert np.isfinite(scores).all()
+
+
+def test_lists_have_the_scores_that_training_sees(drafter: Path, data: Dataset, adapter: Path, lists: Lists) -> None:
+    model = new_model(drafter, data, TrainingRecipe(layers=2, rank=4), CPU)
+    torch.use_deterministic_algorithms(False)
+    model.load(adapter)
+    seen = dict(scores_of(model, data))
+    for row, question in enumerate(lists.questions.tolist()):
+        both = np.stack([seen[question][head] for head in ("maxsim", "pool")], 1)
+        wanted = (both - both.mean(0)) / both.std(0)
+        np.testing.assert_allclose(lists.first(row), wanted[lists.units[row]], atol=1e-2)
 
 
 def test_questions_come_in_turns_and_those_that_quote_only_where_units_are_bare(data: Dataset) -> None:

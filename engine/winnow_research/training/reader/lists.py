@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.drafter.adapter import AdapterProfile
@@ -141,12 +142,8 @@ class _Project:
     @torch.no_grad()
     def scored(self, model: TrainableDrafter, questions: Sequence[int]) -> Iterator[tuple[int, Float32]]:
         """Each question's standardised scores of all units, float32 [units, 2]."""
-        hidden = [
-            model.units(group, np.array([len(segment.ids) for segment in group], np.int64)).hidden
-            for group in pack(self._segments(), _BATCH_TOKENS)
-        ]
         shown = np.flatnonzero(self.tokens)
-        seen = HiddenStates(torch.cat(hidden), Segments(self.tokens[shown].astype(np.int64), model.device))
+        seen = HiddenStates(self._hidden(model), Segments(self.tokens[shown].astype(np.int64), model.device))
         for some in self._together(questions):
             scores = torch.stack(model.heads(seen, model.questions([self._data.questions[n] for n in some])), 2)
             standard = (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True, correction=0) + 1e-6)
@@ -168,6 +165,17 @@ class _Project:
         some = rng.permutation(rest)[:_ANYWHERE]
         units = np.concatenate([golds - first, leading, some]).astype(np.int64)
         return units + first, len(golds) + len(leading), scores[units]
+
+    def _hidden(self, model: TrainableDrafter) -> Tensor:
+        """The hidden states of all units, [tokens, width]. Segments of about one length share a batch."""
+        segments = list(self._segments())
+        order = sorted(range(len(segments)), key=lambda number: len(segments[number]))
+        found: dict[int, Tensor] = {}
+        for group in pack((segments[number] for number in order), _BATCH_TOKENS):
+            lengths = [len(segment.ids) for segment in group]
+            parts = model.units(group, np.array(lengths, np.int64)).hidden.split(lengths)
+            found.update(zip(order[len(found) : len(found) + len(group)], parts, strict=True))
+        return torch.cat([found[number] for number in range(len(segments))])
 
     def _segments(self) -> Iterator[Segment]:
         for file in self._files:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile
 from winnow_engine.drafter.weights import GgufTensors
@@ -39,6 +40,7 @@ def train_reader(
     errors.
     """
     started, device = time.monotonic(), device_of_process()
+    torch.set_float32_matmul_precision("high")
 
     def told(text: str) -> None:
         say(f"{time.monotonic() - started:.0f} s: {text}")

@@ -78,7 +78,6 @@ def reader_batch(examples: Sequence[Example], recipe: ReaderRecipe, device: torc
 
 def new_reader(drafter: Path, recipe: ReaderRecipe, device: torch.device) -> Reader:
     """An untrained reader on `device`. On a GPU the frozen layers compute in bfloat16."""
-    torch.set_float32_matmul_precision("high")
     torch.manual_seed(recipe.seed)
     reader = Reader(drafter, recipe.layers, recipe.rank)
     if device.type == "cuda":
