@@ -150,6 +150,16 @@ def test_the_first_stages_scores_can_be_a_part_of_the_readers(drafter: Path, dat
     torch.testing.assert_close(added, batch.first @ torch.tensor([1.0, 2.0]))
 
 
+def test_it_learns_with_frozen_weights_in_bfloat16_as_on_a_gpu(drafter: Path, data: Dataset, lists: Lists) -> None:
+    recipe = ReaderRecipe(layers=2, rank=2, steps=3, accumulate=1, questions=2, segments=1, segment_tokens=512)
+    reader = new_reader(drafter, recipe, CPU)
+    reader.network.compute_in(torch.bfloat16)
+    told = ReaderTrainer(reader, data, lists, data.headers[0][:1], recipe).run(600, lambda _: None)
+    assert all(np.isfinite(one["gradient"]) and one["gradient"] > 0 for one in told)
+    updates = [module for module in reader.modules() if isinstance(module, LowRank)]
+    assert all(update.b.dtype == torch.float32 and update.b.abs().max() > 0 for update in updates)
+
+
 def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists, tmp_path: Path) -> None:
     recipe = ReaderRecipe(layers=1, rank=2, steps=6, accumulate=1, questions=2, segments=1, segment_tokens=256)
     closing = data.headers[0][:1]
