@@ -172,6 +172,18 @@ def test_units_without_which_a_question_is_as_likely_are_no_answers(
     assert len(asked) > 0
 
 
+def test_the_writers_judge_what_they_wrote(linked: Dataset, drafter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "How does a sale reach the coins?"
+    monkeypatch.setattr(asking, "text_of", lambda *_: text)
+    monkeypatch.setattr(asking, "_MATTERS", -1e9)  # whatever they say, all units are kept
+    reports = []
+    more = ask(linked, drafter, QuestionRecipe(CHAINED, questions=6, question_tokens=4), reports.append)
+    asked = range(len(linked.questions), len(more.questions))
+    assert len(asked) > 2
+    assert all(2 <= len(more.golds[n]) <= 4 for n in asked)
+    assert {report.stage for report in reports} == {"questions", "likelihoods"}
+
+
 def test_the_command_offers_every_kind() -> None:
     (offered,) = (option.type for option in command.params if option.name == "kind")
     assert tuple(offered.choices) == KINDS
