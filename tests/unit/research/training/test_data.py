@@ -18,6 +18,13 @@ from winnow_research.training.prepare import choose, without_copies
 from winnow_research.training.projects import LICENCES, load
 
 LINES = [b"def account_%d(balance): return balance + %d\n" % (n, n) for n in range(12)]
+# Public benchmarks of repositories (SWE-bench, its kin in other languages, SWE-QA, RepoQA) take questions from these.
+BENCHMARKED = """
+astropy axios black bokeh catch2 cpp-httplib dask debian-redis django express flask fmtlib gh hugo jackson-core
+jackson-databind libzstd matplotlib mockito mypy nlohmann-json3 pandas poetry preact prometheus pydantic pylint
+pypi-ripgrep pytest requests ripgrep ruff rust-bat rust-clap rust-fd-find scikit-learn seaborn serverless sphinx
+sqlfluff svelte sympy three transformers xarray
+"""
 PREFIX = np.array([1, 2], np.int32)
 
 
@@ -47,6 +54,10 @@ def test_a_project_gives_at_most_its_share_of_bytes_in_path_order() -> None:
     assert len(chosen) == 4
     assert chosen == sorted(chosen, key=lambda one: one.path)
     assert "huge.py" not in {one.path for one in chosen}
+
+
+def test_no_project_of_a_public_benchmark_is_pinned() -> None:
+    assert not {project.name for project in load()} & set(BENCHMARKED.split())
 
 
 def test_every_pinned_project_has_a_licence_that_allows_its_use_and_every_language_has_several() -> None:
