@@ -16,11 +16,15 @@ from winnow_engine.core import Progress
 from winnow_engine.errors import TrainingError
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.options import drafter_option
+from winnow_research.training.adding import questions_alone
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
 
 _DATA = click.Path(path_type=Path, dir_okay=False)
 _AS_MANY_AS_FIT = 1_000_000  # updates, where minutes decide
+_alone_option = click.option(
+    "--alone", is_flag=True, help="Write the questions without the files' text, to be joined: about 2 MB."
+)
 _profile_option = click.option(
     "--profile",
     type=click.Path(path_type=Path, file_okay=False),
@@ -65,18 +69,19 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     help="Where the clones that `clones.toml` pins lie, OWNER/NAME.",
 )
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@_alone_option
 @drafter_option
-def commits(data: Path, out: Path, clones: Path, workers: int, drafter: str) -> None:
+def commits(data: Path, out: Path, clones: Path, workers: int, alone: bool, drafter: str) -> None:
     """Make questions of commits about the files of DATA. Write DATA with them to OUT.
 
     What each project gives is kept in a folder beside OUT, from which another run goes on.
     """
-    from winnow_research.training.mining import with_commits
+    from winnow_research.training.mining import KIND, with_commits
     from winnow_research.training.projects import load
 
     before = Dataset.load(data)
     after = with_commits(before, load(), locate(drafter), clones, out.with_suffix(".kept"), _say, workers)
-    _save(before, after, out)
+    _save(before, after, out, KIND if alone else None)
 
 
 @train.command()
@@ -111,7 +116,8 @@ def join(out: Path, data: tuple[Path, ...]) -> None:
 )
 @click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
-def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int) -> None:
+@_alone_option
+def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int, alone: bool) -> None:
     """Let a language model write questions about the code of DATA. Write DATA with them to OUT (minutes on a GPU)."""
     _require("torch", "transformers")
     from winnow_research.training import ask as writing
@@ -122,7 +128,7 @@ def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, see
         else writing.QuestionRecipe(kind, questions, seed=seed)
     )
     before = Dataset.load(data)
-    _save(before, writing.ask(before, locate(model), recipe, _say), out)
+    _save(before, writing.ask(before, locate(model), recipe, _say), out, kind if alone else None)
 
 
 @train.command()
@@ -351,8 +357,9 @@ def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixt
     return replace(mixture, turns={**mixture.turns, **given})
 
 
-def _save(before: Dataset, after: Dataset, out: Path) -> None:
-    after.save(out)
+def _save(before: Dataset, after: Dataset, out: Path, only: str | None = None) -> None:
+    """Write a data set to which questions were added, or the questions of `only` one kind."""
+    (after if only is None else questions_alone(after, only)).save(out)
     more = len(after.questions) - len(before.questions)
     click.echo(f"{out}: {more:,} questions more, {len(after.questions):,} in all")
 

@@ -115,6 +115,7 @@ def _without_one(units: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _check(data: Dataset, vocabulary: Vocabulary, model: Path, kind: str) -> None:
+    data.require_files()
     if kind in data.kinds:
         raise TrainingError(f"the data set has questions of the kind {kind} already: take it as it was before")
     if Template(vocabulary).prefix.tolist() != data.prefix.tolist():

@@ -52,6 +52,7 @@ class Epoch:
     """
 
     def __init__(self, data: Dataset, mixture: Mixture, seed: int, number: int) -> None:
+        data.require_files()
         self._data, self._mixture, self._seed = data, mixture, (seed, number)
         rng = np.random.default_rng(self._seed)
         self._bare = (np.diff(data.bare.offsets) > 0) & (rng.random(len(data.units)) < mixture.bare_share)

@@ -59,6 +59,11 @@ class Dataset:
     asked_at: Int64  # [questions]: the unit a question is asked from, or -1
     quotes: NDArray[np.bool_]  # [questions]: whether the golds must be shown bare
 
+    def require_files(self) -> None:
+        """Raise TrainingError if there are questions alone, as `adding.questions_alone` leaves them."""
+        if not len(self.units):
+            raise TrainingError("these are questions alone: join them with the data set they are about")
+
     def save(self, path: Path) -> None:
         """Write everything to one compressed file, the same bytes for the same data."""
         arrays: dict[str, NDArray[Any]] = {"names": np.array(json.dumps([getattr(self, name) for name in _NAMES]))}

@@ -49,6 +49,7 @@ def with_commits(
     What a project gives is kept in the folder `kept`, from which a later run goes on. Raises EvaluationError if a clone
     lacks, TrainingError if the data set has such questions, and the drafter's errors.
     """
+    data.require_files()
     if KIND in data.kinds:
         raise TrainingError("the data set has questions made of commits already: take it as it was before")
     vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))

@@ -1,13 +1,15 @@
 """Questions that are added to a data set, and data sets of one base that are joined."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from winnow_engine.errors import TrainingError
-from winnow_research.training.adding import NewQuestion, joined_kinds, with_questions
+from winnow_research.training.adding import NewQuestion, joined_kinds, questions_alone, with_questions
+from winnow_research.training.batches import Epoch, Mixture
 from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 
@@ -64,3 +66,17 @@ def test_data_sets_of_other_units_are_not_joined(data: Dataset) -> None:
     other = replace(data, twins=data.twins + 1)
     with pytest.raises(TrainingError, match="the same one"):
         joined_kinds(data, [other])
+
+
+def test_questions_alone_are_joined_like_the_whole_and_are_no_data_to_train_on(data: Dataset, tmp_path: Path) -> None:
+    whole = asked(asked(data, "asked", "x", 1), "chained", "z", 0, 2)
+    questions_alone(whole, "chained").save(tmp_path / "chained.npz")
+    alone = Dataset.load(tmp_path / "chained.npz")
+    assert seen(alone) == [("chained", [122], [0, 2], -1, False)]
+    both = joined_kinds(data, [alone])
+    assert seen(both) == [*seen(data), *seen(alone)]
+    assert both.units[2].tolist() == data.units[2].tolist()
+    with pytest.raises(TrainingError, match="join them"):
+        joined_kinds(alone, [data])
+    with pytest.raises(TrainingError, match="join them"):
+        Epoch(alone, Mixture(), 0, 0)
