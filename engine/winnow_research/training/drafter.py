@@ -16,7 +16,7 @@ from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training.heads import HiddenStates, Segments, TrainableHeads
-from winnow_research.training.network import MATRICES, LowRank, Network, packed
+from winnow_research.training.network import Network, packed
 
 SCALE = 2.0
 
@@ -69,10 +69,5 @@ class TrainableDrafter(nn.Module):
             value.copy_(stored[name])
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
-        for index, layer in enumerate(self.network.layers):
-            for name in MATRICES:
-                update = layer.get_submodule(name)
-                assert isinstance(update, LowRank)
-                yield f"lora.{index}.{name}.a", update.a
-                yield f"lora.{index}.{name}.b", update.b
+        yield from self.network.named_updates()
         yield from self.heads.state_dict(keep_vars=True).items()

@@ -81,15 +81,11 @@ class MaxSim(torch.autograd.Function):
         return for_queries, for_keys, None
 
 
-class TrainableHead(nn.Module):
-    """One head, with the tensors of the adapter's file. `mu` and `sd` are measured once, on hidden states of code."""
+class Standardised(nn.Module):
+    """Standardises hidden states by column. `mu` and `sd` are measured once."""
 
-    def __init__(self, width: int, columns: int) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        start = torch.randn(columns, width) / math.sqrt(width)
-        self.k, self.q = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-        self.kw, self.qw = nn.Parameter(torch.zeros(1, width)), nn.Parameter(torch.zeros(1, width))
-        self.sc = nn.Parameter(torch.tensor([math.log(20.0), 0.0]))
         self.register_buffer("mu", torch.zeros(width))
         self.register_buffer("sd", torch.ones(width))
 
@@ -103,6 +99,17 @@ class TrainableHead(nn.Module):
     def normalised(self, hidden: Tensor) -> Tensor:
         """x̂, float32 [T, width]."""
         return (_by_rms(hidden) - self.get_buffer("mu")) / self.get_buffer("sd")
+
+
+class TrainableHead(Standardised):
+    """One head, with the tensors of the adapter's file. `mu` and `sd` are measured on hidden states of code."""
+
+    def __init__(self, width: int, columns: int) -> None:
+        super().__init__(width)
+        start = torch.randn(columns, width) / math.sqrt(width)
+        self.k, self.q = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+        self.kw, self.qw = nn.Parameter(torch.zeros(1, width)), nn.Parameter(torch.zeros(1, width))
+        self.sc = nn.Parameter(torch.tensor([math.log(20.0), 0.0]))
 
     def keys(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Unit keys [T, columns] and pooling weights [T]."""
@@ -135,7 +142,7 @@ class TrainableHeads(nn.Module):
         self.maxsim, self.pool = (TrainableHead(width, HEADS[name]) for name in ("maxsim", "pool"))
 
     def measure(self, hidden: Tensor) -> None:
-        """See `Head.measure`."""
+        """See `Standardised.measure`."""
         self.maxsim.measure(hidden)
         self.pool.measure(hidden)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,6 +173,15 @@ class Network(nn.Module):
             again = index < self.recomputed and torch.is_grad_enabled()
             x = checkpoint(layer, x, rotation, layout, use_reentrant=False) if again else layer(x, rotation, layout)
         return x
+
+    def named_updates(self) -> Iterator[tuple[str, Tensor]]:
+        """The updates' tensors, under their names in an adapter's file."""
+        for index, layer in enumerate(self.layers):
+            for name in MATRICES:
+                update = layer.get_submodule(name)
+                assert isinstance(update, LowRank)
+                yield f"lora.{index}.{name}.a", update.a
+                yield f"lora.{index}.{name}.b", update.b
 
     def merge(self) -> None:
         """Make the updates part of the frozen weights."""

@@ -17,11 +17,9 @@ from winnow_engine.drafter.adapter import write_adapter
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training.drafter import SCALE
-from winnow_research.training.heads import Segments
-from winnow_research.training.network import MATRICES, LowRank, Network, Packed
+from winnow_research.training.heads import Segments, Standardised
+from winnow_research.training.network import Network, Packed
 from winnow_research.training.reader.layout import ReadSegment
-
-_EPS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def batch_of(segments: Sequence[ReadSegment], length: int, count: int, device: t
     return ReadBatch(Packed(moved[0], moved[1], (length,) * count), moved[2], Segments(lengths, device), moved[3])
 
 
-class ReaderHead(nn.Module):
+class ReaderHead(Standardised):
     """A unit's score: what its tokens say on weighted average, what its last one says, and its length.
 
     The last token has read the question and the whole unit, but a unit of hundreds of tokens may answer in a line
@@ -65,23 +63,14 @@ class ReaderHead(nn.Module):
     """
 
     def __init__(self, width: int) -> None:
-        super().__init__()
+        super().__init__(width)
         self.votes = nn.Parameter(torch.zeros(3, width))  # of each token, its weight, of the last token
         self.length = nn.Parameter(torch.zeros(1))
         self.first = nn.Parameter(torch.zeros(2))
-        self.register_buffer("mu", torch.zeros(width))
-        self.register_buffer("sd", torch.ones(width))
-
-    @torch.no_grad()
-    def measure(self, hidden: Tensor) -> None:
-        """Set `mu` and `sd` from hidden states [R, width]."""
-        x = _by_rms(hidden)
-        self.get_buffer("mu").copy_(x.mean(0))
-        self.get_buffer("sd").copy_(x.std(0) + 1e-3)
 
     def forward(self, hidden: Tensor, units: Segments, last: Tensor) -> Tensor:
         """From hidden states [R, width] of the units' rows, `last` of them ending units: float32 [units]."""
-        x = (_by_rms(hidden) - self.get_buffer("mu")) / self.get_buffer("sd")
+        x = self.normalised(hidden)
         votes = x @ self.votes.T
         weights = functional.softplus(votes[:, 1])
         pooled = units.sum(votes[:, 0] * weights) / units.sum(weights)
@@ -126,12 +115,7 @@ class Reader(nn.Module):
             value.copy_(stored[name])
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
-        for index, layer in enumerate(self.network.layers):
-            for name in MATRICES:
-                update = layer.get_submodule(name)
-                assert isinstance(update, LowRank)
-                yield f"lora.{index}.{name}.a", update.a
-                yield f"lora.{index}.{name}.b", update.b
+        yield from self.network.named_updates()
         for name, value in self.head.state_dict(keep_vars=True).items():
             yield f"head.{name}", value
 
@@ -157,8 +141,3 @@ def opened(drafter: Path, path: Path, device: torch.device) -> Reader:
 
 def _array(value: Tensor) -> Float32:
     return np.asarray(value.detach().float().cpu().numpy(), np.float32)
-
-
-def _by_rms(hidden: Tensor) -> Tensor:
-    x = hidden.float()
-    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + _EPS)
