@@ -10,6 +10,7 @@ import psutil
 
 from winnow_engine.core import Progress
 from winnow_lsp.host.engines import Engine, ModelState
+from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.render.throttle import Notify, Throttle
 from winnow_lsp.server.wire.messages import STATUS
 
@@ -57,7 +58,8 @@ class Status:
 
 def status_json(engine: Engine, index: IndexState, doing: str) -> dict[str, Any]:
     """The parameters of `winnow/status`, without the memory. `doing` says what this client's question waits for."""
-    state, message = _summary(engine, index, doing)
+    drafter, target = engine.drafter, engine.target  # read once: models are opened on other threads
+    state, message = _summary(drafter, target, engine.queue, index, doing)
     progress, queue = index.progress, engine.queue
     return {
         "state": state,
@@ -69,25 +71,27 @@ def status_json(engine: Engine, index: IndexState, doing: str) -> dict[str, Any]
             "totalTokens": progress.total_tokens,
             "staleFiles": index.stale_files,
         },
-        "models": {"drafter": _model_json(engine.drafter), "target": _model_json(engine.target)},
+        "models": {"drafter": _model_json(drafter), "target": _model_json(target)},
         "questions": {"running": queue.running, "waiting": queue.waiting},
     }
 
 
-def _summary(engine: Engine, index: IndexState, doing: str) -> tuple[str, str]:
+def _summary(
+    drafter: ModelState, target: ModelState, queue: Queue, index: IndexState, doing: str
+) -> tuple[str, str]:
     """The state in a word and in a line. What the user must act on comes first."""
-    drafter, target, queue = engine.drafter, engine.target, engine.queue
+    loading = "loading" in (drafter.state, target.state)
     if failed := drafter.error or target.error:
         return "error", failed
     if queue.running:
         waiting = f", {queue.waiting} waiting" if queue.waiting else ""
         return "answering", f"{doing or 'answering'}{waiting}"
-    if index.error:
+    if index.error and not loading:  # the error may be that of a model which is being opened again
         return "error", index.error
     if index.working:
         done, total = index.progress.done, index.progress.total
         return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
-    if "loading" in (drafter.state, target.state):
+    if loading:
         return "loading", "loading models"
     if index.stale_files:
         return "stale", f"{index.stale_files:,} files changed"
