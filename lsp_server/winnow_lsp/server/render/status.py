@@ -76,9 +76,7 @@ def status_json(engine: Engine, index: IndexState, doing: str) -> dict[str, Any]
     }
 
 
-def _summary(
-    drafter: ModelState, target: ModelState, queue: Queue, index: IndexState, doing: str
-) -> tuple[str, str]:
+def _summary(drafter: ModelState, target: ModelState, queue: Queue, index: IndexState, doing: str) -> tuple[str, str]:
     """The state in a word and in a line. What the user must act on comes first."""
     loading = "loading" in (drafter.state, target.state)
     if failed := drafter.error or target.error:
