@@ -17,14 +17,23 @@ from winnow_research.training import ask as asking
 from winnow_research.training.adding import paths_of
 from winnow_research.training.ask import CHAINED, KINDS, QuestionRecipe, QuestionSubject, ask, chosen, text_of
 from winnow_research.training.dataset import Dataset, rows
-from winnow_research.training.text_writer import TextWriter
+from winnow_research.training.qwen2 import Qwen2
+from winnow_research.training.writing import continued
 
 CPU = torch.device("cpu")
 TOKENS = 12
 
 
-def never(_: int) -> bool:
-    return False
+@pytest.fixture(scope="module")
+def model(drafter: Path) -> Qwen2:
+    return Qwen2(drafter, CPU)
+
+
+def _continued(
+    model: Qwen2, opening: np.ndarray, prompts: list[np.ndarray], heat: float = 0, ends: Sequence[int] = ()
+) -> list[list[int]]:
+    found = continued(model, prompts, TOKENS, [heat] * len(prompts), ends, model.opening(opening))
+    return [ids.tolist() for ids in found]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +47,10 @@ def texts() -> list[np.ndarray]:
     return [random.integers(32, 127, size).astype(np.int32) for size in (9, 4, 11, 7)]
 
 
-def test_each_prompt_of_a_batch_is_continued_as_llama_continues_it(drafter: Path, texts: list[np.ndarray]) -> None:
+def test_each_prompt_is_continued_as_llama_continues_it(
+    drafter: Path, model: Qwen2, texts: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind an opening that all share, also where a prompt takes the row of another, and with none."""
     opening, *prompts = texts
     llama = llama_cpp.Llama(str(drafter), n_ctx=256, logits_all=True, verbose=False)
     wanted = []
@@ -49,22 +61,29 @@ def test_each_prompt_of_a_batch_is_continued_as_llama_continues_it(drafter: Path
             llama.eval(ids)
             ids.append(int(llama.scores[len(ids) - 1].argmax()))
         wanted.append(ids[-TOKENS:])
-    assert TextWriter(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0) == wanted
+    assert _continued(model, opening, prompts) == wanted
     assert len({tuple(text) for text in wanted}) == len(prompts)
+    assert _continued(model, opening[:0], [np.concatenate([opening, prompt]) for prompt in prompts]) == wanted
+    monkeypatch.setattr("winnow_research.training.writing._TOGETHER", 2)
+    assert _continued(model, opening, prompts) == wanted
 
 
-def test_a_text_ends_where_the_model_ends_it(drafter: Path, texts: list[np.ndarray]) -> None:
+def test_a_text_ends_where_the_model_ends_it(model: Qwen2, texts: list[np.ndarray]) -> None:
     opening, *prompts = texts
-    whole = TextWriter(drafter, never, CPU).write(opening, prompts, TOKENS, 0, 0)
+    whole = _continued(model, opening, prompts)
     end = whole[0][3]
-    cut = [text[: text.index(end)] if end in text else text for text in whole]
-    assert TextWriter(drafter, end.__eq__, CPU).write(opening, prompts, TOKENS, 0, 0) == cut
+    cut = [text[: text.index(end) + 1] if end in text else text for text in whole]
+    assert _continued(model, opening, prompts, ends=(end,)) == cut
 
 
-def test_equal_seeds_draw_equal_texts_and_others_do_not(drafter: Path, texts: list[np.ndarray]) -> None:
+def test_equal_seeds_draw_equal_texts_and_others_do_not(model: Qwen2, texts: list[np.ndarray]) -> None:
     opening, *prompts = texts
-    writer = TextWriter(drafter, never, CPU)
-    first, again, other = (writer.write(opening, prompts, TOKENS, 1, seed) for seed in (1, 1, 2))
+
+    def drawn(seed: int) -> list[list[int]]:
+        torch.manual_seed(seed)
+        return _continued(model, opening, prompts, heat=1)
+
+    first, again, other = (drawn(seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
@@ -130,7 +149,7 @@ def test_where_names_are_withheld_none_is_taken() -> None:
     assert text_of(CHAINED, subject, " does a sale end?") == "How does a sale end?"
 
 
-def test_how_likely_an_answer_is_is_what_llama_says(drafter: Path, texts: list[np.ndarray]) -> None:
+def test_how_likely_an_answer_is_is_what_llama_says(drafter: Path, model: Qwen2, texts: list[np.ndarray]) -> None:
     opening, *prompts = texts
     answers = [prompts[1], prompts[0][:3], prompts[2]]
     llama = llama_cpp.Llama(str(drafter), n_ctx=256, logits_all=True, verbose=False)
@@ -142,7 +161,7 @@ def test_how_likely_an_answer_is_is_what_llama_says(drafter: Path, texts: list[n
         logits = torch.from_numpy(llama.scores[len(ids) - len(answer) - 1 : len(ids) - 1].copy())
         chances = logits.log_softmax(1)[torch.arange(len(answer)), torch.from_numpy(answer).long()]
         wanted.append(chances.mean().item())
-    assert TextWriter(drafter, never, CPU).likelihoods(opening, prompts, answers) == pytest.approx(wanted, abs=1e-3)
+    assert model.likelihoods(prompts, answers, model.opening(opening)) == pytest.approx(wanted, abs=1e-3)
 
 
 def test_units_without_which_a_question_is_as_likely_are_no_answers(

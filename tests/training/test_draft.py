@@ -29,8 +29,9 @@ from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
-from winnow_research.training.draft.target import Target
 from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Sitting, Text, frequent
+from winnow_research.training.qwen2 import Qwen2
+from winnow_research.training.writing import continued
 
 from ..unit.targets.conftest import exact as exact
 from ..unit.targets.drafts.pair import Pair
@@ -47,8 +48,8 @@ def recipe(steps: int, seed: int = 0) -> DraftRecipe:
 
 
 @pytest.fixture(scope="module")
-def target(drafter: Path) -> Target:
-    return Target(drafter, CPU)
+def target(drafter: Path) -> Qwen2:
+    return Qwen2(drafter, CPU)
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +59,11 @@ def prompts() -> list[Ids]:
 
 
 @pytest.fixture(scope="module")
-def texts(target: Target, prompts: list[Ids]) -> list[Text]:
+def texts(target: Qwen2, prompts: list[Ids]) -> list[Text]:
     return answered(target, rows(prompts, np.int32), ENDS, recipe(1), len(prompts), lambda _: None)
 
 
-def trained(target: Target, texts: list[Text], steps: int, seed: int = 0) -> tuple[DraftTrainer, Ids, list[float]]:
+def trained(target: Qwen2, texts: list[Text], steps: int, seed: int = 0) -> tuple[DraftTrainer, Ids, list[float]]:
     torch.manual_seed(seed)
     tokens = frequent(texts, SHAPE.vocabulary, ENDS, len(target.head))
     trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
@@ -99,7 +100,7 @@ def _until(tokens: list[int], end: int) -> list[int]:
 
 
 def test_the_target_reads_and_chooses_as_llama_does(
-    target: Target,
+    target: Qwen2,
     drafter: Path,
     texts: list[Text],
     tmp_path: Path,
@@ -120,30 +121,30 @@ def test_the_target_reads_and_chooses_as_llama_does(
         np.testing.assert_allclose(ours, states, atol=0.05)
         assert np.abs(ours).max() > 1
         plain = [pair.answer(NoDraft(), Sampling(max_tokens=10), prompt).tokens for prompt in prompts[:3]]
-    written = target.answers(prompts[:3], 10, [0.0] * 3, ())
+    written = continued(target, prompts[:3], 10, [0.0] * 3, ())
     assert [answer.tolist() for answer in written] == plain
-    monkeypatch.setattr("winnow_research.training.draft.target._TOGETHER", 2)
-    monkeypatch.setattr("winnow_research.training.draft.target._STEPS", 4)
-    one_by_one = target.answers(prompts[:3], 10, [0.0] * 3, (plain[0][5],))
+    monkeypatch.setattr("winnow_research.training.writing._TOGETHER", 2)
+    monkeypatch.setattr("winnow_research.training.writing._STEPS", 4)
+    one_by_one = continued(target, prompts[:3], 10, [0.0] * 3, (plain[0][5],))
     assert [answer.tolist() for answer in one_by_one] == [_until(answer, plain[0][5]) for answer in plain]
     whole = np.array([*prompts[0], *plain[0]])
     choices = target.read(torch.from_numpy(whole)[None], (1,)).choices[0]
     assert choices[len(prompts[0]) - 1 : -1].tolist() == plain[0]
 
 
-def test_training_lowers_the_loss_and_guesses_more(target: Target, texts: list[Text]) -> None:
+def test_training_lowers_the_loss_and_guesses_more(target: Qwen2, texts: list[Text]) -> None:
     trainer, _, losses = trained(target, texts, 40)
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
     before = trained(target, texts, 1)[0].judge(texts)["tokens a pass"]
     assert trainer.judge(texts)["tokens a pass"]["block 3"] > before["block 3"]  # type: ignore[index]
 
 
-def test_equal_seeds_give_equal_losses_and_others_do_not(target: Target, texts: list[Text]) -> None:
+def test_equal_seeds_give_equal_losses_and_others_do_not(target: Qwen2, texts: list[Text]) -> None:
     first, again, other = (trained(target, texts, 4, seed)[2] for seed in (1, 1, 2))
     assert first == again != other
 
 
-def test_what_the_target_read_is_kept_within_3_percent(target: Target, texts: list[Text]) -> None:
+def test_what_the_target_read_is_kept_within_3_percent(target: Qwen2, texts: list[Text]) -> None:
     ids = torch.from_numpy(texts[2].ids.astype(np.int64))[None]
     plain = target.read(ids, (1,)).features
     normed = plain / plain.square().mean(-1, keepdim=True).sqrt()
@@ -157,7 +158,7 @@ def test_what_the_target_read_is_kept_within_3_percent(target: Target, texts: li
         assert 0.001 < float((found - normed).norm() / normed.norm()) < 0.03
 
 
-def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Target, texts: list[Text]) -> None:
+def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, texts: list[Text]) -> None:
     first, tokens, _ = trained(target, texts, 10)
     state = copy.deepcopy(first.state())
     second = DraftTrainer(target, SHAPE, tokens, recipe(14))
@@ -170,7 +171,7 @@ def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Target, te
     assert second.seconds > first.seconds
 
 
-def test_a_sitting_ends_with_its_time(target: Target, texts: list[Text]) -> None:
+def test_a_sitting_ends_with_its_time(target: Qwen2, texts: list[Text]) -> None:
     trainer = DraftTrainer(target, SHAPE, frequent(texts, SHAPE.vocabulary, ENDS, len(target.head)), recipe(10**6))
     trainer.train(texts, texts, lambda _: None, Sitting(0.5))
     assert 0.5 <= trainer.seconds < 5
@@ -185,7 +186,7 @@ def test_a_sitting_ends_with_its_time(target: Target, texts: list[Text]) -> None
 
 
 @pytest.mark.usefixtures("exact")
-def test_the_engine_guesses_what_was_trained(target: Target, drafter: Path, texts: list[Text], tmp_path: Path) -> None:
+def test_the_engine_guesses_what_was_trained(target: Qwen2, drafter: Path, texts: list[Text], tmp_path: Path) -> None:
     """The logits of a block in llama.cpp and in PyTorch; and answers that are the target's own."""
     trainer, tokens, _ = trained(target, texts, 8)
     path = tmp_path / "draft.gguf"

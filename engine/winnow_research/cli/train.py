@@ -119,7 +119,7 @@ def join(out: Path, data: tuple[Path, ...]) -> None:
 @_alone_option
 def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int, alone: bool) -> None:
     """Let a language model write questions about the code of DATA. Write DATA with them to OUT (minutes on a GPU)."""
-    _require("torch", "transformers")
+    _require("torch")
     from winnow_research.training import ask as writing
 
     recipe = (

@@ -1,9 +1,9 @@
-"""Text writers on all GPUs of this machine, a process each, which share the prompts in batches of like length."""
+"""Models that write and judge texts on all GPUs of this machine, a process each, which share the prompts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,16 +18,17 @@ from winnow_cuda.shapes import Int32
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_research.training.text_writer import TextWriter
+from winnow_research.training.qwen2 import Qwen2
+from winnow_research.training.writing import continued
 
-_BATCH_TOKENS = 400_000  # of prompts and their common beginning: 11 GB of keys and values for a model of 1.5B
+_PROMPTS = 3_072  # of about the same length, which one process takes at a time
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A batch: what is to be read after the opening, and what is to be judged or how to write."""
+    """Some prompts: what is to be read after the opening, and what is to be judged or how to write."""
 
     model: Path
     opening: Int32
@@ -58,7 +59,10 @@ class Writers:
         self._pool.shutdown(cancel_futures=True)
 
     def write(self, prompts: Sequence[Int32], most_tokens: int, temperature: float, seed: int) -> list[str]:
-        """The text that follows each prompt, as `TextWriter.write` says."""
+        """The text that follows each prompt, of at most `most_tokens`; at temperature 0 each is the likeliest.
+
+        On one machine equal arguments give equal texts.
+        """
         lengths = [len(prompt) for prompt in prompts]
 
         def part(number: int, batch: Sequence[int]) -> _Part:
@@ -68,7 +72,7 @@ class Writers:
         return self._shared("questions", _write, lengths, part)
 
     def likelihoods(self, prompts: Sequence[Int32], answers: Sequence[Int32]) -> list[float]:
-        """How likely each answer is after its prompt, as `TextWriter.likelihoods` says."""
+        """The mean log-likelihood in nats of each answer's tokens, at least one, after its prompt."""
         lengths = [len(prompt) + len(answer) for prompt, answer in zip(prompts, answers, strict=True)]
 
         def part(number: int, batch: Sequence[int]) -> _Part:
@@ -85,25 +89,13 @@ class Writers:
         part: Callable[[int, Sequence[int]], _Part],
     ) -> list[_Result]:
         by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-        groups = list(batches(by_length, [len(self._opening) + length for length in lengths], _BATCH_TOKENS))
+        groups = [by_length[start : start + _PROMPTS] for start in range(0, len(by_length), _PROMPTS)]
         parts = [part(number, group) for number, group in enumerate(groups)]
         found: dict[int, _Result] = {}
-        for done, (group, results) in enumerate(zip(groups, self._pool.map(do, parts), strict=True), 1):
+        for group, results in zip(groups, self._pool.map(do, parts), strict=True):
             found.update(zip(group, results, strict=True))
-            self._progress(Progress(stage, done, len(groups)))
+            self._progress(Progress(stage, len(found), len(lengths)))
         return [found[n] for n in range(len(lengths))]
-
-
-def batches(order: Sequence[int], sizes: Sequence[int], most_tokens: int) -> Iterator[list[int]]:
-    """Batches of prompts, by number, of about the same length. `order` goes from short to long; `sizes` are tokens."""
-    batch: list[int] = []
-    for number in order:
-        if batch and (len(batch) + 1) * sizes[number] > most_tokens:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
 
 
 def _devices() -> list[str]:
@@ -118,20 +110,31 @@ def _take(devices: Queue[str]) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = devices.get()
 
 
+@dataclass(frozen=True)
+class _Loaded:
+    """A model on this process's device, its vocabulary, and the tokens that end an answer."""
+
+    model: Qwen2
+    vocabulary: Vocabulary
+    ends: tuple[int, ...]
+
+
 def _write(part: _Part) -> list[str]:
-    writer, vocabulary = _loaded(part.model)
-    chance = 1_000_000 * part.seed + part.number
-    found = writer.write(part.opening, part.prompts, part.most_tokens, part.temperature, chance)
-    return [vocabulary.text(ids) for ids in found]
+    loaded = _loaded(part.model)
+    torch.manual_seed(1_000_000 * part.seed + part.number)
+    heats, opening = [part.temperature] * len(part.prompts), loaded.model.opening(part.opening)
+    found = continued(loaded.model, part.prompts, part.most_tokens, heats, loaded.ends, opening)
+    return [loaded.vocabulary.text(ids[:-1] if ids[-1] in loaded.ends else ids) for ids in found]
 
 
 def _judge(part: _Part) -> list[float]:
-    writer, _ = _loaded(part.model)
-    return writer.likelihoods(part.opening, part.prompts, part.answers)
+    model = _loaded(part.model).model
+    return model.likelihoods(part.prompts, part.answers, model.opening(part.opening))
 
 
 @lru_cache(maxsize=1)
-def _loaded(model: Path) -> tuple[TextWriter, Vocabulary]:
+def _loaded(model: Path) -> _Loaded:
     vocabulary = Vocabulary(LlamaModel(model, vocabulary_only=True))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return TextWriter(model, vocabulary.is_end, device), vocabulary
+    ends = tuple(token for token in range(vocabulary.size) if vocabulary.is_end(token))
+    return _Loaded(Qwen2(model, device), vocabulary, ends)

@@ -8,7 +8,7 @@ import pytest
 
 from winnow_research import studies
 
-NEED_TORCH = ("teacher", "variants")
+NEED_TORCH = ("variants",)
 
 
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(studies.__path__)])

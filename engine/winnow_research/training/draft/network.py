@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from winnow_cuda.shapes import TransformerShape
-from winnow_research.training.draft.target import rotary, rotated
+from winnow_research.training.qwen2 import rotary, rotated
 
 
 @dataclass(frozen=True, slots=True)

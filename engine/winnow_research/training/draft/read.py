@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from winnow_research.training.draft.target import Target
+from winnow_research.training.qwen2 import Qwen2
 
 _KEPT = torch.float8_e4m3fn  # off by 3%; llama.cpp's features are off by 1.7%
 _LARGEST = 440.0  # of `_KEPT`, about
@@ -18,7 +18,7 @@ _SPARE = 24e9  # bytes of a GPU that the training needs besides
 class ReadTexts:
     """Features and choices of batches of texts. The features are normed, as the draft norms them."""
 
-    def __init__(self, target: Target, layers: Sequence[int], most_gb: float) -> None:
+    def __init__(self, target: Qwen2, layers: Sequence[int], most_gb: float) -> None:
         """Keep up to `most_gb` of what `layers` of `target` read."""
         self._target, self._layers, self._left = target, layers, int(most_gb * 1e9)
         self._scale = _LARGEST / target.embedding.shape[1] ** 0.5  # no element of a normed row is above the root

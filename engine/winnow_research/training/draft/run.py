@@ -19,8 +19,9 @@ from winnow_research.training.dataset import Rows
 from winnow_research.training.draft.export import export
 from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
-from winnow_research.training.draft.target import Target
 from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Say, Sitting, Text, frequent
+from winnow_research.training.qwen2 import Qwen2
+from winnow_research.training.writing import continued
 
 _GROUP = 3_072  # answers written with keys and values of one length
 _ANSWERING = 0.3  # of a sitting's time, after which no more prompts are answered
@@ -40,7 +41,7 @@ def train_draft(
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     prompts = PromptData.load(data)
-    loaded = Target(target, device)
+    loaded = Qwen2(target, device)
     if not len(prompts.asked) or not len(prompts.judged):
         raise TrainingError(f"{data} has no prompts, or none to judge by: make it anew with more functions")
     if int(prompts.asked.values.max()) >= len(loaded.head):
@@ -76,7 +77,7 @@ def train_draft(
 
 
 def _texts(
-    target: Target, prompts: PromptData, recipe: DraftRecipe, kept: Path, say: Say, seconds: float
+    target: Qwen2, prompts: PromptData, recipe: DraftRecipe, kept: Path, say: Say, seconds: float
 ) -> tuple[list[Text], list[Text]]:
     """Texts to train on and to judge by: the answers that are in `kept`, or new ones, which are written to it."""
     if kept.exists():
@@ -102,7 +103,7 @@ def _unpacked(ids: Ids, sizes: Ids) -> list[Text]:
 
 
 def answered(
-    target: Target,
+    target: Qwen2,
     prompts: Rows,
     ends: Sequence[int],
     recipe: DraftRecipe,
@@ -122,7 +123,7 @@ def answered(
             break
         group: list[Ids] = [prompts[number] for number in order[start : start + _GROUP]]
         heats = [recipe.temperature if rng.random() < recipe.sampled else 0.0 for _ in group]
-        written = target.answers(group, recipe.answer_tokens, heats, ends)
+        written = continued(target, group, recipe.answer_tokens, heats, ends)
         texts += [Text(np.concatenate([p, a]), len(p)) for p, a in zip(group, written, strict=True)]
         total = sum(len(text.ids) - text.answer for text in texts)
         say(f"answers: {len(texts):,}, {total:,} tokens, {time.perf_counter() - started:.0f} s")

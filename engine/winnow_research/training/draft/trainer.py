@@ -19,7 +19,7 @@ from torch.nn import functional
 from winnow_research.training.draft.muon import Muon
 from winnow_research.training.draft.network import DraftNetwork, DraftShape
 from winnow_research.training.draft.read import ReadTexts
-from winnow_research.training.draft.target import Target, padded
+from winnow_research.training.qwen2 import Qwen2, padded
 
 Ids = NDArray[np.int32]
 Say = Callable[[str], None]
@@ -79,7 +79,7 @@ class Sitting:
 class DraftTrainer:
     """A draft in training."""
 
-    def __init__(self, target: Target, shape: DraftShape, tokens: Ids, recipe: DraftRecipe) -> None:
+    def __init__(self, target: Qwen2, shape: DraftShape, tokens: Ids, recipe: DraftRecipe) -> None:
         """`tokens` are the draft's vocabulary."""
         self._target, self._recipe, self._device = target, recipe, target.device
         kept = torch.from_numpy(tokens.astype(np.int64)).to(self._device)
