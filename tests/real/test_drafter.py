@@ -8,10 +8,11 @@ import pytest
 
 from winnow_cuda.ops._int16 import runs_here
 from winnow_engine.core import Cancellation, CodeAtCursor
-from winnow_engine.drafter.adapter import AdapterProfile, write_adapter
+from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
+from winnow_engine.drafter.low_rank import write_tensors
 from winnow_engine.drafter.profile import join_arrays
 from winnow_engine.drafter.profiles import fingerprint, open_profile, shipped_profile, write_profile
 from winnow_engine.drafter.weights import GgufTensors, shape_of
@@ -199,7 +200,7 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
     assert shipped is not None
     assert shipped.adapter is not None
     tensors = AdapterProfile(shipped.adapter).tensors
-    write_adapter(tmp_path / "own.safetensors", {**tensors, "pool.sc": tensors["pool.sc"] + 1}, 2.0)
+    write_tensors(tmp_path / "own.safetensors", {**tensors, "pool.sc": tensors["pool.sc"] + 1}, 2.0)
     fusion = {"kinds": {"maxsim": {"one": 1.0}}, "clues": {}}
     write_profile(tmp_path / "profiles" / "mine", name, fusion, adapter=tmp_path / "own.safetensors")
     (tmp_path / "own.safetensors").unlink()

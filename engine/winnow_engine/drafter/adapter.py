@@ -8,14 +8,11 @@ A head's score of a unit is e^sc0 · similarity + sc1 · ln(tokens of the unit /
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.ops.standardise import standardise
@@ -31,11 +28,10 @@ from winnow_cuda.shapes import (
     Scorer,
     runs_between,
 )
+from winnow_engine.drafter.low_rank import BAD_FILE, LowRank, Tensors, hash_of, read_tensors
 from winnow_engine.drafter.profile import Arrays, QuestionStates, Read
 from winnow_engine.drafter.weights import Merge
 from winnow_engine.errors import ProfileError
-
-Tensors = dict[str, Float32]
 
 
 def _unit(x: Float32) -> Float32:
@@ -77,35 +73,22 @@ class AdapterProfile:
     def __init__(self, path: Path, width: int | None = None) -> None:
         """Read `path`. ProfileError if it is no adapter, or not for hidden states of `width` columns."""
         try:
-            with safe_open(path, framework="numpy") as file:
-                self.tensors: Tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-                metadata = file.metadata() or {}
+            self.tensors, self.scale = read_tensors(path)
             self._maxsim, self._pool = (_head(self.tensors, name) for name in ("maxsim", "pool"))
-            self.scale = float(metadata["lora_scale"])
-            self.layers = 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("lora."))
-            self.rank = len(self.tensors["lora.0.attn_q.a"])
-        except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
+            self._updates = LowRank(self.tensors, self.scale)
+            self.layers, self.rank = self._updates.layers, self._updates.rank
+        except BAD_FILE as error:
             raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
         if width is not None and self._maxsim.k.shape[1] != width:
             raise ProfileError(
                 f"{path} belongs to a drafter with {self._maxsim.k.shape[1]} columns, this one has {width}"
             )
-        self.identity = "adapter-" + hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        self.identity = "adapter-" + hash_of(path)
 
     @property
     def merge(self) -> Merge:
-        """W ← W + scale · b·a (LoRA, Hu et al. 2021, eq. 3)."""
-
-        def merged(name: str, value: Float32) -> Float32:
-            stem = name.replace("blk.", "lora.").removesuffix(".weight")
-            a, b = self.tensors.get(f"{stem}.a"), self.tensors.get(f"{stem}.b")
-            if a is None or b is None:
-                return value
-            if (len(b), a.shape[1]) != value.shape:
-                raise ProfileError(f"the adapter's update of {name} does not fit the drafter: it belongs to another")
-            return value + self.scale * (b @ a)
-
-        return merged
+        """The updates of the drafter's matrices."""
+        return self._updates.merged
 
     @property
     def readout(self) -> Readout:
@@ -172,13 +155,6 @@ class AdapterProfile:
         """The question's vector, float32 [256]."""
         vectors, importance = self._pool.queries(question.encoded.hidden)
         return _unit(importance @ vectors)
-
-
-def write_adapter(path: Path, tensors: Tensors, scale: float) -> None:
-    """The inverse of reading an `AdapterProfile`. Tensors are stored as float16. Equal adapters give equal files."""
-    # save_file assumes C order. With more than one entry of metadata, their order would not be fixed.
-    rows = {name: value.astype(np.float16, order="C") for name, value in tensors.items()}
-    save_file(rows, path, {"lora_scale": str(scale)})
 
 
 def _head(tensors: Tensors, name: str) -> Head:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -49,7 +48,7 @@ class Drafter:
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
             opened = _opened(tensors, header, profile)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
-            self.identity = _identity(tensors, opened.profile)
+            self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk
             pack = takes_packed()
             kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, pack))
             weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=pack)
@@ -184,11 +183,3 @@ def _part(encoded: Encoded, rows: slice) -> Encoded:
     """Some rows of the results of a pass."""
     queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
     return Encoded(encoded.hidden[rows], queries, keys)
-
-
-def _identity(tensors: GgufTensors, profile: Profile) -> str:
-    """Changes whenever stored arrays would: a hash of the layers as stored and of the profile's identity (0.05 s)."""
-    digest = hashlib.sha256(profile.identity.encode())
-    for name in tensors.names(profile.layers):
-        digest.update(tensors.stored(name).data)
-    return digest.hexdigest()[:32]

@@ -7,13 +7,15 @@ and cut at unit borders; only a unit longer than a segment is cut inside.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from winnow_cuda.shapes import Batch, Int32, Int64
 
+S = TypeVar("S", bound=Sized)
 SEGMENT_TOKENS = 2048
 _LEAST_TOKENS = 512  # of a group at the end; smaller ones cost BLAS more than they spare
 
@@ -64,9 +66,9 @@ def _runs(borders: Int64, start: int, stop: int) -> tuple[Int32, Int32]:
     return np.stack([cuts[units], cuts[units + 1]], axis=1).astype(np.int32), units.astype(np.int32)
 
 
-def pack(segments: Iterable[Segment], batch_tokens: int) -> Iterator[list[Segment]]:
+def pack(segments: Iterable[S], batch_tokens: int) -> Iterator[list[S]]:
     """Groups of consecutive segments of at most `batch_tokens` tokens in all (no less than SEGMENT_TOKENS)."""
-    group: list[Segment] = []
+    group: list[S] = []
     for segment in segments:
         if group and sum(map(len, group)) + len(segment) > batch_tokens:
             yield group

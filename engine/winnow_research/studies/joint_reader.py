@@ -25,6 +25,7 @@ import numpy as np
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.reader.layout import UnitText, segments_of
 from winnow_engine.drafter.template import Template
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.cache import locate
@@ -50,7 +51,6 @@ from winnow_research.machine import report
 from winnow_research.studies import study_parser
 from winnow_research.studies.second_look import candidates
 from winnow_research.training.reader.judging import WAYS, Record, compared
-from winnow_research.training.reader.layout import UnitText, segments_of
 
 _TASKS = ("real", "commit", "describe", "doc", "multi", "cursor", "usage")
 _BEST = 600

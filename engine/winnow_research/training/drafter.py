@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from winnow_cuda.shapes import Int32, Int64
-from winnow_engine.drafter.adapter import write_adapter
+from winnow_engine.drafter.low_rank import write_tensors
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
@@ -59,7 +59,7 @@ class TrainableDrafter(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write the adapter in float16, as the product reads it."""
-        write_adapter(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
+        write_tensors(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
 
     @torch.no_grad()
     def load(self, path: Path) -> None:

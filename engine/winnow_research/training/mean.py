@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.drafter.adapter import AdapterProfile, Tensors, write_adapter
+from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.drafter.low_rank import Tensors, write_tensors
 from winnow_engine.errors import TrainingError
 
 
@@ -39,7 +40,7 @@ def mean(adapters: Sequence[Path], out: Path) -> float:
             found[b], found[name], singular = _mean_update([one.tensors[b] for one in stored], each)
             held += float(np.square(singular[: first.rank]).sum())
             whole += float(np.square(singular).sum())
-    write_adapter(out, found, first.scale)
+    write_tensors(out, found, first.scale)
     return held / whole if whole else 1.0
 
 

@@ -14,9 +14,8 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from winnow_cuda.shapes import Int32, TransformerShape
+from winnow_engine.drafter.low_rank import MATRICES
 from winnow_engine.drafter.weights import GgufTensors
-
-MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 
 
 @dataclass(frozen=True)

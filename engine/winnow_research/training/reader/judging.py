@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
+from winnow_engine.drafter.reader.layout import UnitText
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
-from winnow_research.training.reader.layout import UnitText
 
 WAYS = ("leading 8000", "reachable 16000")
 """What is read: units that lead, or as many tokens of these as of what they lead to, and how many tokens."""

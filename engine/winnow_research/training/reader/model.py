@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.drafter.adapter import write_adapter
+from winnow_engine.drafter.low_rank import write_tensors
+from winnow_engine.drafter.reader.layout import ReadSegment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training.drafter import SCALE
 from winnow_research.training.heads import Segments, Standardised
 from winnow_research.training.network import Network, Packed
-from winnow_research.training.reader.layout import ReadSegment
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Reader(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write what was trained in float16, and what the head measured."""
-        write_adapter(path, {name: _array(value) for name, value in self._named()}, SCALE)
+        write_tensors(path, {name: _array(value) for name, value in self._named()}, SCALE)
 
     @torch.no_grad()
     def load(self, path: Path) -> None:

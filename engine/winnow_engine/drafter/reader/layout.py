@@ -31,6 +31,9 @@ class ReadSegment:
     starts: Int64
     stops: Int64
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
 
 @dataclass(slots=True)
 class _Open:
