@@ -46,8 +46,7 @@ def open_encoder(
     """
     if not availability().usable:
         return CpuEncoder(weights, prefix, opening)
-    from winnow_cuda.gpu.blas import cublas
-    from winnow_cuda.gpu.encoder import GpuEncoder, supports
+    from winnow_cuda.gpu.encoder import supports
 
     refusal = supports(weights.shape)
     if refusal is not None:
@@ -57,13 +56,29 @@ def open_encoder(
     def on_cpu() -> Encoder:
         return CpuEncoder(weights, prefix, opening)
 
-    device = open_device()
-    device.binaries, device.on_compile = binaries, on_compile
     try:
-        return SteadfastEncoder(GpuEncoder(device, weights, prefix, cublas(device)), on_cpu, notify)
+        return SteadfastEncoder(_on_device(weights, prefix, binaries, on_compile), on_cpu, notify)
     except DeviceError as error:
         notify(given_up(error))
         return on_cpu()
+
+
+def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on_compile: Notify) -> Encoder:
+    """The encoder for `weights` without a prefix; it stays where it is, and raises DeviceError if the device fails.
+
+    `weights` have a shape that the device supports.
+    """
+    nothing = np.empty(0, np.int32)
+    return _on_device(weights, nothing, binaries, on_compile) if availability().usable else CpuEncoder(weights, nothing)
+
+
+def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], on_compile: Notify) -> Encoder:
+    from winnow_cuda.gpu.blas import cublas
+    from winnow_cuda.gpu.encoder import GpuEncoder
+
+    device = open_device()
+    device.binaries, device.on_compile = binaries, on_compile
+    return GpuEncoder(device, weights, prefix, cublas(device))
 
 
 def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify) -> Scorer:

@@ -8,11 +8,11 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from winnow_engine.drafter.reader.layout import UnitText, segments_of
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
 from winnow_research.training.reader.choosing import Chooser
-from winnow_research.training.reader.layout import UnitText, segments_of
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, questions_of
 from winnow_research.training.reader.model import batch_of, opened
 from winnow_research.training.reader.run import load, save
@@ -58,20 +58,6 @@ def test_a_low_rank_update_has_the_gradients_of_the_plain_formula() -> None:
     before = module(x).detach()
     module.merge()
     torch.testing.assert_close(module(x), before)
-
-
-def test_each_segment_begins_with_the_question_and_names_a_file_once() -> None:
-    files = [(0, _ids(9, 1)), (0, _ids(9, 1)), (1, _ids(9, 2))]
-    codes = [_ids(20, 21), _ids(22, 24, 25, 26, 27), _ids(23)]
-    units = [UnitText(*file, code) for file, code in zip(files, codes, strict=True)]
-    first, second = segments_of(_ids(0), _ids(5, 6), units, _ids(9), 16)
-    assert first.ids.tolist() == [0, 5, 6, 9, 1, 20, 21, 9, 22, 24, 25, 26, 9]  # of a unit at most a quarter
-    assert second.ids.tolist() == [0, 5, 6, 9, 2, 23, 9]
-    assert (first.units.tolist(), second.units.tolist()) == ([0, 1], [2])
-    assert [first.ids[a:b].tolist() for a, b in zip(first.starts, first.stops, strict=True)] == [
-        [20, 21, 9],
-        [22, 24, 25, 26, 9],
-    ]
 
 
 def test_padding_and_the_segments_beside_it_do_not_move_a_score(drafter: Path) -> None:

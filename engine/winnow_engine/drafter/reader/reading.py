@@ -1,0 +1,69 @@
+"""Runs a reader: segments through the drafter's layers with the reader's updates, and the head over what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from winnow_cuda.backends import open_bare_encoder, takes_packed
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.kernels import default_folder
+from winnow_engine.drafter.merged import MergedWeights, name_of
+from winnow_engine.drafter.merged import default_folder as weights_folder
+from winnow_engine.drafter.reader.file import ReaderFile, read_reader
+from winnow_engine.drafter.reader.head import ReaderHead
+from winnow_engine.drafter.reader.layout import ReadSegment, UnitText, segments_of
+from winnow_engine.drafter.segments import SEGMENT_TOKENS, pack
+from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
+from winnow_engine.models.gguf_header import read_header
+
+
+class Reader:
+    """Scores units that it reads together, behind a question. Safe to use from several threads."""
+
+    def __init__(self, encoder: Encoder, head: ReaderHead, prefix: Int32) -> None:
+        """`encoder` runs all layers with the updates, behind nothing; segments begin with `prefix`."""
+        self._encoder, self._head, self._prefix = encoder, head, prefix
+
+    def segments(self, question: Int32, units: Sequence[UnitText]) -> list[ReadSegment]:
+        """A question's tokens (`Template.question`) and units, in the order given, as they are read."""
+        closing = units[0].header[:1] if units else np.empty(0, np.int32)
+        return list(segments_of(self._prefix, question, units, closing, SEGMENT_TOKENS))
+
+    def scores(self, segments: Sequence[ReadSegment], cancellation: Cancellation) -> Float32:
+        """The scores of the segments' units, in turn, as log-odds up to a constant: float32 [U].
+
+        Raises CancelledError within the time of a layer, and DeviceError if the device fails.
+        """
+        found = [np.empty(0, np.float32)]
+        for group in pack(segments, self._encoder.batch_tokens):
+            cancellation.check()
+            offsets = np.cumsum([0, *map(len, group)])
+            positions = np.concatenate([np.arange(len(one), dtype=np.int32) for one in group])
+            batch = Batch(np.concatenate([one.ids for one in group]), positions, offsets)
+            hidden = self._encoder.encode(batch, between_layers=cancellation.check).hidden
+            for segment, start, stop in zip(group, offsets, offsets[1:], strict=False):
+                found.append(self._head.scores(hidden[start:stop], segment.starts, segment.stops))
+        return np.concatenate(found)
+
+
+def open_reader(
+    drafter: Path,
+    reader: ReaderFile | Path,
+    prefix: Int32,
+    on_compile: Callable[[str], None] = lambda kernel: None,
+) -> Reader:
+    """The reader of a file, for a drafter's GGUF, on this machine's device, or on the CPU where there is none.
+
+    `prefix` is the template's. Raises ProfileError, UnsupportedModelError, DeviceError, and the drafter's errors.
+    """
+    file = read_reader(reader) if isinstance(reader, Path) else reader
+    header, pack_weights = read_header(drafter), takes_packed()
+    tensors = GgufTensors(drafter, header)
+    file.check(shape_of(header, file.layers))
+    kept = MergedWeights(weights_folder(), name_of(tensors.identity(file.layers, file.identity), pack_weights))
+    weights = load_weights(drafter, header, file.layers, file.updates.merged, kept, pack=pack_weights)
+    return Reader(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)
