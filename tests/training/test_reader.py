@@ -8,13 +8,23 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from winnow_cuda.shapes import Int32
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.layout import UnitText, segments_of
+from winnow_engine.drafter.reader.reading import open_reader
+from winnow_engine.drafter.template import Template
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models import cache
+from winnow_engine.models.gguf_header import read_header
+from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
 from winnow_research.training.reader.choosing import Chooser
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, questions_of
-from winnow_research.training.reader.model import batch_of, opened
+from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
 from winnow_research.training.reader.run import load, save
 from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
 from winnow_research.training.recall import scores_of
@@ -185,10 +195,63 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     )
     assert done.exit_code == 0, done.output
     assert [step["step"] for step in json.loads(out.with_suffix(".json").read_text())["steps"]] == [1, 2]
-    reader = opened(drafter, out, CPU)
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
-    scores = reader(
-        batch_of(list(segments_of(data.prefix, data.questions[0], units, data.headers[0][:1], 256)), 256, 1, CPU)
-    )
-    assert scores.shape == (3,)
-    assert torch.isfinite(scores).all()
+    agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
+
+
+def test_the_engine_scores_units_as_training_does(drafter: Path, data: Dataset, tmp_path: Path) -> None:
+    units = [UnitText(n // 5, data.headers[n // 5], data.units[n]) for n in range(10)]
+    file = written(drafter, 2, 4, tmp_path / "reader.safetensors", data.prefix, data.questions[0], units)
+    assert agree(drafter, file, 2, 4, data.prefix, data.questions[0], units).std() > 0.1
+
+
+@pytest.mark.real_weights
+def test_the_engine_scores_real_code_as_training_does_after_all_layers_of_the_drafter(tmp_path: Path) -> None:
+    drafter = cache.path("qwen2.5-coder-0.5b")
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
+    template = Template(vocabulary)
+    source = Path(training.__file__).parent / "network.py"
+    texts = source.read_text().split("\n\n\n")
+    units = [UnitText(0, template.header("network.py"), vocabulary.tokenize(text)) for text in texts]
+    question = template.question("Where are low-rank updates made part of the frozen weights?").ids
+    file = written(drafter, 24, 4, tmp_path / "reader.safetensors", template.prefix, question, units)
+    assert agree(drafter, file, 24, 4, template.prefix, question, units).std() > 0.1
+
+
+def written(
+    drafter: Path, layers: int, rank: int, path: Path, prefix: Int32, question: Int32, units: list[UnitText]
+) -> Path:
+    """The file of an untrained reader whose updates and head are not nothing, and whose head has measured."""
+    reader = Reader(drafter, layers, rank)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in reader.named_parameters():
+            if name.endswith(".b"):
+                parameter.normal_(0, 0.02)
+        reader.head.measure(reader.hidden(read_of(prefix, question, units)))
+        reader.head.votes.normal_(0, 0.1)
+        reader.head.length.fill_(-0.5)
+    reader.save(path)
+    return path
+
+
+def agree(
+    drafter: Path, file: Path, layers: int, rank: int, prefix: Int32, question: Int32, units: list[UnitText]
+) -> np.ndarray:
+    """The engine's scores, which are those of PyTorch."""
+    reader = Reader(drafter, layers, rank)
+    reader.load(file)
+    with torch.no_grad():
+        wanted = reader(read_of(prefix, question, units)).numpy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WINNOW_CACHE_DIR", str(file.parent / "cache"))
+        patch.setattr("winnow_engine.drafter.reader.reading.takes_packed", lambda: False)  # as on a GPU
+        engine = open_reader(drafter, read_reader(file, read_header(drafter)), prefix)
+    found = engine.scores(engine.segments(question, units), Cancellation())
+    np.testing.assert_allclose(found, wanted, atol=1e-3 * max(1, np.abs(wanted).max()))
+    return found
+
+
+def read_of(prefix: Int32, question: Int32, units: list[UnitText]) -> ReadBatch:
+    segments = list(segments_of(prefix, question, units, units[0].header[:1], 2048))
+    return batch_of(segments, max(map(len, segments)), len(segments), CPU)

@@ -18,6 +18,10 @@ from winnow_engine.drafter.merged import MergedWeights, name_of
 from winnow_engine.drafter.merged import default_folder as weights_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
+from winnow_engine.drafter.reader.background import BackgroundReader
+from winnow_engine.drafter.reader.file import read_reader
+from winnow_engine.drafter.reader.reading import open_reader
+from winnow_engine.drafter.reader.use import ReaderUse
 from winnow_engine.drafter.segments import question_batch
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
@@ -54,23 +58,29 @@ class Drafter:
             weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=pack)
             warm_up()
         self.vocabulary = vocabulary.result()
-        self._template = Template(self.vocabulary)
+        self.template = Template(self.vocabulary)
         with one_blas_thread():  # so few rows that a second thread mostly waits
             self._encoder = open_encoder(
                 replace(weights, readout=opened.profile.readout),
-                self._template.prefix,
-                question_batch([self._template.opening], len(self._template.prefix)),
+                self.template.prefix,
+                question_batch([self.template.opening], len(self.template.prefix)),
                 default_folder(),
                 self._notify,
                 on_compile,
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
+        self._reader = self._reader_of(opened.reader, path, header, on_compile) if opened.reader else None
 
     @property
     def place(self) -> str:
         """`resident` on the GPU, or `cpu`, also after the GPU has failed."""
         return "cpu" if self._encoder.parallel or self._gave_up else "resident"
+
+    @property
+    def reader(self) -> BackgroundReader | None:
+        """What reads leading units once more, if the profile has one and a GPU runs the drafter."""
+        return self._reader if self.place == "resident" else None
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
@@ -106,8 +116,8 @@ class Drafter:
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
     ) -> list[dict[str, Float32]]:
         """As `score`, for several questions about the whole workspace, which are read in one batch."""
-        encoded = [self._template.question(text) for text in questions]
-        nulls = self._template.null_questions() if self._profile.taps else []
+        encoded = [self.template.question(text) for text in questions]
+        nulls = self.template.null_questions() if self._profile.taps else []
         states = self._states([*encoded, *nulls], cancellation.check)
         asked, nothing = states[: len(encoded)], states[len(encoded) :]
         return [self._profile.score(arrays, unit_offsets, one, nothing, self._scorer) for one in asked]
@@ -135,29 +145,41 @@ class Drafter:
         self, questions: Sequence[str], code: CodeAtCursor | None, cancellation: Cancellation
     ) -> list[QuestionStates]:
         """The states of questions about the same code, if any; they are read in one batch. Raises CancelledError."""
-        return self._states([self._template.question(text, code) for text in questions], cancellation.check)
+        return self._states([self.template.question(text, code) for text in questions], cancellation.check)
 
     def question_states(
         self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
     ) -> tuple[QuestionStates, list[QuestionStates]]:
         """The states of a question, and those of the null questions that a profile of heads compares with."""
         check = (cancellation or Cancellation()).check
-        encoded = [self._template.question(question, code)]
+        encoded = [self.template.question(question, code)]
         if self._profile.taps:
-            encoded += self._template.null_questions(code)
+            encoded += self.template.null_questions(code)
         asked, *nulls = self._states(encoded, check)
         return asked, nulls
 
     def _notify(self, notice: str) -> None:
         self._gave_up = True
+        self._say(notice)
+
+    def _say(self, notice: str) -> None:
         self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
+
+    def _reader_of(
+        self, use: ReaderUse, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
+    ) -> BackgroundReader | None:
+        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute. ProfileError."""
+        if self.place != "resident":
+            return None
+        file = read_reader(use.file, header)
+        return BackgroundReader(use, lambda: open_reader(path, file, self.template.prefix, on_compile), self._say)
 
     def _file_encoder(self, threads: int | None) -> FileEncoder:
         """A device takes one batch at a time; meanwhile a second thread prepares the next, all others tokenise."""
         on_cpu, cores = self._encoder.parallel, physical_cores()
         return FileEncoder(
             self.vocabulary,
-            self._template,
+            self.template,
             self._encoder,
             self._profile,
             threads or (cores if on_cpu else 2),
@@ -166,7 +188,7 @@ class Drafter:
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
         """The states of questions, in one batch."""
-        batch = question_batch([one.ids for one in questions], len(self._template.prefix))
+        batch = question_batch([one.ids for one in questions], len(self.template.prefix))
         encoded = self._encoder.encode(batch, self._profile.taps, check)
         rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
         return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]

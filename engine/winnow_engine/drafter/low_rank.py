@@ -38,14 +38,19 @@ class LowRank:
         return len(self.tensors["lora.0.attn_q.a"])
 
     def merged(self, name: str, value: Float32) -> Float32:
-        """A `Merge`: W ← W + scale · b·a (eq. 3). ProfileError if the update is one of a matrix of another shape."""
+        """A `Merge`: W ← W + scale · b·a (eq. 3). ProfileError if it does not fit the matrix."""
         stem = name.replace("blk.", "lora.").removesuffix(".weight")
         a, b = self.tensors.get(f"{stem}.a"), self.tensors.get(f"{stem}.b")
         if a is None or b is None:
             return value
-        if a.ndim != 2 or b.ndim != 2 or len(a) != b.shape[1] or (len(b), a.shape[1]) != value.shape:
-            raise ProfileError(f"the update of {name} does not fit the drafter: it belongs to another")
+        fits(a, b, name, value.shape)
         return value + np.float32(self.scale) * (b @ a)
+
+
+def fits(a: Float32, b: Float32, name: str, shape: tuple[int, ...]) -> None:
+    """ProfileError unless b·a has the shape of the matrix that is called `name`."""
+    if a.ndim != 2 or b.ndim != 2 or len(a) != b.shape[1] or (len(b), a.shape[1]) != shape:
+        raise ProfileError(f"the update of {name} does not fit the drafter: it belongs to another")
 
 
 def read_tensors(path: Path) -> tuple[Tensors, float]:

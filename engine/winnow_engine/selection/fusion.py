@@ -61,6 +61,11 @@ class FusedScores:
         total[units] = self.total[units]
         return replace(self, total=_raised(total, self.log_odds) if len(units) else total)
 
+    def with_more(self, name: str, added: Scores) -> FusedScores:
+        """The scores with what a further feature adds to each unit, float32 [U]."""
+        contributions = {**self.contributions, name: added[self.units]}
+        return replace(self, total=_raised(self.total + added, self.log_odds), contributions=contributions)
+
     def score_of(self, unit: int) -> float:
         """The score of one unit, rounded to 0.0001; that of the least likely one if it was not scored."""
         score = self.total[unit]

@@ -1,8 +1,9 @@
 """Does a reader that is trained for it keep more: one that reads the question and the leading units together?
 
 `record` asks the questions of a split and keeps, in one file each, what the product says of the units that lead and
-what would be read of them. `read` has a reader (from `winnow train reader`) score what is read, on a GPU. `compare`
-adds its scores to the product's, with the weight that keeps most of the calibration split, and needs no GPU.
+what would be read of them. `read` has the engine run a reader (from `winnow train reader`) over that, as the product
+would on a GPU; on a CPU a question takes minutes. `compare` adds its scores to the product's, with the weight that
+keeps most of the calibration split, and needs no GPU.
 """
 
 from __future__ import annotations
@@ -16,25 +17,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.layout import UnitText, segments_of
+from winnow_engine.drafter.reader.file import read_reader
+from winnow_engine.drafter.reader.reading import Reader, open_reader
 from winnow_engine.drafter.template import Template
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.cache import locate
+from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.reread import texts_of, units_to_read
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import Store
@@ -49,13 +51,10 @@ from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
-from winnow_research.studies.second_look import candidates
-from winnow_research.training.reader.judging import WAYS, Record, compared
+from winnow_research.training.reader.judging import READ, WAYS, Record, compared
 
 _TASKS = ("real", "commit", "describe", "doc", "multi", "cursor", "usage")
 _BEST = 600
-_SIZES = (8_000, 16_000)
-_SEGMENT_TOKENS = 2_048
 _NEVER = Cancellation()
 
 
@@ -81,14 +80,10 @@ class Recorder:
                     yield self._recorded(workspace, keys, case)
 
     def _recorded(self, workspace: Workspace, keys: WorkspaceKeys, case: Case) -> Record:
-        drafter, template = self.cache.drafter, Template(self.cache.drafter.vocabulary)
+        drafter = self.cache.drafter
         asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), _NEVER)
         first, parts = fuse(asked, read_fusion_weights(drafter.fusion)), len(asked.subquestions)
-        read = {
-            f"{kind} {size}": units
-            for size in _SIZES
-            for kind, units in candidates(asked, first, keys.unit_tokens, size).items()
-        }
+        read = {way: units_to_read(workspace, first.total, keys.unit_tokens, *what) for way, what in READ.items()}
         best = np.argsort(-worth(first.total, keys.unit_tokens, parts), kind="stable")[:_BEST]
         cursor = case.question.cursor
         focus = WorkspaceUnits(workspace, keys.unit_tokens, drafter.count).focus(cursor) if cursor else None
@@ -96,53 +91,38 @@ class Recorder:
         units = np.unique(np.concatenate([best, np.array(pointed, np.int64), *read.values()]))
         place = {int(unit): number for number, unit in enumerate(units)}
         golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
-        shown = np.unique(np.concatenate([read[way] for way in WAYS]))
+        shown = np.unique(np.concatenate(list(read.values())))
         return Record(
             case.task,
             case.repository,
             parts,
-            template.question(asked.text, asked.question.code).ids,
+            drafter.template.question(asked.text, asked.question.code).ids,
             first.total[units],
             keys.unit_tokens[units],
             np.array(sorted(place.get(unit, -1) for unit in golds), np.int64),
             tuple(place[unit] for unit in focus.units) if focus else (),
             tuple(place[unit] for unit in focus.companions) if focus else (),
             {way: np.array([place[int(unit)] for unit in some], np.int64) for way, some in read.items()},
-            {place[int(unit)]: self._text(workspace, int(unit), template) for unit in shown},
+            dict(zip((place[unit] for unit in shown.tolist()), texts_of(workspace, shown, drafter), strict=True)),
         )
 
-    def _text(self, workspace: Workspace, unit: int, template: Template) -> UnitText:
-        file, found = workspace.units[unit]
-        number = int(np.searchsorted(workspace.unit_starts, unit, side="right")) - 1
-        ids = self.cache.drafter.vocabulary.tokenize(file.text_of(found))
-        return UnitText(number, template.header(file.path), ids)
 
-
-def read(drafter: Path, reader_file: Path, records: Sequence[Record], prefix: Int32) -> dict[str, Any]:
+def read(reader: Reader, records: Sequence[Record]) -> dict[str, Any]:
     """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
-    import torch
-
-    from winnow_research.training.reader.model import batch_of, opened
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    reader, seconds = opened(drafter, reader_file, device), {way: ([0.0], [0]) for way in WAYS}
-    for record, way in product(records, WAYS):
-        places, started = record.ways[way], time.perf_counter()
-        texts = [record.texts[place] for place in places.tolist()]
-        closing = texts[0].header[:1]
-        laid = list(segments_of(prefix, record.question, texts, closing, _SEGMENT_TOKENS))
-        with torch.inference_mode():
-            record.said[way] = reader(batch_of(laid, _SEGMENT_TOKENS, len(laid), device)).float().cpu().numpy()
-        if record.task == "real":
-            seconds[way][0].append(time.perf_counter() - started)
-            seconds[way][1].append(sum(len(segment.ids) for segment in laid))
-    return {
-        way: {
-            "ms": [round(1000 * float(np.percentile(times[1:] or times, share)), 1) for share in (50, 90)],
-            "tokens read": round(float(np.mean(tokens[1:] or tokens))),
-        }
-        for way, (times, tokens) in seconds.items()
-    }
+    figures = {}
+    for way in WAYS:
+        times, tokens = [], []
+        for record in (one for one in records if one.asked):
+            texts, started = [record.texts[place] for place in record.ways[way].tolist()], time.perf_counter()
+            segments = reader.segments(record.question, texts)
+            record.said[way] = reader.scores(segments, _NEVER)
+            if record.task == "real":
+                times.append(time.perf_counter() - started)
+                tokens.append(sum(map(len, segments)))
+        warm = times[1:] or times or [0.0]  # kernels are compiled before the first
+        ms = [round(1000 * float(np.percentile(warm, share)), 1) for share in (50, 90)]
+        figures[way] = {"ms": ms, "tokens read": round(float(np.mean(tokens or [0])))}
+    return figures
 
 
 def main() -> None:
@@ -182,10 +162,11 @@ def _read(given: argparse.Namespace, splits: Sequence[Split]) -> None:
 
     drafter = locate(DEFAULT_DRAFTER)
     prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
+    reader = open_reader(drafter, read_reader(given.reader, read_header(drafter)), prefix)
     for split in splits:
         started = time.perf_counter()
         records = pickle.loads((given.folder / f"records-{split}.pickle").read_bytes())
-        figures = {"seconds": read(drafter, given.reader, records, prefix), "questions": len(records)}
+        figures = {"seconds": read(reader, records), "questions": len(records)}
         slim = [replace(one, texts={}, question=one.question[:0]) for one in records]
         (given.folder / f"{given.name}-{split}.pickle").write_bytes(pickle.dumps(slim))
         print(json.dumps({"split": split, **figures, "whole": round(time.perf_counter() - started)}), flush=True)

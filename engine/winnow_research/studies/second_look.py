@@ -24,16 +24,17 @@ from numpy.typing import NDArray
 from winnow_engine.core import Budget, Cancellation, Scores
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileText
+from winnow_engine.drafter.reader.use import LEADING, REACHABLE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.budget import choose, density, worth
-from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores, fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked
+from winnow_engine.selection.reread import units_to_read
 from winnow_engine.selection.unit_features import zscore
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
@@ -54,7 +55,6 @@ from winnow_research.studies import study_parser
 
 PRODUCT, APART, SHORT = "product", "two parts as many", "length counts in full"
 _TASKS = ("real", "commit", "bug", "describe", "multi", "doc", "cursor", "usage")
-_LEADERS = 24
 _NEVER = Cancellation()
 
 
@@ -118,7 +118,8 @@ class Looks:
         yield Way(SHORT, first, density(first.total, keys.unit_tokens))
         yield Way(f"{APART}, {SHORT}", apart, density(apart.total, keys.unit_tokens))
         for tokens in self.sizes:
-            for kind, units in candidates(asked, first, keys.unit_tokens, tokens).items():
+            for kind in (LEADING, REACHABLE):
+                units = units_to_read(workspace, first.total, keys.unit_tokens, kind, tokens)
                 share = share_of_golds(case, workspace, units)
                 for behind in ("the question", "nothing"):
                     started = time.perf_counter()
@@ -137,31 +138,6 @@ class Looks:
         auto = Ranked(case.question, workspace, keys, keys.unit_tokens, way.scores, drafter).tokens(Budget())
         found, kept = outcome(way.name, tokens, case, workspace, ranking), keeps_all(ranking, auto, case, workspace)
         return Seen(found, auto, kept, way.share, way.seconds)
-
-
-def candidates(
-    asked: AskedQuestion, first: FusedScores, unit_tokens: NDArray[np.int32], tokens: int
-) -> dict[str, NDArray[np.int64]]:
-    """Units to read, in ascending order: those that lead, or as many tokens of these as of what they lead to."""
-    ranked = np.argsort(-density(first.total, unit_tokens), kind="stable")
-    leading, half = (_filling(ranked, unit_tokens, most) for most in (tokens, tokens // 2))
-    rest = ranked[_led_to(asked.workspace, first.total)[ranked] & ~np.isin(ranked, half)]
-    reachable = np.concatenate([half, _filling(rest, unit_tokens, tokens // 2)])
-    return {"leading": np.sort(leading), "reachable": np.sort(reachable)}
-
-
-def _filling(ranking: NDArray[np.int64], unit_tokens: NDArray[np.int32], tokens: int) -> NDArray[np.int64]:
-    """The first of some units that fit together into so many tokens."""
-    return ranking[np.cumsum(unit_tokens[ranking]) <= tokens]
-
-
-def _led_to(workspace: Workspace, total: Scores) -> NDArray[np.bool_]:
-    """Which units are in a leader's file, are used by a leader, or use one, bool [U]."""
-    leaders = {int(unit): 1.0 for unit in highest(total, _LEADERS)}
-    files = np.zeros(len(workspace.files), np.float32)
-    files[np.searchsorted(workspace.unit_starts, list(leaders), side="right") - 1] = 1
-    symbols = workspace.symbols
-    return (workspace.by_unit(files) > 0) | (symbols.used_by(leaders) > 0) | (symbols.using(leaders) > 0)
 
 
 def read_together(asked: AskedQuestion, units: NDArray[np.int64], drafter: Drafter, *, asks: bool) -> Scores:

@@ -1,12 +1,14 @@
 """Profiles as folders: what is found for a drafter's fingerprint, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from winnow_cuda.shapes import TransformerShape
 from winnow_engine.drafter.profiles import SHIPPED, ProfileFolder, shipped_profile, users_profile, write_profile
+from winnow_engine.drafter.reader.use import REACHABLE, Addition
 from winnow_engine.errors import ProfileError
 
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
@@ -56,6 +58,7 @@ def test_every_shipped_profile_is_whole() -> None:
             "profile.json",
             "card.md",
             *([document["adapter"]] if "adapter" in document else []),
+            *([document["reader"]["file"]] if "reader" in document else []),
         }
     assert {QWEN, SMOLLM2} <= set(fingerprints)
     assert len(set(fingerprints)) == len(fingerprints)
@@ -95,6 +98,47 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
         write_profile(profiles / name, QWEN, FUSION, HEADS)
     with pytest.raises(ProfileError, match=r"several profiles .*/a and .*/b; move all but one elsewhere"):
         users_profile(QWEN)
+
+
+READER: dict[str, object] = {
+    "file": "reader.safetensors",
+    "weight": 0.75,
+    "standard": False,
+    "lowest": True,
+    "read": "reachable",
+    "tokens": 16000,
+    "parts": [0, 2],
+}
+
+
+def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
+    assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
+    use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
+    assert use is not None
+    assert (use.file, use.addition) == (profiles / "reader.safetensors", Addition(0.75, standard=False, lowest=True))
+    assert (use.read, use.tokens, [use.asks(parts) for parts in (0, 2, 3)]) == (REACHABLE, 16000, [True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"file": "../secret"}, "the reader '../secret' lies outside the profile"),
+        ({"file": None}, "the reader None lies outside the profile"),
+        ({"weight": "much"}, "does not say how its reader is used"),
+        ({"weight": True}, "does not say how its reader is used"),
+        ({"weight": float("nan")}, "does not say how its reader is used"),
+        ({"lowest": 0}, "does not say how its reader is used"),
+        ({"read": "all"}, "does not say how its reader is used"),
+        ({"tokens": 0}, "does not say how its reader is used"),
+        ({"parts": [0]}, "does not say how its reader is used"),
+        ({"parts": None}, "does not say how its reader is used"),
+    ],
+)
+def test_a_reader_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:
+    with pytest.raises(ProfileError, match=re.escape(said)):
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, **change}}).reader
+    with pytest.raises(ProfileError, match="the reader is no object"):
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": "reader.safetensors"}).reader
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", "", "sub/file", "link", "a\0b", 7, ["x"]])

@@ -57,7 +57,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(drafter: Path, cache: Path) -> Reader:
-    return open_reader(drafter, write_reader(cache / "reader.safetensors", drafter, 4), PREFIX)
+    return opened(drafter, write_reader(cache / "reader.safetensors", drafter, 4))
+
+
+def opened(drafter: Path, file: Path) -> Reader:
+    return open_reader(drafter, read_reader(file, read_header(drafter)), PREFIX)
 
 
 def test_each_segment_begins_with_the_question_and_names_a_file_once() -> None:
@@ -98,7 +102,10 @@ def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: P
         return value + 2 * b.astype(np.float16).astype(np.float32) @ a.astype(np.float16).astype(np.float32)
 
     layers = CpuEncoder(load_weights(drafter, read_header(drafter), 4, merge), np.empty(0, np.int32))
-    segments, head = reader.segments(QUESTION, units()), read_reader(cache / "reader.safetensors").head
+    segments, head = (
+        reader.segments(QUESTION, units()),
+        read_reader(cache / "reader.safetensors", read_header(drafter)).head,
+    )
     assert len(segments) == 3
     wanted = []
     for one in segments:
@@ -140,7 +147,7 @@ def test_merged_weights_are_mapped_the_next_time(
     drafter: Path, cache: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("winnow_engine.drafter.weights._layer", None)  # nothing is left to compute them
-    again = open_reader(drafter, cache / "reader.safetensors", PREFIX)
+    again = opened(drafter, cache / "reader.safetensors")
     segments = reader.segments(QUESTION, units(2))
     assert again.scores(segments, Cancellation()).tolist() == reader.scores(segments, Cancellation()).tolist()
 
@@ -171,7 +178,7 @@ def halved(path: Path, drafter: Path) -> None:
         (broken(lambda t: t.update({"head.sd": np.zeros(WIDTH, np.float32)})), "not above 0"),
         (broken(lambda t: t["lora.1.ffn_up.a"].fill(np.nan)), "lora.1.ffn_up.a is not finite"),
         (broken(lambda t: t["head.mu"].fill(1e6)), "head.mu is not finite"),  # in float16
-        (broken(lambda t: t.pop("lora.2.attn_k.b")), "it lacks lora.2.attn_k.b"),
+        (broken(lambda t: t.pop("lora.2.attn_k.b")), "'lora.2.attn_k.b'"),
         (broken(lambda t: t.update({"lora.0.attn_q.a": t["lora.0.attn_q.a"][:, 1:]})), "does not fit the drafter"),
         (broken(lambda t: t.update({"lora.0.attn_q.a": t["lora.0.attn_q.a"][1:]})), "does not fit the drafter"),
         (
@@ -190,4 +197,4 @@ def test_a_file_that_is_no_reader_of_this_drafter_is_an_error_with_a_name(
 ) -> None:
     write(tmp_path / "bad.safetensors", drafter)
     with pytest.raises(ProfileError, match=said):
-        open_reader(drafter, tmp_path / "bad.safetensors", PREFIX)
+        read_reader(tmp_path / "bad.safetensors", read_header(drafter))

@@ -5,6 +5,7 @@ A profile is a folder with a `profile.json`, the adapter that this names if it h
     {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
      "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
      "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`)
+     "reader": {…},                          a reader, if it has one (`reader/use.py`)
      "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
 
 The user's folders lie in `user_directory()` and are searched before those that ship. A drafter that has neither is
@@ -28,6 +29,7 @@ from winnow_cuda.shapes import TransformerShape
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.heads import generic_heads, heads_of
 from winnow_engine.drafter.profile import Profile
+from winnow_engine.drafter.reader.use import ReaderUse, use_of
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 
@@ -63,11 +65,22 @@ class ProfileFolder:
     def adapter(self) -> Path | None:
         """The adapter's file, or None for scoring heads. ProfileError if it lies outside the folder."""
         name = self.document.get("adapter")
-        if name is None:
+        return None if name is None else self._inside(name, "adapter")
+
+    @property
+    def reader(self) -> ReaderUse | None:
+        """The reader, if it has one, and how it is used. ProfileError as for the adapter, and if it is malformed."""
+        document = self.document.get("reader")
+        if document is None:
             return None
-        # A profile may come from anywhere: neither a path nor a link may make it read another file.
+        if not isinstance(document, dict):
+            raise ProfileError(f"{self.path}: the reader is no object with a file: {_REMEDY}")
+        return use_of(document, self._inside(document.get("file"), "reader"))
+
+    def _inside(self, name: Any, what: str) -> Path:
+        """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
         if not isinstance(name, str) or "\0" in name or not _lies_in(self.path / name, self.path):
-            raise ProfileError(f"{self.path}: the adapter {name!r} lies outside the profile: copy the file into it")
+            raise ProfileError(f"{self.path}: the {what} {name!r} lies outside the profile: copy the file into it")
         return self.path / name
 
     @property
@@ -87,11 +100,12 @@ class ProfileFolder:
 
 @dataclass(frozen=True, slots=True)
 class OpenedProfile:
-    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user."""
+    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user and a reader."""
 
     profile: Profile
     fusion: Mapping[str, Any]
     notice: str | None = None
+    reader: ReaderUse | None = None
 
 
 def user_directory() -> Path:
@@ -128,7 +142,7 @@ def open_profile(
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
-        return OpenedProfile(found.open(shape), found.fusion, found.notice)
+        return OpenedProfile(found.open(shape), found.fusion, found.notice, found.reader)
     return OpenedProfile(
         generic_heads(block_count, shape.heads, shape.group), _read(SHIPPED / _GENERIC).fusion, _NOTICE
     )

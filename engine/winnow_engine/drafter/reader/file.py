@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.shapes import TransformerShape
-from winnow_engine.drafter.low_rank import BAD_FILE, MATRICES, LowRank, hash_of, read_tensors
+from winnow_cuda.shapes import Float32
+from winnow_engine.drafter.low_rank import BAD_FILE, MATRICES, LowRank, Tensors, fits, hash_of, read_tensors
 from winnow_engine.drafter.reader.head import ReaderHead
+from winnow_engine.drafter.weights import shape_of
 from winnow_engine.errors import ProfileError
+from winnow_engine.models.gguf_header import GgufHeader
 
 HEAD = "head."
 """What the names of the head's tensors begin with."""
@@ -21,32 +23,33 @@ HEAD = "head."
 class ReaderFile:
     """The updates of a drafter's first `layers` layers, and the head. `identity` changes with the file."""
 
-    path: Path
     updates: LowRank
     head: ReaderHead
     layers: int
     identity: str
 
-    def check(self, shape: TransformerShape) -> None:
-        """ProfileError if the hidden states of a drafter have another width."""
-        if self.head.width != shape.width:
-            raise ProfileError(
-                f"{self.path} belongs to a drafter with {self.head.width} columns, this one has {shape.width}"
-            )
 
-
-def read_reader(path: Path) -> ReaderFile:
-    """Read what `training.reader.model.Reader.save` writes. ProfileError for anything else, a NaN among it too."""
+def read_reader(path: Path, drafter: GgufHeader) -> ReaderFile:
+    """Read what `training.reader.model.Reader.save` writes. ProfileError unless it is a reader of this drafter."""
     try:
         tensors, scale = read_tensors(path)
         for name, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} is not finite everywhere")
-        head = ReaderHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
-        updates = LowRank(tensors, scale)
-        for layer, matrix, part in product(range(updates.layers), MATRICES, "ab"):
-            if f"lora.{layer}.{matrix}.{part}" not in tensors:
-                raise ValueError(f"it lacks lora.{layer}.{matrix}.{part}")
-        return ReaderFile(path, updates, head, updates.layers, "reader-" + hash_of(path))
+        head = ReaderHead(*(tensors[f"head.{name}"] for name in ("votes", "length", "mu", "sd")))
+        found = ReaderFile(LowRank(tensors, scale), head, LowRank(tensors, scale).layers, "reader-" + hash_of(path))
+        updates = [_update(tensors, *which) for which in product(range(found.layers), MATRICES)]
     except BAD_FILE as error:
         raise ProfileError(f"{path} is not a reader: {error}") from error
+    width = shape_of(drafter, found.layers).width
+    if head.width != width:
+        raise ProfileError(f"{path} belongs to a drafter with {head.width} columns, this one has {width}")
+    for name, a, b in updates:
+        fits(a, b, name, drafter.tensors[name].shape)
+    return found
+
+
+def _update(tensors: Tensors, layer: int, matrix: str) -> tuple[str, Float32, Float32]:
+    """The name of a matrix in a GGUF, and its a and b. KeyError."""
+    a, b = (tensors[f"lora.{layer}.{matrix}.{part}"] for part in "ab")
+    return f"blk.{layer}.{matrix}.weight", a, b

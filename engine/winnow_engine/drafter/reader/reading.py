@@ -13,11 +13,11 @@ from winnow_engine.core import Cancellation
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.merged import MergedWeights, name_of
 from winnow_engine.drafter.merged import default_folder as weights_folder
-from winnow_engine.drafter.reader.file import ReaderFile, read_reader
+from winnow_engine.drafter.reader.file import ReaderFile
 from winnow_engine.drafter.reader.head import ReaderHead
 from winnow_engine.drafter.reader.layout import ReadSegment, UnitText, segments_of
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, pack
-from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
+from winnow_engine.drafter.weights import GgufTensors, load_weights
 from winnow_engine.models.gguf_header import read_header
 
 
@@ -51,19 +51,14 @@ class Reader:
 
 
 def open_reader(
-    drafter: Path,
-    reader: ReaderFile | Path,
-    prefix: Int32,
-    on_compile: Callable[[str], None] = lambda kernel: None,
+    drafter: Path, file: ReaderFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
 ) -> Reader:
-    """The reader of a file, for a drafter's GGUF, on this machine's device, or on the CPU where there is none.
+    """A reader for its drafter's GGUF, on this machine's device, or on the CPU where there is none.
 
-    `prefix` is the template's. Raises ProfileError, UnsupportedModelError, DeviceError, and the drafter's errors.
+    `prefix` is the template's. Raises DeviceError and the drafter's errors.
     """
-    file = read_reader(reader) if isinstance(reader, Path) else reader
     header, pack_weights = read_header(drafter), takes_packed()
-    tensors = GgufTensors(drafter, header)
-    file.check(shape_of(header, file.layers))
-    kept = MergedWeights(weights_folder(), name_of(tensors.identity(file.layers, file.identity), pack_weights))
+    identity = GgufTensors(drafter, header).identity(file.layers, file.identity)
+    kept = MergedWeights(weights_folder(), name_of(identity, pack_weights))
     weights = load_weights(drafter, header, file.layers, file.updates.merged, kept, pack=pack_weights)
     return Reader(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)

@@ -11,31 +11,18 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.drafter.reader.layout import UnitText
+from winnow_engine.drafter.reader.use import LEADING, REACHABLE, Addition
 from winnow_engine.selection.budget import Focus, choose, worth
+from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
 
-WAYS = ("leading 8000", "reachable 16000")
-"""What is read: units that lead, or as many tokens of these as of what they lead to, and how many tokens."""
+READ = {f"{LEADING} 8000": (LEADING, 8_000), f"{REACHABLE} 16000": (REACHABLE, 16_000)}
+"""What is read, by the name of the way: units that lead, or also what they lead to, and how many tokens."""
+WAYS = tuple(READ)
 
 _WEIGHTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 _JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """How a reader's scores are added: `weight` times them, less their mean, if `standard` by their deviation.
-
-    What was not read gets the `lowest` of that, or its mean.
-    """
-
-    weight: float
-    standard: bool
-    lowest: bool
-
-    def of(self, records: Sequence[Record], way: str) -> list[Float32]:
-        """The scores of each record's units."""
-        return [one.with_said(way, self) for one in records]
 
 
 _HOWS = tuple(Addition(*how) for how in product(_WEIGHTS, (False, True), (False, True)))
@@ -62,6 +49,11 @@ class Record:
     texts: dict[int, UnitText]
     said: dict[str, Float32] = field(default_factory=dict)
 
+    @property
+    def asked(self) -> bool:
+        """Whether a reader is asked: what it says of a whole question does not fit a list of them."""
+        return self.subquestions <= ABOUT_ONE_THING
+
     def kept(self, total: Float32) -> list[bool]:
         """For each of BUDGETS, whether all golds are kept whole if these are the scores of the units."""
         focus = Focus(self.focus, (1, 1), self.companions) if self.focus else None
@@ -71,13 +63,10 @@ class Record:
         return [golds <= {one.unit for one in pieces if one.tokens == self.tokens[one.unit]} for pieces in kept]
 
     def with_said(self, way: str, how: Addition) -> Float32:
-        """The scores with what the reader said of what it read in a way."""
-        said = self.said[way] - self.said[way].mean()
-        if how.standard:
-            said = said / (said.std() + 1e-6)
-        added = np.full_like(self.total, said.min() if how.lowest else 0)
-        added[self.ways[way]] = said
-        return np.asarray(self.total + np.float32(how.weight) * added, np.float32)
+        """The scores with what the reader said of what it read in a way, if it was asked."""
+        if not self.asked:
+            return self.total
+        return np.asarray(self.total + how.of(self.said[way], self.ways[way], len(self.total)), np.float32)
 
 
 def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, list[float]]:
@@ -103,12 +92,17 @@ def compared(calibration: Sequence[Record], development: Sequence[Record]) -> li
     found: list[dict[str, Any]] = [{"way": "product", **before}]
     for way in WAYS:
         tried = [
-            (sum(gain(before["calibration"], shares(calibration, how.of(calibration, way)))), how) for how in _HOWS
+            (sum(gain(before["calibration"], shares(calibration, _with(how, way, calibration)))), how) for how in _HOWS
         ]
         best = max(tried, key=lambda one: one[0])[1]
-        after = {name: shares(records, best.of(records, way)) for name, records in splits.items()}
+        after = {name: shares(records, _with(best, way, records)) for name, records in splits.items()}
         found.append({"way": way, **asdict(best), **after, "rule": _ruled(before, after)})
     return found
+
+
+def _with(how: Addition, way: str, records: Sequence[Record]) -> list[Float32]:
+    """The scores of each record's units, with what was said of those read in a way."""
+    return [one.with_said(way, how) for one in records]
 
 
 def _ruled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

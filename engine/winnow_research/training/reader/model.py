@@ -120,24 +120,5 @@ class Reader(nn.Module):
             yield f"head.{name}", value
 
 
-def shape_stored(path: Path) -> tuple[int, int]:
-    """Layers and rank of a reader's file."""
-    stored = load_file(path)
-    return 1 + max(int(name.split(".")[1]) for name in stored if name.startswith("lora.")), len(
-        stored["lora.0.attn_q.a"]
-    )
-
-
-def opened(drafter: Path, path: Path, device: torch.device) -> Reader:
-    """The reader of a file, ready to read: its updates merged, in bfloat16 on a GPU."""
-    layers, rank = shape_stored(path)
-    reader = Reader(drafter, layers, rank)
-    reader.load(path)
-    reader.network.merge()
-    if device.type == "cuda":
-        reader.network.compute_in(torch.bfloat16)
-    return reader.to(device).eval()
-
-
 def _array(value: Tensor) -> Float32:
     return np.asarray(value.detach().float().cpu().numpy(), np.float32)

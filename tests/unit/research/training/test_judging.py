@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winnow_research.training.reader.judging import Addition, Record, compared, gain
+from winnow_engine.drafter.reader.use import Addition
+from winnow_research.training.reader.judging import Record, compared, gain
 
 NOTHING = np.zeros(0, np.int32)
 WAYS = {"leading 8000": np.array([0, 1, 2]), "reachable 16000": np.array([0, 1, 2, 3])}
@@ -45,6 +46,13 @@ def test_what_was_not_read_gets_the_mean_or_the_lowest_of_what_was_said() -> Non
     assert lowest.tolist() == [2.5, 2.0, 4.5, -0.5]
     standard = _record().with_said("leading 8000", Addition(1.0, True, False)) - _record().total
     assert standard[:3].std() == pytest.approx(1, abs=1e-3)
+
+
+def test_a_list_of_questions_is_not_read() -> None:
+    how = Addition(1.0, standard=False, lowest=False)
+    assert (_record(subquestions=2).with_said("leading 8000", how) != _record().total).any()
+    listed = _record(subquestions=3, said={})
+    assert listed.with_said("leading 8000", how).tolist() == listed.total.tolist()
 
 
 def test_real_counts_twice() -> None:

@@ -1,0 +1,85 @@
+"""A second stage: a reader reads the question and the units that lead together, and its scores are added.
+
+Only a drafter on a GPU whose profile has a reader does that (`drafter/reader`). What the leaders lead to is read too,
+because what answers a question together with them often does not lead itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, Scores
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.reader.background import BackgroundReader
+from winnow_engine.drafter.reader.layout import UnitText
+from winnow_engine.drafter.reader.use import LEADING
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.budget import density
+from winnow_engine.selection.candidates import highest
+from winnow_engine.selection.fusion import FusedScores
+
+_LEADERS = 24
+
+
+def reread(
+    asked: AskedQuestion,
+    scores: FusedScores,
+    unit_tokens: NDArray[np.int32],
+    drafter: Drafter,
+    reader: BackgroundReader,
+    cancellation: Cancellation,
+) -> FusedScores:
+    """The scores with what the reader says of the units that lead, as `reader` among their contributions.
+
+    `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question that the
+    reader is not asked, one about a change among them, and once its device has failed. Raises CancelledError.
+    """
+    if asked.question.change is not None or not reader.use.asks(len(asked.subquestions)):
+        return scores
+    units = units_to_read(asked.workspace, scores.total, unit_tokens, reader.use.read, reader.use.tokens)
+    if not len(units):
+        return scores
+    question = drafter.template.question(asked.text, asked.question.code)
+    said = reader.scores(question.ids, texts_of(asked.workspace, units, drafter), cancellation)
+    if said is None:
+        return scores
+    return scores.with_more("reader", reader.use.addition.of(said, units, len(scores.total)))
+
+
+def units_to_read(
+    workspace: Workspace, total: Scores, unit_tokens: NDArray[np.int32], read: str, tokens: int
+) -> NDArray[np.int64]:
+    """Units to read, in ascending order: those that lead, or as many tokens of these as of what they lead to."""
+    kept = np.flatnonzero((total > -np.inf) & (unit_tokens > 0))
+    ranked = kept[np.argsort(-density(total[kept], unit_tokens[kept]), kind="stable")]
+    if read == LEADING:
+        return np.sort(_filling(ranked, unit_tokens, tokens))
+    half = _filling(ranked, unit_tokens, tokens // 2)
+    rest = ranked[_led_to(workspace, total)[ranked] & ~np.isin(ranked, half)]
+    return np.sort(np.concatenate([half, _filling(rest, unit_tokens, tokens // 2)]))
+
+
+def texts_of(workspace: Workspace, units: NDArray[np.int64], drafter: Drafter) -> list[UnitText]:
+    """Units as a reader is shown them."""
+    numbers = (np.searchsorted(workspace.unit_starts, units, side="right") - 1).tolist()
+    headers = {number: drafter.template.header(workspace.files[number].path) for number in set(numbers)}
+    found = (workspace.units[unit] for unit in units.tolist())
+    ids, counts = drafter.vocabulary.tokenize_each([file.text_of(unit) for file, unit in found])
+    each = np.split(ids, np.cumsum(counts)[:-1])
+    return [UnitText(number, headers[number], own) for number, own in zip(numbers, each, strict=True)]
+
+
+def _filling(ranking: NDArray[np.int64], unit_tokens: NDArray[np.int32], tokens: int) -> NDArray[np.int64]:
+    """The first of some units that fit together into so many tokens."""
+    return ranking[np.cumsum(unit_tokens[ranking]) <= tokens]
+
+
+def _led_to(workspace: Workspace, total: Scores) -> NDArray[np.bool_]:
+    """Which units are in a leader's file, are used by a leader, or use one, bool [U]."""
+    leaders = {int(unit): 1.0 for unit in highest(total, _LEADERS)}
+    files = np.zeros(len(workspace.files), np.float32)
+    files[np.searchsorted(workspace.unit_starts, list(leaders), side="right") - 1] = 1
+    symbols = workspace.symbols
+    return (workspace.by_unit(files) > 0) | (symbols.used_by(leaders) > 0) | (symbols.using(leaders) > 0)
