@@ -131,6 +131,15 @@ def test_hopper_runs_its_own_kernels() -> None:
 
 
 @pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
+def test_without_a_prefix_sequences_see_only_themselves(capability: tuple[int, int]) -> None:
+    weights, batch, nothing = weights_of(QWEN2, False, True), batch_of([70, 3, 131]), np.empty(0, np.int32)
+    agree(
+        GpuEncoder(SimulatedDevice(capability), weights, nothing).encode(batch),
+        CpuEncoder(weights, nothing).encode(batch),
+    )
+
+
+@pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
 def test_a_joint_pass_that_keeps_every_block_is_a_dense_one(capability: tuple[int, int]) -> None:
     weights, batch = weights_of(QWEN3, True, False), replace(batch_of([200]), sparse=BlockRule(alpha=0.12))
     device = SimulatedDevice(capability)

@@ -38,8 +38,8 @@ from winnow_engine.folders import cache_folder, delete, files_in, temporary, use
 
 Tensors = Mapping[str, NDArray[Any]]
 
-KEPT = 2
-"""Files that are kept: those used last."""
+KEPT = 3
+"""Files that are kept, those used last: a drafter's, its reader's, and those of another drafter."""
 
 _MAGIC = b"WINNOWW2"
 _PREAMBLE = struct.Struct("<8sQ32s")

@@ -165,16 +165,16 @@ def test_a_damaged_file_counts_as_missing_and_is_written_again(
     assert file.read_bytes() == whole
 
 
-def test_the_two_used_last_are_kept(folder: Path) -> None:
-    for name in ("one", "two"):
+def test_the_three_used_last_are_kept(folder: Path) -> None:
+    for name in ("one", "two", "three"):
         MergedWeights(folder, name)(layers)
-    for age, name in enumerate(("one", "two")):
+    for age, name in enumerate(("one", "two", "three")):
         os.utime(folder / f"{name}.weights", (time.time() - 99 - age,) * 2)
-    MergedWeights(folder, "two")(forbidden)
-    MergedWeights(folder, "three")(layers)
-    assert {path.name for path in folder.iterdir()} == {"two.weights", "three.weights"}
+    MergedWeights(folder, "three")(forbidden)
+    MergedWeights(folder, "four")(layers)
+    assert {path.name for path in folder.iterdir()} == {"one.weights", "three.weights", "four.weights"}
     number, size = used_bytes(folder)
-    assert (number, size) == (2, sum(path.stat().st_size for path in folder.iterdir()))
+    assert (number, size) == (3, sum(path.stat().st_size for path in folder.iterdir()))
 
 
 def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> None:
