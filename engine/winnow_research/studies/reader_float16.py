@@ -1,0 +1,126 @@
+"""Is a reader's pass through all layers safe in float16, which is what a GPU keeps between its products?
+
+Reads some segments of recorded questions (`joint_reader record`) on the CPU, in float32 and with what `GpuEncoder`
+keeps in float16 rounded to that. The largest absolute values show how far they are from 65,504, the differences between
+scores how much the rounding changes. Sums are float32 in both, as on a GPU.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from winnow_cuda.cpu import encoder
+from winnow_cuda.ops.swiglu import swiglu
+from winnow_cuda.shapes import Float32
+from winnow_engine.core import Cancellation
+from winnow_engine.drafter.reader import reading
+from winnow_engine.drafter.reader.file import read_reader
+from winnow_engine.drafter.reader.layout import ReadSegment
+from winnow_engine.drafter.template import Template
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models.cache import locate
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_research.evaluation.repositories import Split
+from winnow_research.machine import report
+from winnow_research.studies import study_parser
+from winnow_research.training.reader.judging import WAYS, Record
+
+
+class Kept:
+    """What a GPU keeps in float16, seen in the CPU's encoder: its largest values by name, and rounded if `rounds`."""
+
+    def __init__(self, rounds: bool) -> None:
+        self._rounds = rounds
+        self.largest: dict[str, float] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Patch the encoder's ops."""
+        names = ("rms_norm", "segment_attention", "_product", "_gated")
+        with patch.multiple(encoder, **{name: getattr(self, name.lstrip("_")) for name in names}):
+            yield
+
+    def rms_norm(self, x: Float32, *rest: Any) -> Float32:
+        """As the op."""
+        self._seen("residual, float32", x)
+        return self._half("normed", _OPS["rms_norm"](x, *rest))
+
+    def segment_attention(self, q: Float32, k: Float32, v: Float32, *rest: Any) -> Float32:
+        """As the op. Keys lose their mean, as the GPU's lose their centre: it moves a query's scores alike."""
+        parts = self._half("queries", q), self._half("keys, centred", k - k.mean(0)), self._half("values", v)
+        return self._half("mixed", _OPS["segment_attention"](*parts, *rest))
+
+    def product(self, rows: Float32, matrix: Float32, _: int) -> Float32:
+        """As the encoder's, with float16 in what is projected."""
+        found = rows @ self._half("weights", matrix).T
+        return self._half("projected", found) if len(matrix) > matrix.shape[1] else found
+
+    def gated(self, rows: Float32, gate_up: Float32, *_: Any) -> Float32:
+        """As the encoder's."""
+        found = rows @ self._half("weights", gate_up).T
+        self._seen("gate and up", found)
+        return self._half("activated", swiglu(found))
+
+    def _half(self, name: str, x: Float32) -> Float32:
+        self._seen(name, x)
+        return x.astype(np.float16).astype(np.float32) if self._rounds else x
+
+    def _seen(self, name: str, x: Float32) -> None:
+        self.largest[name] = max(self.largest.get(name, 0.0), float(np.abs(x).max(initial=0)))
+
+
+_OPS = {name: getattr(encoder, name) for name in ("rms_norm", "segment_attention")}
+
+
+def compared(reader: reading.Reader, segments: list[ReadSegment]) -> dict[str, Any]:
+    """The largest values, and the scores in float16 beside those in float32."""
+    exactly, roundly = Kept(rounds=False), Kept(rounds=True)
+    with exactly.watching():
+        exact = reader.scores(segments, Cancellation())
+    with roundly.watching():
+        rounded = reader.scores(segments, Cancellation())
+    return {
+        "tokens": sum(map(len, segments)),
+        "units": len(exact),
+        "largest": {name: round(value, 1) for name, value in exactly.largest.items()},
+        "scores": {
+            "deviation": round(float(exact.std()), 4),
+            "largest difference": round(float(np.abs(rounded - exact).max()), 4),
+            "root mean square difference": round(float(np.sqrt(np.mean((rounded - exact) ** 2))), 4),
+        },
+    }
+
+
+def main() -> None:
+    """Read, print, write results/reader-float16.json."""
+    parser = study_parser(__file__, __doc__)
+    parser.add_argument("folder", type=Path, help="where records are")
+    parser.add_argument("--reader", type=Path, required=True, help="its file")
+    parser.add_argument("--split", type=Split, default=Split.CALIBRATION)
+    parser.add_argument("--questions", type=int, default=4, help="of which one segment each is read")
+    given = parser.parse_args()
+    drafter = locate(DEFAULT_DRAFTER)
+    prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
+    with patch.object(reading, "takes_packed", lambda: False):
+        reader = reading.open_reader(drafter, read_reader(given.reader, read_header(drafter)), prefix)
+    records: list[Record] = pickle.loads((given.folder / f"records-{given.split}.pickle").read_bytes())
+    asked = [record for record in records if record.asked]
+    chosen = [asked[at] for at in np.linspace(0, len(asked) - 1, min(given.questions, len(asked))).astype(int)]
+    segments = []
+    for number, record in enumerate(chosen):
+        found = reader.segments(record.question, [record.texts[place] for place in record.ways[WAYS[-1]].tolist()])
+        segments.append(found[number % len(found)])
+    report("reader-float16", compared(reader, segments))
+
+
+if __name__ == "__main__":
+    main()
