@@ -49,6 +49,7 @@ from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection
+from winnow_engine.selection.reread import reread
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
@@ -292,6 +293,8 @@ class Assistant:
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:
                 needed_later.raise_if_failed()
+            if cache.drafter.reader is not None:
+                cache.drafter.reader.begin()
         with clock.stage("index"):
             question = with_change(question, changes, workspace, cache.drafter.count)
             question = with_past(question, past, workspace, cache.drafter.count)
@@ -301,6 +304,10 @@ class Assistant:
             asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
+        if (reader := cache.drafter.reader) is not None:
+            with clock.stage("reread"):
+                own = keys.tokens_of(candidates)
+                scores = reread(asked, scores, own, cache.drafter, reader, cancellation)
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, notices)

@@ -10,7 +10,8 @@ export interface Stage {
 
 const NAMES: Record<string, string> = {
   read: 'Reading changed files', load_drafter: 'Loading the drafter', load_target: 'Loading the target', index: 'Indexing',
-  score: 'Scoring code', select: 'Choosing spans', look_again: 'Looking again', prefill: 'Reading the prompt',
+  score: 'Scoring code', reread: 'Reading what leads', select: 'Choosing spans', look_again: 'Looking again',
+  prefill: 'Reading the prompt',
 };
 
 /** What the wait for the first token went to; stages that took no time are left out. */

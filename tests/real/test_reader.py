@@ -1,0 +1,99 @@
+"""A profile with a reader of random weights on the real drafter: it moves units as its formula says."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_reader import write_reader
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Folder, Question
+from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
+from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.errors import ProfileError
+from winnow_engine.index.workspace import Sources
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.selection.ranking import Selection
+from winnow_engine.selection.reread import texts_of
+from winnow_engine.store import Store
+
+pytestmark = pytest.mark.real_weights
+
+QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
+SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter" / "reader"),))
+USE = {"weight": 2.0, "standard": True, "lowest": False, "read": "leading", "tokens": 16000, "parts": [0, 2]}
+
+
+@pytest.fixture
+def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shipped profile with a reader of four layers, as the user's."""
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    name, folder = fingerprint(GgufTensors(qwen_small, read_header(qwen_small))), tmp_path / "profiles" / "mine"
+    shipped = shipped_profile(name)
+    assert shipped is not None
+    write_profile(folder, name, shipped.fusion, adapter=shipped.adapter)
+    write_reader(folder / "reader.safetensors", qwen_small, 4, rank=2)
+    document = json.loads((folder / "profile.json").read_text())
+    (folder / "profile.json").write_text(json.dumps({**document, "reader": {"file": "reader.safetensors", **USE}}))
+    return folder
+
+
+@pytest.fixture
+def on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drafter says so, at least."""
+    monkeypatch.setattr(Drafter, "place", "resident")
+
+
+def selected(drafter: Drafter, folder: Path, question: str = QUESTION) -> Selection:
+    with closing(Store(folder / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+        return assistant.select(SOURCES, Question(question), Budget(50_000))
+
+
+def test_what_it_says_is_added_less_its_mean(
+    qwen_small: Path, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = selected(Drafter(qwen_small), tmp_path)
+    assert "reread" not in before.stats.stages
+    monkeypatch.setattr(Drafter, "place", "resident")
+    drafter = Drafter(qwen_small)
+    after = selected(drafter, tmp_path)
+    assert after.stats.stages["reread"] > 0
+    workspace, background = after.workspace, drafter.reader
+    assert background is not None
+    texts = texts_of(workspace, np.arange(len(workspace.units)), drafter)
+    said = background.scores(drafter.template.question(QUESTION).ids, texts, Cancellation())
+    assert said is not None
+    added = 2 * (said - said.mean()) / said.std()
+    place = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(workspace.units)}
+    old, new = ({place[one.path, one.start_line]: one.score for one in some.spans} for some in (before, after))
+    assert set(old) == set(new) == set(place.values())
+    moved = np.array([new[unit] - old[unit] for unit in sorted(new)])
+    np.testing.assert_allclose(moved - moved.mean(), added, atol=0.01)
+    assert sorted(old, key=lambda unit: -old[unit]) != sorted(new, key=lambda unit: -new[unit])
+    assert all(
+        one.features.get("reader", 0) == pytest.approx(added[place[one.path, one.start_line]], abs=0.05)
+        for one in after.spans
+    )
+
+
+@pytest.mark.usefixtures("on_a_device")
+def test_a_list_of_three_questions_is_not_read(qwen_small: Path, profile: Path, tmp_path: Path) -> None:
+    listed = "How are segments cut, where is the head's formula, and how is a broken file told from a reader?"
+    after = selected(Drafter(qwen_small), tmp_path, listed)
+    assert not any("reader" in span.features for span in after.spans)
+
+
+@pytest.mark.usefixtures("on_a_device")
+def test_a_broken_reader_is_an_error_of_the_drafter(qwen_small: Path, profile: Path, tmp_path: Path) -> None:
+    (profile / "reader.safetensors").write_bytes((profile / "reader.safetensors").read_bytes()[:1000])
+    with pytest.raises(ProfileError, match=r"reader\.safetensors is not a reader"):
+        Drafter(qwen_small)
+
+
+def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
+    (profile / "reader.safetensors").unlink()
+    assert Drafter(qwen_small).reader is None

@@ -1,0 +1,202 @@
+"""A second stage: which units are read, how what is said of them is added, and what is not asked."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winnow_cuda.device import DeviceError
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Folder, Question
+from winnow_engine.drafter.reader.background import BackgroundReader
+from winnow_engine.drafter.reader.layout import UnitText
+from winnow_engine.drafter.reader.use import LEADING, REACHABLE, Addition, ReaderUse
+from winnow_engine.errors import CancelledError, ProfileError
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.fusion import FusedScores, fuse
+from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.reread import reread, units_to_read
+from winnow_engine.store import Store
+
+from ..drafter.fakes import Letters, Paths
+from .words import Words
+
+NEVER = Cancellation()
+USE = ReaderUse(Path("reader"), Addition(2.0, standard=False, lowest=False), LEADING, 1000, (0, 2))
+WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
+
+
+class Template(Paths):
+    def question(self, text: str, code: Any) -> Any:
+        return type("Encoded", (), {"ids": Letters().tokenize(text)})
+
+
+class Stub:
+    """A drafter whose tokens are bytes."""
+
+    vocabulary, template = Letters(), Template()
+
+
+class LongestFirst:
+    """A reader to which a unit says how long it is; it keeps what it was asked and shown."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.shown: list[list[UnitText]] = []
+
+    def segments(self, question: np.ndarray, units: Sequence[UnitText]) -> list[UnitText]:
+        self.asked.append(bytes(question.astype(np.uint8)).decode())
+        self.shown.append(list(units))
+        return list(units)
+
+    def scores(self, segments: list[UnitText], cancellation: Cancellation) -> np.ndarray:
+        cancellation.check()
+        return np.array([len(unit.ids) for unit in segments], np.float32)
+
+
+def asked(workspace: Workspace, text: str, parts: int = 0) -> AskedQuestion:
+    scores = np.arange(len(workspace.units), dtype=np.float32)
+    one = AskedQuestion(workspace, Question(text), {"drafter": scores})
+    return replace(one, subquestions=(one,) * parts)
+
+
+def tokens_of(workspace: Workspace) -> np.ndarray:
+    return np.array([len(file.text_of(unit)) for file, unit in workspace.units], np.int32)
+
+
+def read_again(question: AskedQuestion, use: ReaderUse = USE, reader: Any = None) -> tuple[FusedScores, FusedScores]:
+    """The scores before and after."""
+    before, tokens = fuse(question, WEIGHTS), tokens_of(question.workspace)
+    background = BackgroundReader(use, lambda: reader or LongestFirst(), pytest.fail)
+    return before, reread(question, before, tokens, Stub(), background, NEVER)  # type: ignore[arg-type]
+
+
+def test_what_the_reader_says_is_added_less_its_mean(workspace: Workspace) -> None:
+    before, after = read_again(asked(workspace, "what happens"))
+    said = tokens_of(workspace).astype(np.float32)
+    wanted = before.total + 2 * (said - said.mean())
+    np.testing.assert_allclose(after.total, wanted - wanted.max() + before.log_odds, rtol=1e-5)
+    assert after.total.max() == pytest.approx(before.log_odds)
+    np.testing.assert_allclose(after.contributions["reader"], 2 * (said - said.mean()), rtol=1e-5)
+    assert after.contributions_to(0)["reader"] == pytest.approx(2 * (said[0] - said.mean()), abs=0.01)
+
+
+def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace: Workspace) -> None:
+    reader = LongestFirst()
+    read_again(asked(workspace, "what happens"), reader=reader)
+    assert reader.asked == ["what happens"]
+    (shown,) = reader.shown
+    for (file, unit), text in zip(workspace.units, shown, strict=True):
+        assert bytes(text.header.astype(np.uint8)).decode() == file.path
+        assert bytes(text.ids.astype(np.uint8)).decode() == file.text_of(unit)
+        assert workspace.files[text.file].path == file.path
+
+
+@pytest.mark.parametrize(
+    ("addition", "wanted"),
+    [
+        (Addition(1.0, standard=False, lowest=False), [0, -1, 0, 1]),
+        (Addition(0.5, standard=False, lowest=True), [-0.5, -0.5, -0.5, 0.5]),
+        (Addition(1.0, standard=True, lowest=True), [-1, -1, -1, 1]),
+    ],
+)
+def test_units_that_were_not_read_get_the_mean_or_the_lowest(addition: Addition, wanted: list[float]) -> None:
+    added = addition.of(np.array([4, 6], np.float32), np.array([1, 3]), 4)
+    np.testing.assert_allclose(added, wanted, atol=1e-5)
+    assert added.dtype == np.float32
+
+
+def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits() -> None:
+    total, tokens = (
+        np.array([3.0, 2.9, 9.0, 2.0, -np.inf, 1.0], np.float32),
+        np.array([100, 40, 0, 40, 40, 40], np.int32),
+    )
+    # The second unit comes first. What cannot be kept, or was not scored, is not read.
+    assert units_to_read(None, total, tokens, LEADING, 139).tolist() == [1]  # type: ignore[arg-type]
+    assert units_to_read(None, total, tokens, LEADING, 140).tolist() == [0, 1]  # type: ignore[arg-type]
+    assert units_to_read(None, total, tokens, LEADING, 999).tolist() == [0, 1, 3, 5]  # type: ignore[arg-type]
+    assert units_to_read(None, total, tokens, LEADING, 0).tolist() == []  # type: ignore[arg-type]
+
+
+def test_half_of_what_is_read_is_what_the_leaders_lead_to(
+    workspace_of: Callable[[dict[str, str], Path], Workspace], tmp_path: Path
+) -> None:
+    filler = {f"m{n}.py": f"def other_{n}():\n    return {n}\n" for n in range(60)}
+    files = {"a.py": "def leader():\n    return helper()\n", "z.py": "def helper():\n    return 1\n", **filler}
+    workspace = workspace_of(files, tmp_path)
+    names = [unit.name for _, unit in workspace.units]
+    total = -np.arange(len(names), dtype=np.float32)
+    total[names.index("leader")] = 5
+    read = units_to_read(workspace, total, np.full(len(names), 50, np.int32), REACHABLE, 2 * 25 * 50)
+    assert [names[unit] for unit in read] == ["leader", *names[1:25], "helper"]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 8])
+def test_only_questions_with_so_many_parts_are_asked(parts: int, workspace: Workspace) -> None:
+    before, after = read_again(asked(workspace, "what happens", parts), replace(USE, parts=(2, 3)))
+    assert (after is not before) == (parts in (2, 3))
+
+
+def test_a_question_about_a_change_is_not_asked(workspace: Workspace) -> None:
+    change: Any = type("Change", (), {"related": np.zeros(len(workspace.units), np.float32)})()
+    question = asked(workspace, "what happens")
+    before = fuse(question, WEIGHTS)
+    about_change = replace(question, question=replace(question.question, change=change))
+    background = BackgroundReader(USE, pytest.fail, pytest.fail)
+    assert reread(about_change, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
+
+
+def test_a_device_that_fails_is_given_up_and_said_so_once(workspace: Workspace) -> None:
+    class Failing(LongestFirst):
+        def scores(self, *_: Any) -> np.ndarray:
+            raise DeviceError("cuMemAlloc: no room")
+
+    notices: list[str] = []
+    background = BackgroundReader(USE, Failing, notices.append)
+    question = asked(workspace, "what happens")
+    before = fuse(question, WEIGHTS)
+    for _ in range(2):
+        assert reread(question, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
+    assert notices == ["what leads is not read once more, because the GPU failed (cuMemAlloc: no room)"]
+
+
+def test_a_cancelled_question_is_not_read() -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    background = BackgroundReader(USE, LongestFirst, pytest.fail)
+    with pytest.raises(CancelledError):
+        background.scores(np.zeros(1, np.int32), [], cancellation)
+
+
+def test_what_loading_raises_is_raised_by_the_question() -> None:
+    def load() -> Any:
+        raise ProfileError("no reader")
+
+    with pytest.raises(ProfileError, match="no reader"):
+        BackgroundReader(USE, load, pytest.fail).scores(np.zeros(1, np.int32), [], NEVER)
+
+
+def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for number in range(9):
+        (root / f"m{number}.py").write_text(f"def step_{number}(value):\n    return value + {10**number}\n")
+
+    class Reading(Words):
+        vocabulary, template = Letters(), Template()
+
+    reader = LongestFirst()
+    drafter = Reading()
+    for background in (None, BackgroundReader(USE, lambda: reader, pytest.fail)):
+        drafter.reader = background  # type: ignore[assignment]
+        with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as one:
+            selection = one.select(Sources((Folder(root),)), Question("what does step_3 do"), Budget(12))
+        wanted = ["read", "load_drafter", "index", "score", *(["reread"] if background else []), "select"]
+        assert list(selection.stats.stages) == wanted
+        assert any("reader" in span.features for span in selection.spans) == (background is not None)
+    assert len(reader.shown) == 1
