@@ -2,13 +2,13 @@
 
 Reads some segments of recorded questions (`joint_reader record`) on the CPU, in float32 and with what `GpuEncoder`
 keeps in float16 rounded to that. The largest absolute values show how far they are from 65,504, the differences between
-scores how much the rounding changes. Sums are float32 in both, as on a GPU.
+scores how much the rounding changes. Sums are float32 in both, as on a GPU. Where there is one, it reads them as well.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from unittest.mock import patch
 import numpy as np
 
 from winnow_cuda.cpu import encoder
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.device import availability
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Float32
+from winnow_cuda.shapes import Encoder, Float32, Weights
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.reader import reading
 from winnow_engine.drafter.reader.file import read_reader
@@ -81,23 +83,28 @@ class Kept:
 _OPS = {name: getattr(encoder, name) for name in ("rms_norm", "segment_attention")}
 
 
-def compared(reader: reading.Reader, segments: list[ReadSegment]) -> dict[str, Any]:
-    """The largest values, and the scores in float16 beside those in float32."""
-    exactly, roundly = Kept(rounds=False), Kept(rounds=True)
-    with exactly.watching():
-        exact = reader.scores(segments, Cancellation())
-    with roundly.watching():
-        rounded = reader.scores(segments, Cancellation())
-    return {
-        "tokens": sum(map(len, segments)),
-        "units": len(exact),
-        "largest": {name: round(value, 1) for name, value in exactly.largest.items()},
-        "scores": {
-            "deviation": round(float(exact.std()), 4),
-            "largest difference": round(float(np.abs(rounded - exact).max()), 4),
-            "root mean square difference": round(float(np.sqrt(np.mean((rounded - exact) ** 2))), 4),
-        },
-    }
+def compared(exact: Float32, others: Mapping[str, Float32]) -> dict[str, Any]:
+    """The deviation of scores in float32, and how far others are from these."""
+    found: dict[str, Any] = {"units": len(exact), "deviation": round(float(exact.std()), 4)}
+    for name, scores in others.items():
+        away = np.abs(scores - exact)
+        found[name] = {"largest": round(float(away.max()), 5), "rms": round(float(np.sqrt(np.mean(away**2))), 5)}
+    return found
+
+
+def _on_cpu(weights: Weights, *_: Any) -> Encoder:
+    return CpuEncoder(weights, np.empty(0, np.int32))
+
+
+def _chosen(records: Sequence[Record], reader: reading.Reader, count: int) -> list[ReadSegment]:
+    """A segment each of so many questions, now one of the first, now one of the last."""
+    asked = [record for record in records if record.asked]
+    found = []
+    for number, at in enumerate(np.linspace(0, len(asked) - 1, min(count, len(asked))).astype(int).tolist()):
+        places = asked[at].ways[WAYS[-1]].tolist()
+        segments = reader.segments(asked[at].question, [asked[at].texts[place] for place in places])
+        found.append(segments[number % len(segments)])
+    return found
 
 
 def main() -> None:
@@ -110,16 +117,23 @@ def main() -> None:
     given = parser.parse_args()
     drafter = locate(DEFAULT_DRAFTER)
     prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
-    with patch.object(reading, "takes_packed", lambda: False):
-        reader = reading.open_reader(drafter, read_reader(given.reader, read_header(drafter)), prefix)
-    records: list[Record] = pickle.loads((given.folder / f"records-{given.split}.pickle").read_bytes())
-    asked = [record for record in records if record.asked]
-    chosen = [asked[at] for at in np.linspace(0, len(asked) - 1, min(given.questions, len(asked))).astype(int)]
-    segments = []
-    for number, record in enumerate(chosen):
-        found = reader.segments(record.question, [record.texts[place] for place in record.ways[WAYS[-1]].tolist()])
-        segments.append(found[number % len(found)])
-    report("reader-float16", compared(reader, segments))
+    file = read_reader(given.reader, read_header(drafter))
+    with patch.multiple(reading, takes_packed=lambda: False, open_bare_encoder=_on_cpu):
+        reader = reading.open_reader(drafter, file, prefix)
+    records = pickle.loads((given.folder / f"records-{given.split}.pickle").read_bytes())
+    segments, exactly, roundly = _chosen(records, reader, given.questions), Kept(rounds=False), Kept(rounds=True)
+    with exactly.watching():
+        exact = reader.scores(segments, Cancellation())
+    with roundly.watching():
+        others = {"in float16": reader.scores(segments, Cancellation())}
+    if availability().usable:
+        others["on the device"] = reading.open_reader(drafter, file, prefix).scores(segments, Cancellation())
+    figures = {
+        "tokens": sum(map(len, segments)),
+        "largest": {name: round(value, 1) for name, value in exactly.largest.items()},
+        "scores": compared(exact, others),
+    }
+    report("reader-float16", figures)
 
 
 if __name__ == "__main__":

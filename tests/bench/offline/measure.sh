@@ -66,7 +66,9 @@ step() {
     joint)
       joint() { python3 -m winnow_research.studies.joint_reader "$1" "${RECORDS:-/tmp/winnow-records}" "${@:2}"; }
       joint record --jobs "$jobs" && joint read --reader "${READER:-$results/reader.safetensors}" &&
-        cp "${RECORDS:-/tmp/winnow-records}"/reader-*.pickle "$results" ;;
+        cp "${RECORDS:-/tmp/winnow-records}"/reader-*.pickle "$results" &&
+        python3 -m winnow_research.studies.reader_float16 "${RECORDS:-/tmp/winnow-records}" \
+          --reader "${READER:-$results/reader.safetensors}" && cp results/reader-float16.json "$results" ;;
     variants)
       python3 -m winnow_research.studies.variants "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024 &&
         cp results/variants.json "$results" ;;

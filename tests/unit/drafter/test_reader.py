@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from random_reader import reader_tensors, write_reader
+from simulated_device import SimulatedDevice
 from tiny_model import WIDTH, write_model
 
 from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.shapes import Batch
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.low_rank import Tensors, write_tensors
@@ -121,6 +123,19 @@ def test_a_segment_scores_the_same_whatever_is_read_with_it(reader: Reader, monk
     alone = np.concatenate([reader.scores([one], Cancellation()) for one in segments])
     monkeypatch.setattr(reader._encoder, "batch_tokens", 1 << 20, raising=False)
     np.testing.assert_allclose(reader.scores(segments, Cancellation()), alone, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
+def test_a_gpu_scores_segments_in_one_batch_nearly_as_the_cpu(
+    capability: tuple[int, int], drafter: Path, cache: Path, reader: Reader
+) -> None:
+    file = read_reader(cache / "reader.safetensors", read_header(drafter))
+    weights = load_weights(drafter, read_header(drafter), 4, file.updates.merged)
+    on_gpu = Reader(GpuEncoder(SimulatedDevice(capability), weights, np.empty(0, np.int32)), file.head, PREFIX)
+    segments = list(segments_of(PREFIX, QUESTION, units(4, tokens=20), ids(9), 80))
+    assert len(segments) == 2
+    exact = reader.scores(segments, Cancellation())
+    np.testing.assert_allclose(on_gpu.scores(segments, Cancellation()), exact, atol=0.03 * exact.std())
 
 
 def test_nothing_to_read_has_no_scores(reader: Reader) -> None:
