@@ -12,7 +12,7 @@ import torch
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_research.cli.train import ask as command
+from winnow_research.cli.train.data import ask as command
 from winnow_research.training import ask as asking
 from winnow_research.training.adding import paths_of
 from winnow_research.training.ask import CHAINED, KINDS, QuestionRecipe, QuestionSubject, ask, chosen, text_of

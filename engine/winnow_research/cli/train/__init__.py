@@ -1,0 +1,38 @@
+"""`winnow train`: data and training of the drafter's adapter, readers and drafts. docs/training.md has the recipes."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from winnow_lsp.cli.lazy import LazyGroup
+
+_COMMANDS = {
+    "ask": "Let a language model write questions about the code of a data set.",
+    "commits": "Make questions of commits about the files of a data set.",
+    "draft": "Train a draft for `--speculate` on what `prompts` wrote.",
+    "join": "Join the kinds of questions of data sets.",
+    "mean": "Write the mean of several adapters.",
+    "prepare": "Fetch the pinned projects and write a data set.",
+    "prompts": "Fetch the pinned projects and write prompts about them: what a draft is trained on.",
+    "reader": "Train a joint reader on a data set.",
+    "recall": "Print how often an adapter keeps what questions need.",
+    "run": "Train an adapter on a data set.",
+}
+_MODULES = {
+    **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
+    **dict.fromkeys(("mean", "recall", "run"), "adapter"),
+    **dict.fromkeys(("draft", "prompts"), "draft"),
+    "reader": "reader",
+}
+
+
+def _load(name: str) -> click.Command:
+    command: click.Command = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return command
+
+
+@click.group(cls=LazyGroup, summaries=_COMMANDS, load=_load)
+def train() -> None:
+    """Train the adapter that makes a language model a drafter, or a draft for a target (needs PyTorch)."""

@@ -1,0 +1,135 @@
+"""`winnow train run`, `mean` and `recall`: the adapter that makes a language model a drafter."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.models.cache import locate
+from winnow_lsp.cli.options import drafter_option
+from winnow_research.cli.train.shared import DATA, require
+from winnow_research.training.batches import Mixture
+from winnow_research.training.dataset import Dataset
+
+_profile_option = click.option(
+    "--profile",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write a profile with the adapter to this folder, as docs/training.md says.",
+)
+
+
+@click.command()
+@click.argument("data", type=DATA)
+@click.argument("out", type=DATA)
+@click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
+@click.option("--from", "start", type=DATA, help="An adapter to train further, instead of a new one.")
+@click.option(
+    "--recompute",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Compute so many layers anew in the backward pass: less memory, more time.",
+)
+@click.option("--checkpoint", type=DATA, help="Written as training goes on; where it exists, training resumes there.")
+@click.option(
+    "--every", type=click.IntRange(1), default=200, show_default=True, help="Steps from checkpoint to checkpoint."
+)
+@_profile_option
+@drafter_option
+def run(
+    data: Path,
+    out: Path,
+    steps: int | None,
+    seed: int,
+    turns: tuple[str, ...],
+    learning_rate: float | None,
+    start: Path | None,
+    recompute: int,
+    checkpoint: Path | None,
+    every: int,
+    profile: Path | None,
+    drafter: str,
+) -> None:
+    """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
+    require("torch")
+    from winnow_engine.drafter.adapter import AdapterProfile
+    from winnow_research.training import trainer
+
+    file, dataset = locate(drafter), Dataset.load(data)
+    given: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "recomputed": recompute or None}
+    recipe = trainer.TrainingRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
+    recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
+    if start is not None:
+        recipe = recipe.after(AdapterProfile(start))
+    losses = []
+
+    def report(step: trainer.Step) -> None:
+        losses.append(asdict(step))
+        if step.step % 20 == 0 or step.step == recipe.steps:
+            click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
+
+    trainer.train(file, dataset, recipe, out, report, checkpoint, every, start)
+    if not losses:
+        return  # one of torchrun's other processes
+    record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
+    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    _write_profile(profile, out, file)
+
+
+@click.command()
+@click.argument("out", type=DATA)
+@click.argument("adapters", type=DATA, nargs=-1, required=True)
+@_profile_option
+@drafter_option
+def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: str) -> None:
+    """Write the mean of several ADAPTERS to OUT: of their updates to the drafter's weights, and of their heads."""
+    from winnow_research.training.mean import mean as write_mean
+
+    held = write_mean(adapters, out)
+    click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
+    if profile is not None:
+        _write_profile(profile, out, locate(drafter))
+
+
+@click.command()
+@click.argument("data", type=DATA)
+@click.argument("adapter", type=DATA)
+@drafter_option
+def recall(data: Path, adapter: Path, drafter: str) -> None:
+    """Print as JSON how often ADAPTER keeps what the questions of DATA (from `prepare --development`) need."""
+    require("torch")
+    from winnow_research.training.recall import recall_of
+
+    click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
+
+
+def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
+    """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
+    from winnow_engine.drafter.adapter import AdapterProfile  # here, since Numba comes with it
+    from winnow_engine.drafter.profiles import fingerprint, fusion_for, write_profile
+    from winnow_engine.drafter.weights import GgufTensors
+    from winnow_engine.models.gguf_header import read_header
+
+    if folder is not None:
+        name = fingerprint(GgufTensors(drafter, read_header(drafter)))
+        write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
+        click.echo(f"wrote {folder}")
+
+
+def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:
+    """The mixture with other turns for some kinds. BadParameter for something that is not a kind of the data."""
+    given = {}
+    for one in turns:
+        kind, _, number = one.partition("=")
+        if kind not in data.kinds or not number.isdecimal() or not int(number):
+            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
+        given[kind] = int(number)
+    return replace(mixture, turns={**mixture.turns, **given})

@@ -1,0 +1,64 @@
+"""`winnow train reader`: a joint reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from winnow_engine.models.cache import locate
+from winnow_lsp.cli.options import drafter_option
+from winnow_research.cli.train.shared import DATA, require
+from winnow_research.training.dataset import Dataset
+
+
+@click.command()
+@click.argument("data", type=DATA)
+@click.argument("out", type=DATA)
+@click.option("--minutes", default=7.0, show_default=True, help="For the first stage's lists and training together.")
+@click.option("--steps", type=click.IntRange(1), help="Updates at most [the recipe's].")
+@click.option("--layers", type=click.IntRange(1), help="Of the drafter [the recipe's].")
+@click.option("--rank", type=click.IntRange(1), help="Of the updates [the recipe's].")
+@click.option("--segments", type=click.IntRange(1), help="Of 2,048 tokens, that are read of a question [the recipe's].")
+@click.option("--asked", type=click.IntRange(1), help="Questions with lists [the recipe's].")
+@click.option("--projects", default=0, show_default=True, help="Of these so many; 0: all.")
+@click.option("--batch", type=click.IntRange(1), help="Questions in a batch, two batches a step [the recipe's].")
+@click.option("--first", is_flag=True, help="Learn how much the first stage's scores count, too.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
+@drafter_option
+def reader(
+    data: Path,
+    out: Path,
+    minutes: float,
+    steps: int | None,
+    layers: int | None,
+    rank: int | None,
+    segments: int | None,
+    asked: int | None,
+    projects: int,
+    batch: int | None,
+    first: bool,
+    seed: int,
+    adapter: Path | None,
+    drafter: str,
+) -> None:
+    """Train a joint reader on DATA and write OUT (safetensors), with its record beside it (JSON)."""
+    require("torch")
+    from winnow_research.training.reader.lists import ListRecipe
+    from winnow_research.training.reader.run import train_reader
+    from winnow_research.training.reader.trainer import ReaderRecipe
+
+    given = {"steps": steps, "layers": layers, "rank": rank, "segments": segments, "questions": batch}
+    recipe = ReaderRecipe(first=first, seed=seed, **{name: value for name, value in given.items() if value is not None})
+    lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
+    train_reader(
+        locate(drafter),
+        Dataset.load(data),
+        out,
+        lists,
+        recipe,
+        minutes,
+        lambda text: click.echo(text, err=True),
+        adapter,
+    )
