@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -10,22 +9,22 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, distributed
 
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.errors import TrainingError
+from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.drafter import SCALE, TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
+from winnow_research.training.schedule import cosine, set_rates
 
 _WARM_UP = 60  # steps
 _HEADS_FASTER = 2.0
 _SCALE_FASTER = 10.0
-_FINAL = 0.02  # of the learning rate, at the end of half a cosine
 _CLIP = 1.0
 _START = 0  # the seed of the weights before the first step
 
@@ -162,9 +161,7 @@ class Trainer:
 
     def _step(self, batches: list[TrainingBatch]) -> Tensor:
         """Make one update. Returns what `_backward` returns for each batch, [batches, 4]."""
-        rate = _rate(self._done, self._recipe.steps)
-        for group in self._optimiser.param_groups:
-            group["lr"] = group["peak"] * rate
+        set_rates(self._optimiser, cosine(self._done, self._recipe.steps, _WARM_UP))
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches])
         trained = [p for group in self._optimiser.param_groups for p in group["params"]]
@@ -185,21 +182,14 @@ class Trainer:
         return torch.stack([*losses, *(_first(each, positives, ignored) for each in scores)]).detach()
 
     def _save(self, path: Path) -> None:
-        part = path.with_suffix(".part")
-        state = {"step": self._done, "optimiser": self._optimiser.state_dict(), "trained": self._trained()}
-        torch.save({**state, "recipe": asdict(self._recipe)}, part)
-        part.replace(path)
+        state = {"step": self._done, "optimiser": self._optimiser.state_dict(), "trained": self._model.state_dict()}
+        checkpoints.save({**state, "recipe": asdict(self._recipe)}, path)
 
     def _resume(self, path: Path) -> None:
-        state: dict[str, Any] = torch.load(path, map_location=self._model.device, weights_only=True)
-        if state["recipe"] != asdict(self._recipe):
-            raise TrainingError(f"{path} is a checkpoint of another recipe: name another file, or delete it")
+        state = checkpoints.load(path, self._model.device, asdict(self._recipe))
         self._done = state["step"]
         self._optimiser.load_state_dict(state["optimiser"])
         self._model.load_state_dict(state["trained"], strict=False)
-
-    def _trained(self) -> dict[str, Tensor]:
-        return self._model.state_dict()
 
 
 def device_of_process() -> torch.device:
@@ -240,12 +230,6 @@ def _optimiser(model: TrainableDrafter, peak: float) -> torch.optim.AdamW:
     )
     described = [{"params": parameters, "peak": rate, "lr": 0.0} for parameters, rate in groups]
     return torch.optim.AdamW(described, betas=(0.9, 0.98), weight_decay=0.01)
-
-
-def _rate(step: int, steps: int) -> float:
-    """Linear warm-up, then half a cosine down to _FINAL."""
-    cosine = 0.5 * (1 + math.cos(math.pi * step / steps))
-    return min(1.0, (step + 1) / _WARM_UP) * (_FINAL + (1 - _FINAL) * cosine)
 
 
 def _add_up(parameters: list[torch.nn.Parameter]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from winnow_engine.errors import TrainingError
+from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Rows
 from winnow_research.training.draft.export import export
 from winnow_research.training.draft.network import DraftShape
@@ -53,13 +54,11 @@ def train_draft(
     tokens = frequent(texts, shape.vocabulary, prompts.ends, len(loaded.head))
     trainer, checkpoint = DraftTrainer(loaded, shape, tokens, recipe), out.with_suffix(".checkpoint")
     if checkpoint.exists():
-        trainer.resume(torch.load(checkpoint, map_location=device, weights_only=True))
+        trainer.resume(checkpoints.load(checkpoint, device))
         say(f"{checkpoint}: goes on after {len(trainer.losses):,} steps")
     left = replace(sitting, seconds=max(1.0, sitting.seconds - (time.perf_counter() - started)))
     trainer.train(texts, judged, say, left)
-    unfinished = checkpoint.with_suffix(".part")
-    torch.save(trainer.state(), unfinished)
-    unfinished.replace(checkpoint)
+    checkpoints.save(trainer.state(), checkpoint)
     verdict = trainer.judge(judged)
     say(f"development after {len(trainer.losses):,} steps, {trainer.seconds:.0f} s: {json.dumps(verdict)}")
     export(trainer.network, tokens, target, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +14,17 @@ import torch
 from torch import Tensor
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.errors import TrainingError
 from winnow_engine.runtime import mapped_ahead
+from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.heads import loss_of
 from winnow_research.training.reader.choosing import Chooser, Example
 from winnow_research.training.reader.lists import Lists
 from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
+from winnow_research.training.schedule import cosine, set_rates
 
 _WARM_UP = 30  # steps
 _HEAD_FASTER, _SCALE_FASTER = 4.0, 20.0
-_FINAL = 0.02  # of the learning rate, at the end of half a cosine
 _CLIP = 1.0
 _AHEAD = 6  # batches that are made while others are learned from
 
@@ -164,12 +163,7 @@ class ReaderTrainer:
 
     def _step(self, batches: Sequence[ReaderBatch], passed: float) -> Tensor:
         """Make one update. Returns the means of what `_backward` returns, and the gradient's norm, [5]."""
-        progress = min(max(self._done / self._recipe.steps, passed), 1.0)
-        rate = min(1.0, (self._done + 1) / _WARM_UP) * (
-            _FINAL + (1 - _FINAL) * 0.5 * (1 + math.cos(math.pi * progress))
-        )
-        for group in self._optimiser.param_groups:
-            group["lr"] = group["peak"] * rate
+        set_rates(self._optimiser, cosine(self._done, self._recipe.steps, _WARM_UP, passed))
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches]).mean(0)
         norm = torch.nn.utils.clip_grad_norm_(self._reader.parameters(), _CLIP)
@@ -196,14 +190,10 @@ class ReaderTrainer:
             "trained": {name: value.detach().cpu() for name, value in self._reader.state_dict().items()},
             "optimiser": self._optimiser.state_dict(),
         }
-        partial = path.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(path)
+        checkpoints.save(state, path)
 
     def _resume(self, path: Path) -> None:
-        state = torch.load(path, map_location=self._reader.device, weights_only=True)
-        if state["recipe"] != asdict(self._recipe):
-            raise TrainingError(f"{path} is a checkpoint of another recipe: name another file, or delete it")
+        state = checkpoints.load(path, self._reader.device, asdict(self._recipe))
         self._done, self._spent = state["step"], state["seconds"]
         self._optimiser.load_state_dict(state["optimiser"])
         self._reader.load_state_dict(state["trained"], strict=False)
