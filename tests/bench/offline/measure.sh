@@ -4,8 +4,8 @@
 #
 # A process with the drafter takes 4 GB of memory; JOBS (8) of them run at a time. Steps that time something (speed,
 # agreement, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS
-# the methods of the answers, DATA the training data, READER a reader that is judged, MINUTES how long one is trained,
-# and DEVELOPMENT the data that judges variants of the training.
+# the methods of the answers, DATA the training data, READER a reader that is judged, and DEVELOPMENT the data that judges
+# variants of the training.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -56,13 +56,6 @@ step() {
     again) python3 -m winnow_research.studies.second_look --jobs "$jobs" --read 8k 16k 32k --questions 4 &&
       cp results/second-look-*.json "$results" ;;
     published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;
-    ask) winnow train ask "$DATA" "$results/asked.npz" &&
-      winnow train ask --kind changed --questions 16000 "$results/asked.npz" "$results/changed.npz" &&
-      winnow train ask --kind reported --questions 12000 "$results/changed.npz" "$results/reported.npz" ;;
-    train) winnow train run "$results/asked.npz" "$results/one.safetensors" &&
-      winnow train run --turns asked=5 --turns reported=2 --turns changed=3 "$results/reported.npz" "$results/two.safetensors" &&
-      winnow train mean "$results/adapter.safetensors" "$results/one.safetensors" "$results/two.safetensors" ;;
-    reader) winnow train reader "$DATA" "$results/reader.safetensors" --minutes "${MINUTES:-6.8}" ;;
     joint)
       joint() { python3 -m winnow_research.studies.joint_reader "$1" "${RECORDS:-/tmp/winnow-records}" "${@:2}"; }
       joint record --jobs "$jobs" && joint read --reader "${READER:-$results/reader.safetensors}" &&
