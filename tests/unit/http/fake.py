@@ -21,6 +21,7 @@ from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.requests import ChatRequest
 
+PATIENCE_S = 60
 CHAT = "/v1/chat/completions"
 HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
 READY = ModelState("m", "ready")
@@ -41,11 +42,11 @@ class Fake:
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         self.asked.set()
-        for piece in self.pieces:
-            await asyncio.to_thread(on_piece, piece)
         try:
+            for piece in self.pieces:
+                await asyncio.to_thread(on_piece, piece)
             if self.hangs:
-                await asyncio.sleep(60)
+                await asyncio.sleep(3600)
         except asyncio.CancelledError:
             self.cancelled.set()
             raise

@@ -12,7 +12,7 @@ from winnow_engine.core import Finish
 from winnow_engine.errors import BudgetError, TargetError, TargetUnreachableError, WinnowError
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 
-from .fake import Fake, serving
+from .fake import PATIENCE_S, Fake, serving
 
 HELLO: list[Any] = [{"role": "user", "content": "Hello you?"}]
 CALLS = (ToolCall("call_1", "look", '{"at": 1}'), ToolCall("call_2", "stop", "{}"))
@@ -248,8 +248,7 @@ async def test_a_client_that_leaves_stops_the_work(path: str, stream: bool) -> N
         while not fake.asked.is_set():
             await asyncio.sleep(0.01)
         sending.cancel()
-        await asyncio.to_thread(fake.cancelled.wait, 5)
-        assert fake.cancelled.is_set()
+        assert await asyncio.to_thread(fake.cancelled.wait, PATIENCE_S)
 
 
 async def test_what_is_ignored_is_named_in_a_header() -> None:
