@@ -23,6 +23,7 @@ from winnow_lsp.cli.options import (
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
+from winnow_lsp.cli.terminal import show
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
@@ -48,11 +49,11 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
     as_json, options = options["as_json"], with_target(options)
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
-        def show(text: str) -> None:
+        def stream(text: str) -> None:
             view.stop()
-            click.echo(text, nl=False)
+            show(text, nl=False)
 
-        listener = Listener((lambda _: None) if as_json else show, view.kept, view.say, view.think)
+        listener = Listener((lambda _: None) if as_json else stream, view.kept, view.say, view.think)
         reply, by_server = answered(asked, options, server, listener, view, cancellation)
     if as_json:
         click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
@@ -72,7 +73,7 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
     ):
         if lines:
             click.echo(f"\n{title}:")
-            click.echo("\n".join(f"  {line}" for line in lines))
+            show("\n".join(f"  {line}" for line in lines))
     for line in notice_lines(reply.notices, reply.stats, by_server=by_server):
-        click.echo(line, err=True)
+        show(line, err=True)
     click.echo(f"\n{stats_line(reply.stats)}")

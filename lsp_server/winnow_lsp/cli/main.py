@@ -23,6 +23,7 @@ from winnow_engine.errors import (
     WorkspaceError,
 )
 from winnow_lsp.cli.lazy import LazyGroup
+from winnow_lsp.cli.terminal import show
 from winnow_lsp.process import prepare
 
 EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
@@ -101,5 +102,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"winnow: {message}", err=True)
+    show(f"winnow: {message}", err=True)
     return code

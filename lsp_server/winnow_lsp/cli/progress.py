@@ -16,6 +16,7 @@ from rich.text import Text
 
 from winnow_engine.core import Kept, Progress, Span
 from winnow_lsp.cli.report import kind_and_name
+from winnow_lsp.cli.terminal import harmless
 from winnow_lsp.host.reply import place
 from winnow_lsp.host.waiting import Waiting, indexing_line
 
@@ -99,6 +100,6 @@ def _places(spans: tuple[Span, ...]) -> Iterator[Text]:
     width = max((len(place(span)) for span in best), default=0)
     for span in best:
         line = Text(f"  {place(span):{width}}", no_wrap=True, overflow="ellipsis")
-        yield line.append(f"  {kind_and_name(span)}", "dim")
+        yield line.append(f"  {harmless(kind_and_name(span))}", "dim")
     if len(spans) > _MOST_PLACES:
         yield Text(f"  and {len(spans) - _MOST_PLACES} more", "dim")

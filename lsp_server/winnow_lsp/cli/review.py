@@ -36,6 +36,7 @@ from winnow_lsp.cli.options import (
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import sources_of
+from winnow_lsp.cli.terminal import show
 from winnow_lsp.client.asking import Listener
 
 
@@ -65,7 +66,10 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
         reply, _ = answered(question, options, server, listener, view, cancellation)
     if manner is not None:
         proposed = message_of(reply.answer, manner)
-        click.echo(json.dumps({"message": proposed}, ensure_ascii=False) if as_json else proposed)
+        if as_json:
+            click.echo(json.dumps({"message": proposed}, ensure_ascii=False))
+        else:
+            show(proposed)
         return
     made = reviewed(reply.answer, found, workspace)
     if as_sarif:
@@ -73,9 +77,9 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     elif as_json:
         click.echo(json.dumps(made.as_json() | {"notices": list(reply.notices)}, ensure_ascii=False))
     else:
-        click.echo("\n".join(_lines(made)))
+        show("\n".join(_lines(made)))
         for notice in reply.notices:
-            click.echo(f"note: {notice}", err=True)
+            show(f"note: {notice}", err=True)
 
 
 def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:

@@ -18,6 +18,7 @@ from winnow_lsp.cli.options import (
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
 from winnow_lsp.cli.session import assistant, sources_of
+from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.stats import flat_stats
 
 
@@ -40,8 +41,8 @@ def spans(question: str | None, **options: Any) -> None:
         document = {"citations": [], "spans": spans_json(selection.spans), "stats": flat_stats(selection.stats)}
         click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))
         return
-    click.echo("\n".join(spans_lines(selection.spans)))
+    show("\n".join(spans_lines(selection.spans)))
     stats = flat_stats(selection.stats)
     for line in notice_lines(selection.notices, stats):
-        click.echo(line, err=True)
+        show(line, err=True)
     click.echo(f"\n{stats_line(stats)}")

@@ -16,6 +16,7 @@ from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import past_options, question_of
 from winnow_lsp.cli.session import sources_of
+from winnow_lsp.cli.terminal import show
 
 
 @click.command()
@@ -51,9 +52,9 @@ def _list(question: str, most: int, options: dict[str, Any]) -> None:
     if not found.fits:
         click.echo("winnow: no commit has a word of the question; these are the newest", err=True)
     for notice in found.notices:
-        click.echo(f"winnow: {notice}", err=True)
+        show(f"winnow: {notice}", err=True)
     for one in found.commits:
-        click.echo(f"{one.commit.id[:10]} {_day(one)} {one.commit.subject} ({one.commit.author})")
+        show(f"{one.commit.id[:10]} {_day(one)} {one.commit.subject} ({one.commit.author})")
 
 
 def _as_json(one: Answering) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""What others wrote does not steer the terminal that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import git_repositories as git
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.core import Kept, Span, UnitKind
+from winnow_lsp.cli import ask
+from winnow_lsp.cli.main import main
+from winnow_lsp.cli.progress import _places
+from winnow_lsp.cli.terminal import harmless
+from winnow_lsp.client.asking import Listener
+from winnow_lsp.host.reply import Reply
+
+TITLE = "\x1b]0;yours\x07"
+SHOWN = "\\x1b]0;yours\\x07"
+SPAN = Span("README.md", 1, 3, 41, 1.5, UnitKind.SECTION, f"About {TITLE}")
+
+
+def test_only_what_a_terminal_obeys_is_escaped() -> None:
+    assert harmless(f"a\tb\r\n{TITLE}\x9b2J é👩‍💻\n") == f"a\tb\n{SHOWN}\\x9b2J é👩‍💻\n"
+    assert harmless("100 %\rdone") == "100 %\\x0ddone"
+
+
+def test_a_commit_message_is_shown_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git.commit(git.new(tmp_path), f"Charge for delivery {TITLE}", {"a.py": "x = 1\n"})
+    assert main(["when", "-n", "1", "What about delivery?", "-w", str(tmp_path)]) == 0
+    assert f"Charge for delivery {SHOWN}" in capsys.readouterr().out
+
+
+def test_an_answer_and_the_names_of_what_was_kept_are_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answered(_asked: Any, _options: Any, _server: bool, listener: Listener, *_: Any) -> tuple[Reply, bool]:
+        listener.on_kept(Kept((SPAN,), None))
+        listener.on_text(TITLE)
+        stats = {"indexed_tokens": 1, "workspace_tokens": 1}
+        return Reply(TITLE, (), (SPAN,), stats, "eos", (TITLE,)), False
+
+    monkeypatch.setattr(ask, "answered", answered)
+    monkeypatch.setattr(ask, "stats_line", lambda _: "")
+    monkeypatch.setattr(ask, "with_target", lambda options: options)
+    done = CliRunner().invoke(ask.ask, ["Why?", "--show-spans"], color=True)
+    assert done.exit_code == 0, done.output
+    assert done.output.count(SHOWN) == 3
+    assert not {"\x1b", "\x07"} & set(done.output)
+
+
+def test_places_are_shown_as_text_while_the_target_reads() -> None:
+    (line,) = _places((SPAN,))
+    assert line.plain.endswith(SHOWN)
