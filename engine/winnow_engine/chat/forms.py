@@ -71,7 +71,7 @@ def decoded(body: str, tools: Tools) -> tuple[str, str] | None:
 def _from_object(document: dict[str, Any], tools: Tools) -> tuple[str, str]:
     name, arguments = document.get("name"), document.get("arguments", document.get("parameters", {}))
     if isinstance(arguments, str):
-        arguments = json.loads(arguments)
+        arguments = _typed(arguments, None)
     if not isinstance(name, str) or tools.parameters(name) is None or not isinstance(arguments, dict):
         raise ValueError("no call of a tool on offer")
     return name, json.dumps(arguments, ensure_ascii=False)

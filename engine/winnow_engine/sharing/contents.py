@@ -28,6 +28,8 @@ class Shard:
     def __post_init__(self) -> None:
         if not (self.content.isalnum() and self.content.isascii()):  # it becomes part of a path or URL
             raise ValueError(f"{self.content!r} names no shard")
+        if any(type(number) is not int or number < 0 for number in (self.table_bytes, self.record_bytes, self.files)):
+            raise ValueError(f"{self.content} has no sizes")
 
     @property
     def table(self) -> str:
@@ -57,5 +59,5 @@ def unpacked_contents(data: bytes) -> Contents:
         if document["format"] != _FORMAT:
             raise SharedIndexError(f"it has format {document['format']}, and this Winnow reads {_FORMAT}: update one")
         return {name: Shard(**shard) for name, shard in document["shards"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise SharedIndexError(f"{CONTENTS} is malformed: {error}") from error

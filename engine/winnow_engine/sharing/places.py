@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -51,7 +52,7 @@ class FolderHome:
         try:
             with (self._folder / name).open("rb") as file:
                 file.seek(start)
-                data = file.read(size)
+                data = file.read(min(size, os.fstat(file.fileno()).st_size))  # whose memory is taken beforehand
         except OSError as error:
             raise SharedIndexError(f"{name} cannot be read: {error.strerror or error}") from error
         if len(data) > most_bytes:

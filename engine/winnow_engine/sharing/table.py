@@ -6,8 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -57,10 +59,10 @@ def unpacked_table(data: bytes) -> Table:
         arrays = load(data)
         namespaces: list[str] = json.loads(arrays["namespaces"].tobytes())
         table: dict[str, dict[str, Place]] = {name: {} for name in namespaces}
-        rows = zip(arrays["namespace"], arrays["key"], arrays["place"].tolist(), arrays["checksum"], strict=True)
+        rows = zip(arrays["namespace"], arrays["key"], _places(arrays["place"]), arrays["checksum"], strict=True)
         for namespace, key, (start, size), check in rows:
             table[namespaces[namespace]][key.tobytes().hex()] = Place(start, size, check.tobytes())
-    except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
+    except (SafetensorError, KeyError, IndexError, ValueError, TypeError, RecursionError) as error:
         raise SharedIndexError(f"its table is malformed: {error}") from error
     return table
 
@@ -78,6 +80,12 @@ def content_name(table: Table) -> str:
         for key in sorted(table[name]):
             digest.update(bytes.fromhex(key) + table[name][key].checksum)
     return digest.hexdigest()
+
+
+def _places(rows: NDArray[Any]) -> list[list[int]]:
+    if rows.dtype != np.int64 or np.any(rows < 0):
+        raise ValueError("its records lie nowhere")
+    return cast(list[list[int]], rows.tolist())
 
 
 def _bytes(parts: Iterable[bytes]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -32,7 +32,7 @@ def greeting(line: bytes) -> tuple[object, bytes] | None:
         message = json.loads(line)
         offered = message["params"]["protocolVersion"]
         identity = message["id"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if message.get("method") != "initialize" or offered not in VERSIONS or not isinstance(identity, int | str):
         return None

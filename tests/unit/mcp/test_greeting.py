@@ -66,6 +66,7 @@ async def test_the_greeting_is_what_the_sdk_would_say(version: str) -> None:
         hello("1999-01-01"),
         hello(None),
         hello(identity=None),
+        b"[" * 100_000,
         hello().replace(b"initialize", b"ping"),
         hello().replace(b'"params"', b'"other"'),
     ],

@@ -3,10 +3,12 @@
 import http.server
 import json
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load, save
 
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.contents import CONTENTS, unpacked_contents
@@ -175,6 +177,37 @@ def _no_json(out: Path) -> None:
     (out / CONTENTS).write_text("<html>sign in</html>")
 
 
+def _deep_json(out: Path) -> None:
+    (out / CONTENTS).write_text("[" * 100_000)
+
+
+def _with_places(out: Path, places: np.ndarray) -> None:
+    """A table whose hash is right and whose places are not."""
+    path = shard_file(out, "table")
+    arrays = load(path.read_bytes())
+    path.write_bytes(save(arrays | {"place": np.broadcast_to(places, arrays["place"].shape).copy()}))
+    contents = json.loads((out / CONTENTS).read_bytes())
+    (shard,) = contents["shards"].values()
+    shard["table_bytes"], shard["table_hash"] = path.stat().st_size, blake2b(path.read_bytes()).hexdigest()
+    (out / CONTENTS).write_text(json.dumps(contents))
+
+
+def _places_between_bytes(out: Path) -> None:
+    _with_places(out, np.array([0.5, 8.5]))
+
+
+def _places_beyond_memory(out: Path) -> None:
+    _with_places(out, np.array([0, 1 << 60]))
+
+
+def _sizes_below_zero(out: Path) -> None:
+    (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(b'"table_bytes": ', b'"table_bytes": -'))
+
+
+def _places_before_the_file(out: Path) -> None:
+    _with_places(out, np.array([-8, 8]))
+
+
 def _path_as_name(out: Path) -> None:
     (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(b'"content": "', b'"content": "../'))
 
@@ -188,6 +221,11 @@ def _path_as_name(out: Path) -> None:
         (_no_contents, "winnow-index.json cannot be read"),
         (_other_format, "it has format 2, and this Winnow reads 1"),
         (_no_json, "is malformed"),
+        (_deep_json, "is malformed"),
+        (_places_between_bytes, "its table is malformed"),
+        (_places_before_the_file, "its table is malformed"),
+        (_places_beyond_memory, "is damaged"),
+        (_sizes_below_zero, "has no sizes"),
         (_path_as_name, "names no shard"),
     ],
 )

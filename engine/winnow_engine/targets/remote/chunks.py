@@ -61,7 +61,7 @@ def checked(data: bytes, address: Address, read: Callable[[dict[str, Any]], Chun
         if isinstance(document, dict) and document.get("error"):
             raise failure(address, _SERVER_ERROR, data)
         return read(document)
-    except (ValueError, TypeError, AttributeError, LookupError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
         raise TargetProtocolError(
             f"{address.host} streams something that is no chunk of an answer ({error})"
         ) from error

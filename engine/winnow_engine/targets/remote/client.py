@@ -111,7 +111,7 @@ class Client:
             ) from None
         try:
             return json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TargetProtocolError(
                 f"{self.address.host} sent something that is not JSON at {request.url.path}"
             ) from error

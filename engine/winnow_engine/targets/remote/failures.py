@@ -50,10 +50,10 @@ def reason(body: bytes) -> str:
     Servers put it under `error.message`, `error`, `message` or `detail`.
     """
     try:
-        document = json.loads(body)
-    except ValueError:
-        return _short(body.decode("utf-8", "replace")) or "no reason given"
-    return _short(_message(document)) or "no reason given"
+        said = _message(json.loads(body))
+    except (ValueError, RecursionError):
+        said = body.decode("utf-8", "replace")
+    return _short(said) or "no reason given"
 
 
 def _message(document: Any) -> str:

@@ -141,7 +141,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
     """A call, whose arguments Ollama wants as an object."""
     try:
         arguments = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     given = arguments if isinstance(arguments, dict) else {"arguments": call.arguments}
     return {"id": call.id, "function": {"name": call.name, "arguments": given}}

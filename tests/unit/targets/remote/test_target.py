@@ -98,6 +98,7 @@ BAD_ANSWERS: dict[str, tuple[Answer, type[WinnowError], str]] = {
     "an empty stream": (lambda t: t.stream(), TargetProtocolError, "in the middle"),
     "no JSON": (lambda t: t.stream(b"data: {oops\n\n"), TargetProtocolError, "no chunk"),
     "other JSON": (lambda t: t.stream(b"data: [1, 2]\n\n"), TargetProtocolError, "no chunk"),
+    "deep JSON": (lambda t: t.stream(b"data: " + b"[" * 100_000 + b"\n\n"), TargetProtocolError, "no chunk"),
     "content of numbers": (lambda t: t.stream(event().replace(b'"delta": {}', b'"delta": {"content": 5}')),
                            TargetProtocolError, "no text"),
     "an error in the stream": (lambda t: t.stream(GOOD[0], b'data: {"error": {"message": "out of memory"}}\n\n'),
@@ -122,6 +123,7 @@ BAD_ANSWERS: dict[str, tuple[Answer, type[WinnowError], str]] = {
     "a redirect": (lambda t: t.reply(307, b"", Location="http://example.org/v1"), TargetProtocolError,
                    "redirects to http://example.org/v1"),
     "a bad request": (lambda t: t.json({"error": {"message": "no such field"}}, 400), TargetError, "no such field"),
+    "a deep reason": (lambda t: t.reply(418, b"[" * 100_000), TargetError, "failed (418"),
     "a long reason": (lambda t: t.reply(418, b"\x1b[2J\n" * 9000, "text/plain"), TargetError, "failed (418"),
 }  # fmt: skip
 
@@ -275,6 +277,7 @@ BAD_LISTS: dict[str, tuple[Answer, type[WinnowError]]] = {
     "a page": (lambda t: t.reply(200, b"<html>", "text/html"), TargetProtocolError),
     "no JSON": (lambda t: t.reply(200, b"{"), TargetProtocolError),
     "other JSON": (lambda t: t.json({"data": [1]}), TargetProtocolError),
+    "deep JSON": (lambda t: t.reply(200, b"[" * 100_000), TargetProtocolError),
     "no models": (lambda t: t.json({"data": []}), ModelNotFoundError),
     "silence": (Talk.until_left, TargetTimeoutError),
     "a byte now and then": (lambda t: t.stream(*[b" "] * 40, pause_s=0.05, content_type="application/json"),
