@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow_engine.core import Citation, Kept, Span
+from winnow_lsp.host.marking import code
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import Waiting
 
@@ -108,7 +109,7 @@ class Updates:
     def _links(self, places: Iterable[Citation | Span]) -> str:
         """A Markdown list of links to lines: an anchor of one line is what every client understands."""
         return "\n".join(
-            f"- [`{place(one)}`]({(self._folder / one.path).as_uri()}#L{one.start_line})" for one in places
+            f"- [{code(place(one))}]({(self._folder / one.path).as_uri()}#L{one.start_line})" for one in places
         )
 
 

@@ -288,3 +288,13 @@ def test_no_line_ends_the_conversation(lines: list[bytes]) -> None:
     while one.reply()["id"] != "last":
         pass
     one.close()
+
+
+def test_the_name_of_a_file_makes_no_link(client: Callable[[Answerer], Client], tmp_path: Path) -> None:
+    name = "a`](https:evil) [`b.py"
+    one = client(lambda *_: Reply("So.", (Citation(name, 1, 1),), (), {}, "eos", ()))
+    one.request("session/prompt", prompt(one.session(tmp_path)))
+    (sources,) = (
+        update["content"]["text"] for update in one.updates if update["sessionUpdate"] == "agent_message_chunk"
+    )
+    assert f"- [`` {name}:1 ``]({tmp_path.as_uri()}/a%60%5D" in sources

@@ -4,7 +4,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_lsp.server.render.markdown import answer_page, spans_page
+from winnow_lsp.server.render.markdown import answer_page, review_page, spans_page
 
 
 def location(uri: str, first: int, last: int) -> types.Location:
@@ -53,6 +53,17 @@ def test_spans_come_best_first_and_say_why() -> None:
     assert best == f"- {link} · function `add` · 40 tokens · score +2.00 (words +1.2, maxsim -0.5)"
     assert other.startswith("- [README.md:1](file:///w/README.md#L1) · section · 40 tokens · score -0.50")
     assert "- odd" in page
+
+
+def test_names_are_no_markdown() -> None:
+    picture = "a`![x](https://evil.example/x.png)`"
+    odd = location("file:///w/x%5D%28https%3Aevil%29%20%5By.py", 1, 1)
+    stats = {"keptTokens": 1, "workspaceTokens": 2}
+    page = spans_page("Q", {"spans": [span(1, name=picture, location=odd)], "stats": stats, "notices": []})
+    assert f"- [x\\](https:evil) \\[y.py:1]({odd.uri}#L1) · function `` {picture} `` · 40 tokens" in page
+    file = {"path": picture, "what": "changed", "added": 1, "removed": 0}
+    found = {"title": "A change", "summary": "", "files": [file], "findings": []}
+    assert f"- `` {picture} `` changed, +1 -0" in review_page(found)
 
 
 def test_a_thought_is_folded() -> None:

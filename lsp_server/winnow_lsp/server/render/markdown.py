@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 
 from winnow_engine.core import Thought
+from winnow_lsp.host.marking import code, plain
 from winnow_lsp.host.waiting import thought_line
 
 
@@ -35,7 +36,7 @@ def spans_page(title: str, result: Mapping[str, Any]) -> str:
 def review_page(result: Mapping[str, Any]) -> str:
     """What changed by file, and the findings."""
     lines = ["# Review", "", f"{result['title']}.", "", *filter(None, [result["summary"]]), ""]
-    files = (f"`{one['path']}` {one['what']}, +{one['added']} -{one['removed']}" for one in result["files"])
+    files = (f"{code(one['path'])} {one['what']}, +{one['added']} -{one['removed']}" for one in result["files"])
     lines += _section("Files", files)
     found = (f"{_link(one['location'])} {one['confidence']}: {one['reason']}" for one in result["findings"])
     return "\n".join([*lines, *_section("Findings", found), *([] if result["findings"] else ["No findings."])])
@@ -55,7 +56,7 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
 
 def _span(span: Mapping[str, Any]) -> str:
     features = ", ".join(f"{name} {value:+.1f}" for name, value in span["features"].items() if value)
-    what = f"{span['kind']} `{span['name']}`" if span["name"] else span["kind"]
+    what = f"{span['kind']} {code(span['name'])}" if span["name"] else span["kind"]
     return f"{_link(span['location'])} · {what} · {span['tokens']} tokens · score {span['score']:+.2f} ({features})"
 
 
@@ -63,4 +64,4 @@ def _link(location: types.Location) -> str:
     first, last = location.range.start.line + 1, location.range.end.line
     lines = f"{first}" if first == last else f"{first}-{last}"
     name = PurePosixPath(unquote(urlsplit(location.uri).path)).name
-    return f"[{name}:{lines}]({location.uri}#L{first})"
+    return f"[{plain(f'{name}:{lines}')}]({location.uri}#L{first})"
