@@ -18,7 +18,7 @@ from winnow_lsp.server.render.results import proposal_json
 from winnow_lsp.server.render.workspace_edits import EditSupport, workspace_edit
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.folders import Folders
-from winnow_lsp.server.session.texts import Text, check_writable, text_now
+from winnow_lsp.server.session.texts import Text, check_within, check_writable, text_now
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import EDIT, EditParams
 
@@ -98,11 +98,15 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
 
 
 async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders) -> types.WorkspaceEdit:
-    """The edit for the client. TextChangedError if the text is not what the target saw, ReadOnlyError."""
+    """The edit for the client.
+
+    Raises TextChangedError if the text is not what the target saw, ReadOnlyError and NotApplicableError.
+    """
     edit, uri = proposal.edit, folders.uri(proposal.edit.path)
     text = await text_now(server.editor, uri)
     _check_same(edit, text)
     check_writable(uri)
+    check_within(uri, folders.roots)
     support = EditSupport.of(server.client_capabilities)
     codec = server.workspace.position_codec
     return workspace_edit(edit, uri, text.version if text else None, proposal.title, support, codec)

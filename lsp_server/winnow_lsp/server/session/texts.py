@@ -6,9 +6,11 @@ import asyncio
 import hashlib
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from winnow_engine.errors import ReadOnlyError
+from winnow_engine.errors import NotApplicableError, ReadOnlyError
 from winnow_engine.index.regular import read_regular
 from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.session.editor import EditorState
@@ -49,3 +51,14 @@ def check_writable(uri: str) -> None:
         return
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
         raise ReadOnlyError(f"{path.name} is read-only: make it writable first")
+
+
+def check_within(uri: str, roots: Iterable[Path]) -> None:
+    """Raise NotApplicableError for a file that a link leads out of these folders, or nowhere."""
+    path = file_path(uri)
+    try:
+        inside = any(path.resolve().is_relative_to(root.resolve()) for root in roots)
+    except (OSError, RuntimeError):  # a circle of links
+        inside = False
+    if not inside:
+        raise NotApplicableError(f"{path.parent} leads out of the workspace by a link; nothing was changed")
