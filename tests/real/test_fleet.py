@@ -10,14 +10,14 @@ import pytest
 from winnow_engine.fleet import fleet
 from winnow_engine.fleet.worker import AT_ONCE, encode
 
-from ..unit.fleet.drafters import FILES, OneDrafter, alike, deal_small_chunks, needs_ray, same
+from ..unit.fleet.drafters import FILES, OneDrafter, deal_small_chunks, needs_ray, same
 
 pytestmark = pytest.mark.real_weights
 
 
 @pytest.fixture(scope="module")
 def one(smollm2: Path) -> OneDrafter:
-    return OneDrafter(smollm2, alike)
+    return OneDrafter(smollm2)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import ProcessWorker
 from winnow_engine.fleet.worker import encode
 
-from .drafters import OneDrafter, deal_small_chunks, encoded, needs_ray, same
+from .drafters import OneDrafter, deal_small_chunks, encoded, needs_ray
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def one(model: Path) -> OneDrafter:
-    return OneDrafter(model, same)
+    return OneDrafter(model)
 
 
 @pytest.fixture(autouse=True)
