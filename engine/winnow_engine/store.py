@@ -257,7 +257,7 @@ def _loaded(data: bytes) -> Record | None:
     """A record from elsewhere; None if it is malformed."""
     try:
         return dict(load(data))
-    except (SafetensorError, ValueError):
+    except (SafetensorError, ValueError, KeyError):  # the last for a type that NumPy lacks
         return None
 
 

@@ -2,6 +2,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,20 @@ def test_only_the_user_may_read_it_also_where_others_could_before(path: Path) ->
     path.chmod(0o644)
     Store(path).put("n", "a", record(1))
     assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+
+
+def test_a_record_from_elsewhere_of_numbers_that_numpy_lacks_is_missing(path: Path) -> None:
+    header = b'{"codes":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}'
+
+    class Elsewhere:
+        problem = None
+
+        def keys(self, _namespace: str, keys: Iterable[str]) -> set[str]:
+            return set(keys)
+
+        def get(self, _namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
+            return dict.fromkeys(keys, len(header).to_bytes(8, "little") + header + b"xx")
+
+    store = Store(path)
+    store.attach("elsewhere", lambda _: Elsewhere())
+    assert store.get("n", ["a"]) == {}

@@ -59,7 +59,10 @@ def read_tensors(path: Path) -> tuple[Tensors, float]:
     OSError, SafetensorError, KeyError or ValueError for a file that is no such thing.
     """
     with safe_open(path, framework="numpy") as file:
-        tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
+        try:
+            tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"its tensors are of a type that NumPy lacks, such as bfloat16 ({error})") from error
         return tensors, float((file.metadata() or {})["lora_scale"])
 
 

@@ -1,5 +1,7 @@
 """The shipped adapter's heads, over keys drawn at random: some units alone, and all of them roughly."""
 
+import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from winnow_cuda.shapes import Encoded, Scorer
 from winnow_engine.drafter import profiles
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.profile import QuestionStates, TwoLevelProfile
+from winnow_engine.errors import ProfileError
 
 OFFSETS = np.cumsum([0, 3, 0, 40, 1, 17, 9])
 UNITS = np.array([5, 0, 2, 1])
@@ -60,3 +63,13 @@ def test_all_units_score_roughly_for_several_questions_at_once(
     for question, scores in zip(asked, coarse["pooled"], strict=True):
         expected = adapter.score(arrays, OFFSETS, question, (), CpuScorer())["pooled"]
         np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3"])
+def test_an_adapter_of_numbers_that_numpy_lacks_says_so(tmp_path: Path, kind: str) -> None:
+    size = 2 if kind == "BF16" else 1
+    described = {"__metadata__": {"lora_scale": "1"}, "k": {"dtype": kind, "shape": [1], "data_offsets": [0, size]}}
+    header = json.dumps(described).encode()
+    (tmp_path / "adapter.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    with pytest.raises(ProfileError, match="a type that NumPy lacks"):
+        AdapterProfile(tmp_path / "adapter.safetensors")

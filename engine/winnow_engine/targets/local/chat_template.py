@@ -46,6 +46,13 @@ _SWITCHES = ("enable_thinking", "thinking")
 _SOFT_SWITCH = "/no_think"
 
 
+# A template is a program of the model's authors. Compiled, it may be no Python; run, it may divide by zero.
+_FAILURES = (
+    *(jinja2.TemplateError, SyntaxError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(MemoryError, RecursionError),
+)
+
+
 class ChatTemplate:
     """A model's chat template, sandboxed, with the helpers that Hugging Face templates rely on."""
 
@@ -63,7 +70,7 @@ class ChatTemplate:
         try:
             self._template = environment.from_string(source)
             variables = find_undeclared_variables(environment.parse(source))
-        except jinja2.TemplateError as error:
+        except _FAILURES as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
         openings = (opening for sign, opening in _OPENINGS.items() if "tools" in variables and sign in source)
         self._opening = next(openings, None)
@@ -131,7 +138,7 @@ class ChatTemplate:
             switches = self._switch(turns, thinking)
             definitions = inner(list(tools.definitions)) or None
             return self._template.render(messages=turns, tools=definitions, add_generation_prompt=True, **switches)
-        except (jinja2.TemplateError, TypeError, RecursionError) as error:
+        except _FAILURES as error:
             raise UnsupportedModelError(
                 f"the target's chat template refuses the messages ({error}): choose another target"
             ) from error

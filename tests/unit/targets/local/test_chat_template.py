@@ -69,8 +69,13 @@ def test_a_message_that_the_template_drops_is_an_error(vocabulary: Vocabulary) -
         "{{ messages.append(1) }}",
         "{{ ''.__class__.__mro__ }}",
         "{% for m in %}",
+        "{{ 1 // 0 }}",
+        "{{ 'a' * 10**14 }}",
+        "{% for n in range(10**6) %}{% endfor %}",
+        "{% continue %}",
+        "{% if 1 %}" * 500 + "{% endif %}" * 500,
     ],
-    ids=["refused", "mutation", "escape", "syntax"],
+    ids=["refused", "mutation", "escape", "syntax", "division", "memory", "range", "no loop", "depth"],
 )
 def test_a_template_that_fails_is_an_error_that_names_it(source: str) -> None:
     with pytest.raises(UnsupportedModelError, match="chat template"):
