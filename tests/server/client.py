@@ -135,10 +135,11 @@ class Client(LanguageClient):
         self.protocol.notify(how, params)
 
     async def begin(self, folders: Sequence[Path], capabilities: types.ClientCapabilities, options: Any) -> None:
-        """Initialize; `options` are the settings."""
+        """Initialize, and wait for the first status; `options` are the settings."""
         named = [types.WorkspaceFolder(folder.as_uri(), folder.name) for folder in folders]
         params = types.InitializeParams(capabilities, initialization_options=options, workspace_folders=named)
         self.started = await self.initialize_session(params)
+        await self.until(lambda: self.statuses)
 
     async def leave(self) -> None:
         """End the session in order; returns when the server has closed the connection."""

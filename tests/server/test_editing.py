@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from ..unit.targets.hostile import DONE, Hostile, Talk, event, start
 from .capabilities import EDITORS, PLAIN, capabilities
+from .client import PATIENCE_S
 from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
@@ -300,6 +301,17 @@ async def test_a_test_goes_to_a_new_file(editing, hostile: Hostile, file: Path, 
     )
 
 
+async def test_a_new_file_is_not_made_behind_a_link(
+    editing, hostile: Hostile, file: Path, own_folder: Path, tmp_path: Path
+) -> None:
+    (own_folder / "tests").symlink_to(tmp_path)
+    hostile.chat = answering("```python\ndef test_one():\n    assert unit_price(5, 1) == 5\n```")
+    client = await editing()
+    error = await client.refusal(client.run("winnow.edit", asked(file, "test")))
+    assert (error.data, "by a link" in error.message) == ({"kind": "NotApplicableError"}, True)
+    assert client.applied == []
+
+
 async def test_a_test_goes_to_a_file_that_is_there(editing, hostile: Hostile, file: Path, own_folder: Path) -> None:
     tests = own_folder / "tests" / "test_shop.py"
     tests.parent.mkdir()
@@ -327,21 +339,21 @@ async def test_documentation_is_inserted_and_what_has_some_keeps_it(editing, hos
 
 @pytest.mark.parametrize("how", [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL])
 async def test_cancelling_stops_the_target_and_changes_nothing(editing, hostile: Hostile, file: Path, how: str) -> None:
-    client, left = await editing(), threading.Event()
+    client, begun, left = await editing(), threading.Event(), threading.Event()
 
     def endless(talk: Talk) -> None:
         talk.stream(event("```python\n"))
+        begun.set()
         talk.until_left()
         left.set()
 
     hostile.chat = endless
     params = {"command": "winnow.edit", "arguments": [asked(file)], "workDoneToken": "work"}
     identity, task = client.start(types.WORKSPACE_EXECUTE_COMMAND, params)
-    while not hostile.chats:
-        await asyncio.sleep(0.02)
+    assert await asyncio.to_thread(begun.wait, PATIENCE_S)
     client.cancel(how, identity, "work")
     assert (await client.refusal(task)).code == REQUEST_CANCELLED
-    assert await asyncio.to_thread(left.wait, 10)
+    assert await asyncio.to_thread(left.wait, PATIENCE_S)
     assert client.applied == []
     assert client.values["work"][-1]["kind"] == "end"
 

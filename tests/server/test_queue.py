@@ -7,17 +7,19 @@ import pytest_asyncio
 from lsprotocol import types
 
 from .capabilities import EVERYTHING
+from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
 QUESTION = "What does delivery cost?"
+LONG = SETTINGS | {"answer": {"maxTokens": 100, "temperature": 0}}  # what waits is told ten times a second at most
 REQUEST_CANCELLED = -32800
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def crowd(connect):
     """Four clients of one pair of models, with their first questions asked in order: the first one is worked on."""
-    clients = [await connect() for _ in range(4)]
+    clients = [await connect(options=LONG) for _ in range(4)]
     asked = []
     for client in clients:
         asked.append(client.start("winnow/ask", {"question": QUESTION, "workDoneToken": "w"}))
@@ -48,7 +50,7 @@ async def test_the_next_ones_move_up_when_one_is_cancelled(crowd) -> None:
 
 
 async def test_everyone_sees_how_many_ask(connect) -> None:
-    watching, *asking = [await connect() for _ in range(3)]
+    watching, *asking = [await connect(options=LONG) for _ in range(3)]
     await watching.settled()
     tasks = [client.start("winnow/ask", {"question": QUESTION})[1] for client in asking]
     await watching.until(lambda: watching.statuses[-1]["questions"] == {"running": 1, "waiting": 1})

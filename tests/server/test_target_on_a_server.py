@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, start
+from .client import PATIENCE_S
 from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
@@ -108,8 +109,7 @@ async def test_cancelling_reaches_the_server(connect, hostile: Hostile) -> None:
     await client.until(lambda: client.deltas("cancelled"), answer)
     client.cancel("$/cancelRequest", identity, "")
     assert (await client.refusal(answer)).code == REQUEST_CANCELLED
-    await asyncio.to_thread(left.wait, 1)
-    assert left.is_set()
+    assert await asyncio.to_thread(left.wait, PATIENCE_S)
 
 
 async def test_another_machine_is_named_before_anything_is_sent(connect) -> None:
