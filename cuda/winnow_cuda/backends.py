@@ -9,9 +9,9 @@ import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.cpu.warming import warm_encoder
 from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch, Encoded, Encoder, Float16, Float32, Int8, Int32, Int64, Keys, Scorer, Weights
 
 B = TypeVar("B")
@@ -20,9 +20,12 @@ Notify = Callable[[str], None]
 
 
 def warm_up() -> None:
-    """Start Numba, if the CPU's ops will run here: 0.25 s of Python, which need not wait for what they work on."""
+    """Have the CPU's ops compiled if they will run here, which need not wait for the weights.
+
+    On a machine's first use that takes seconds, afterwards 0.25 s, in which Numba starts and reads what it compiled.
+    """
     if not availability().usable:
-        rms_norm(np.zeros((1, 1), np.float32), np.zeros(1, np.float32), 1.0)
+        warm_encoder(pack=runs_here())
 
 
 def takes_packed() -> bool:

@@ -96,3 +96,35 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     hits, folders = run(copied(tmp_path), tmp_path / "file" / "cache")
     assert hits == 0
     assert not any(folder.is_relative_to(tmp_path / "file") for folder in folders)
+
+
+WARM = """
+import numpy as np
+from numba.core import event
+from winnow_cuda.backends import warm_up
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.cpu.packing import packed_layer
+from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.shapes import PackedMatrix, Weights
+from dataclasses import replace
+from test_gpu_encoder import PREFIX, QWEN2, weights_of
+
+warm_up()
+weights = weights_of(QWEN2, False, True)
+if runs_here():
+    weights = replace(weights, layers=tuple(map(packed_layer, weights.layers)))
+for layer in weights.layers:
+    for matrix in (layer.qkv, layer.attn_output, layer.gate_up, layer.ffn_down):
+        for part in (matrix.codes, matrix.scales) if isinstance(matrix, PackedMatrix) else (matrix,):
+            part.flags.writeable = False
+with event.install_recorder("numba:compile") as compiled:
+    CpuEncoder(weights, PREFIX)
+print([item.data["dispatcher"].py_func.__name__ for _, item in compiled.buffer])
+"""
+
+
+def test_an_encoder_of_mapped_weights_compiles_nothing_once_warm() -> None:
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", WARM], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

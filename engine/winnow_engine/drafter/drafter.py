@@ -48,7 +48,8 @@ class Drafter:
         """
         header, self._gave_up = read_header(path), False
         tensors = GgufTensors(path, header)
-        with ThreadPoolExecutor(1) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
+        with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
+            warm = pool.submit(warm_up)  # 4 s once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
             opened = _opened(tensors, header, profile)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
@@ -56,7 +57,7 @@ class Drafter:
             pack = takes_packed()
             kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, pack))
             weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=pack)
-            warm_up()
+            warm.result()
         self.vocabulary = vocabulary.result()
         self.template = Template(self.vocabulary)
         with one_blas_thread():  # so few rows that a second thread mostly waits
