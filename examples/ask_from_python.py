@@ -6,9 +6,10 @@ from pathlib import Path
 
 from winnow_engine.assistant import open_assistant
 from winnow_engine.config import Config, ModelConfig
-from winnow_engine.core import Budget, Folder, Question
+from winnow_engine.core import Budget, Folder
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.question import Question
 from winnow_engine.store import Store, default_path
 
 

@@ -15,11 +15,9 @@ from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
     Budget,
     Cancellation,
-    Cursor,
     Kept,
     KeptSink,
     ProgressSink,
-    Question,
     Sampling,
     TextSink,
     ignore_kept,
@@ -41,6 +39,7 @@ from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.prompting.missing import ONE_LINE, look_again
+from winnow_engine.question import Cursor, Question
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit

@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from winnow_engine.core import WHEN, Cancellation, Folder, Question
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.history.answering import complete_histories, past_of
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import WHEN, Question
 
 _FOLDERS, _FILES, _FUNCTIONS = 100, 20, 12
 _SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo wu za".split()  # noqa: SIM905

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder, Question
+from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.profiles import OpenedProfile, users_profile
@@ -14,6 +14,7 @@ from winnow_engine.drafter.weights import shape_of
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.question import Question
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.store import Store

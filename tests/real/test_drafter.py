@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from winnow_cuda.ops._int16 import runs_here
-from winnow_engine.core import Cancellation, CodeAtCursor
+from winnow_engine.core import Cancellation
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.encoding import FileKeys, FileText
@@ -18,6 +18,7 @@ from winnow_engine.drafter.profiles import fingerprint, open_profile, shipped_pr
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.question import CodeAtCursor
 
 pytestmark = pytest.mark.real_weights
 

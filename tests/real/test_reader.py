@@ -9,13 +9,14 @@ import pytest
 from random_reader import write_reader
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder, Question
+from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.reread import texts_of
 from winnow_engine.store import Store

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Folder, Question
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources, read_workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights

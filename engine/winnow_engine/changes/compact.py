@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.now import NowLines
 from winnow_engine.changes.units import ChangedUnit, FileUnits
-from winnow_engine.core import Cursor, ShownChange
 from winnow_engine.index.name_rules import is_test
+from winnow_engine.question import Cursor, ShownChange
 
 _SHORT_LINES = 60
 _CUT_LINES = 6

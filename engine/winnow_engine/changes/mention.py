@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from winnow_engine.core import WHEN
+from winnow_engine.question import WHEN
 
 _MENTION = re.compile(r"\s*@(?P<word>when|(?:changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?)(?=\s|$)")
 _MEANING = {"changes": "working", "staged": "staged", "branch": "branch", "commit": "commit", "when": WHEN}

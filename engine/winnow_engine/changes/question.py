@@ -11,10 +11,11 @@ from winnow_engine.changes.now import now_lines
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
 from winnow_engine.changes.units import file_units
-from winnow_engine.core import Cancellation, Change, CodeAtCursor, Question
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.question import Change, CodeAtCursor, Question
 
 _MOST_USERS = 10
 _MOST_CHARACTERS = 2_000  # for the drafter, which reads less

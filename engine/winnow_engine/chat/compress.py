@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
-from winnow_engine.core import Cancellation, Question, Turn, ignore_progress
+from winnow_engine.core import Cancellation, ignore_progress
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Question, Turn
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import Focus, Piece, choose
 from winnow_engine.selection.fusion import fuse

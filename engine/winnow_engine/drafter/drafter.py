@@ -11,7 +11,7 @@ from pathlib import Path
 from winnow_cuda.backends import open_encoder, open_scorer, takes_packed, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Encoded, Float32, Int64
-from winnow_engine.core import Cancellation, CodeAtCursor
+from winnow_engine.core import Cancellation
 from winnow_engine.drafter.encoding import FileEncoder, FileKeys, FileText
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.merged import MergedWeights, name_of
@@ -28,6 +28,7 @@ from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.question import CodeAtCursor
 from winnow_engine.runtime import Stages
 from winnow_engine.system import physical_cores
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.core import CodeAtCursor
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.question import CodeAtCursor
 
 # The adapter was trained with code cut here. More code would dilute the question's attention.
 CURSOR_TOKENS = 320

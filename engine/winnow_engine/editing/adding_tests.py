@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.core import Cursor, Question, UnitKind
+from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.indentation import reindented
 from winnow_engine.editing.passage import Passage, fenced, language_of, parsed_file, passage_at
@@ -17,6 +17,7 @@ from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor, Question
 
 _MOST_HEAD = 30  # lines of the file of tests that show what it imports
 _MOST_EXAMPLE = 60  # lines

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.core import Question, UnitKind
+from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.indentation import indentation
 from winnow_engine.editing.passage import fenced, language_of, parsed_file
@@ -19,6 +19,7 @@ from winnow_engine.index.lines import text_lines
 from winnow_engine.index.outline import Definition
 from winnow_engine.index.parsed import ParsedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 
 _DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 _STRING = re.compile(r"""\s*[rRuUbB]{0,2}["']""")

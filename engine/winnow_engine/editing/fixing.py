@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from winnow_engine.core import Question
 from winnow_engine.editing.changes import FileEdit, LineEdit, replacing
 from winnow_engine.editing.indentation import reindented
 from winnow_engine.editing.passage import Passage, passage_at
@@ -15,6 +14,7 @@ from winnow_engine.errors import NoCodeError
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.parsed import syntax_errors
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 
 _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
 _LONGEST_LINE = 120  # characters of the line with the problem

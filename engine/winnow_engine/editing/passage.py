@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from winnow_engine.core import Cursor, UnitKind
+from winnow_engine.core import UnitKind
 from winnow_engine.errors import EditError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
@@ -15,6 +15,7 @@ from winnow_engine.index.parsed import ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
 
 _MOST_LINES = 150  # of a passage that a target writes anew
 _AROUND = 50  # lines around the cursor, at most, of a longer one

@@ -10,7 +10,6 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import (
     Budget,
     Cancellation,
-    Cursor,
     Kept,
     KeptSink,
     ProgressSink,
@@ -29,6 +28,7 @@ from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.base import Generation, Request, Target
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from winnow_engine.core import Cursor, Question
 from winnow_engine.editing.reply import Read
+from winnow_engine.question import Cursor, Question
 
 _LONGEST_PROBLEM = 1500  # characters; template errors of C++ run to pages
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
-from winnow_engine.core import ABOUT_WHEN, Cancellation, Folder, Question
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.log import lineage
 from winnow_engine.git.objects import Commit, commits
@@ -19,6 +19,7 @@ from winnow_engine.history.past import Past
 from winnow_engine.history.reading import PATIENCE_S, History, is_kept, read_history
 from winnow_engine.history.shaping import Shaping
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import ABOUT_WHEN, Question
 
 _T = TypeVar("_T")
 

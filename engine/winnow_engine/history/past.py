@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
-from winnow_engine.core import ShownChange, ShownCommit
 from winnow_engine.history.shaping import Shaping
+from winnow_engine.question import ShownChange, ShownCommit
 
 _SHORT_ID = 10
 # How many commits, lines of a message and changed lines of a commit are shown, at each length.

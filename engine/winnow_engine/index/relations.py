@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from winnow_engine.core import Cursor, Unit, UnitKind
+from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
 
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Folder, Question
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
@@ -31,6 +31,7 @@ from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
 from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
+from winnow_engine.question import CodeAtCursor, Cursor, Question
 from winnow_engine.store import Store
 
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew

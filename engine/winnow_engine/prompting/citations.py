@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from winnow_engine.core import Change, Citation, Span
+from winnow_engine.core import Citation, Span
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Change
 
 # The lookbehind allows a path to start only at its first character: trying every position took 7 s on a word of 16,000.
 _PLACE = re.compile(

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from winnow_engine.core import Question, Span, Turn
+from winnow_engine.core import Span
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Question, Turn
 
 LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 _SHARE = 4

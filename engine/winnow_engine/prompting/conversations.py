@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from winnow_engine.core import Span, Turn, UnitKind
+from winnow_engine.core import Span, UnitKind
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.prompting.conversation import Conversation
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Turn
 from winnow_engine.store import Store
 
 _NAMESPACE = "conversation-1"

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.core import Cursor, Question, ShownChange, Span, Turn
+from winnow_engine.core import Span
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Cursor, Question, ShownChange, Turn
 
 SYSTEM = (
     "Answer from this code, whose numbers are line numbers, briefly and exactly; name functions, cite `path:line`. "

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Cancellation, ProgressSink, Question, Scores
+from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse

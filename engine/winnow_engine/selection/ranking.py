@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Question, Scores, ShownChange, Span
+from winnow_engine.core import Budget, Scores, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import FusedScores

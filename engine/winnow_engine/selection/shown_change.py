@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from winnow_engine.core import Change, Cursor, ShownChange, Span
+from winnow_engine.core import Span
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Change, Cursor, ShownChange
 
 _SHARE = 0.6  # of a budget that a change may take; what uses it, and what it uses, get the rest
 

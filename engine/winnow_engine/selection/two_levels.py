@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Question, Scores
+from winnow_engine.core import Cancellation, Scores
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profile import QuestionStates
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cursor, Span, UnitKind
+from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
 from winnow_engine.selection.budget import Focus, Piece
 from winnow_engine.selection.fusion import FusedScores
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, Cursor, ProgressSink, Scores
+from winnow_engine.core import Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
 from winnow_engine.selection.answerability import match_features
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.key_cache import KeyCache

@@ -8,10 +8,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from winnow_engine.core import Question, Span
+from winnow_engine.core import Span
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Question
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.haystack import Haystack, Place, indexed, is_test
 from winnow_research.evaluation.repositories import Repository

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Kept, Progress, Question, Sampling, Turn
+from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
+from winnow_engine.question import Question, Turn
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Target, ignore
 from winnow_research.evaluation.cases import Case

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Question, ignore_progress
+from winnow_engine.core import Budget, Cancellation, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.records import analysed
 from winnow_engine.index.remembered import Content
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.ranking import Ranked

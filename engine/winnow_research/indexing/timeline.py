@@ -12,9 +12,10 @@ from random import Random
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Progress, Question
+from winnow_engine.core import Budget, Cancellation, Progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
+from winnow_engine.question import Question
 from winnow_engine.runtime import Stages
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.store import Store

@@ -27,7 +27,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.chat.complete import CompletionRequest, complete
 from winnow_engine.chat.sent import SentConversations
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Cancellation, Folder, Question, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Sources, Workspace
@@ -35,6 +35,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.question import Question
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_lsp.mcp.fitting import text_of

@@ -17,11 +17,12 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
-from winnow_engine.core import Budget, Folder, Question
+from winnow_engine.core import Budget, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.store import Store
 from winnow_research.evaluation.archives import unpacked

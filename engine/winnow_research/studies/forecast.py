@@ -20,11 +20,12 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Budget, Folder, Kept, Progress, Question, Sampling
+from winnow_engine.core import Budget, Folder, Kept, Progress, Sampling
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.question import Question
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.click_sources import fetch, questions

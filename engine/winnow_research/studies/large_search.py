@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Cancellation, Question
+from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profile import QuestionStates
 from winnow_engine.index.indexed_file import IndexedFile
@@ -27,6 +27,7 @@ from winnow_engine.index.remembered import Content
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import fuse

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Folder, Question, Span
+from winnow_engine.core import Budget, Folder, Span
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Sources
@@ -23,6 +23,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.prompting.messages import Message, PromptReader
+from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.store import Store
 from winnow_engine.targets.local.target import LlamaTarget

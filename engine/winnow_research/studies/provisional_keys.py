@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder, Question, ignore_progress
+from winnow_engine.core import Budget, Cancellation, Folder, ignore_progress
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.store import Store

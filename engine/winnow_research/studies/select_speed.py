@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Folder, Question
+from winnow_engine.core import Budget, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE

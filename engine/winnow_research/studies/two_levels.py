@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from winnow_engine.core import Budget, Cancellation, Question
+from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.budget import choose
 from winnow_engine.selection.fusion import fuse

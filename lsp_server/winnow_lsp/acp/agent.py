@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.core import Cancellation, Question, Turn
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, WinnowError
+from winnow_engine.question import Question, Turn
 from winnow_lsp.acp.lines import (
     FAILED,
     INVALID_PARAMS,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from winnow_engine.core import Cursor, Question, Turn
 from winnow_engine.errors import PositionError
+from winnow_engine.question import Cursor, Question, Turn
 from winnow_lsp.acp.lines import INVALID_PARAMS, RequestError
 from winnow_lsp.host.uris import below, file_path
 

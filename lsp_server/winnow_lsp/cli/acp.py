@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Folder, Question
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.question import Question
 from winnow_lsp.acp.agent import Agent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import (

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation
+from winnow_engine.question import Question
 from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.shared import answer_shared

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_lsp.cli.answered import answered
 from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt

@@ -6,7 +6,8 @@ from typing import Any
 
 from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Cancellation, ProgressSink, Question
+from winnow_engine.core import Cancellation, ProgressSink
+from winnow_engine.question import Question
 from winnow_lsp.cli.options import config_of
 from winnow_lsp.cli.session import assistant, sources_of
 from winnow_lsp.client.asking import Listener

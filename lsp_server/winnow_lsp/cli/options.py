@@ -12,8 +12,9 @@ import click
 
 from winnow_engine.changes.mention import without_mention
 from winnow_engine.config import Config
-from winnow_engine.core import Cursor, Folder, Question, about_changes
+from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.roots import named_folders, workspace_path

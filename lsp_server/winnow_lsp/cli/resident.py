@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winnow_engine.core import Cancellation, Kept, ProgressSink, Question
+from winnow_engine.core import Cancellation, Kept, ProgressSink
 from winnow_engine.errors import CancelledError
+from winnow_engine.question import Question
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.waiting import Waiting

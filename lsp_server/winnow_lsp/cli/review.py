@@ -12,10 +12,11 @@ import click
 
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.question import Question
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import FileSummary, Review, reviewed

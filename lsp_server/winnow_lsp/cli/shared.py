@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Folder, Question
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.models.cache import locate
+from winnow_engine.question import Question
 from winnow_engine.system import has_private_sockets
 from winnow_lsp.cli.options import given_settings
 from winnow_lsp.client.asking import Listener, ask

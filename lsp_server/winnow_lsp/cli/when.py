@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import ABOUT_WHEN, WHEN
 from winnow_engine.history.answering import Answering, answering_commits
+from winnow_engine.question import ABOUT_WHEN, WHEN
 from winnow_engine.store import Store, default_path
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import ABOUT_WHY, WHY
+from winnow_engine.question import ABOUT_WHY, WHY
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.options import past_options, question_of
 

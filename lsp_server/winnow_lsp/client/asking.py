@@ -7,20 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from winnow_engine import errors
-from winnow_engine.core import (
-    Cancellation,
-    Citation,
-    Cursor,
-    Folder,
-    Kept,
-    KeptSink,
-    Question,
-    Span,
-    TextSink,
-    Thought,
-    UnitKind,
-)
+from winnow_engine.core import Cancellation, Citation, Folder, Kept, KeptSink, Span, TextSink, Thought, UnitKind
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
+from winnow_engine.question import Cursor, Question
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.roots import file_at, workspace_path

@@ -10,19 +10,12 @@ from typing import TypeVar
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
-from winnow_engine.core import (
-    Budget,
-    Cancellation,
-    Citation,
-    Cursor,
-    Kept,
-    Question,
-    Span,
-)
+from winnow_engine.core import Budget, Cancellation, Citation, Kept, Span
 from winnow_engine.errors import PositionError, WinnowError
 from winnow_engine.index.contents import Definition, File, Folder, contents
 from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work

@@ -11,7 +11,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
-from winnow_engine.core import Turn
+from winnow_engine.question import Turn
 from winnow_lsp.host.engines import Engine, Engines
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.render.progress_bars import ProgressBars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from winnow_engine.core import WHY, Cursor, Question
+from winnow_engine.question import WHY, Cursor, Question
 
 _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 

@@ -13,8 +13,9 @@ from acp.schema import InitializeResponse, NewSessionResponse, PromptResponse, S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.core import Cancellation, Citation, Kept, Question, Span, Turn, UnitKind
+from winnow_engine.core import Cancellation, Citation, Kept, Span, UnitKind
 from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.question import Question, Turn
 from winnow_lsp.acp.agent import Agent, Answerer
 from winnow_lsp.acp.lines import Lines
 from winnow_lsp.client.asking import Listener

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.core import Cursor, Turn
+from winnow_engine.question import Cursor, Turn
 from winnow_lsp.acp.lines import RequestError
 from winnow_lsp.acp.prompt import question_of
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.question import asked_changes, touched_files, with_change
 from winnow_engine.changes.reading import read_changes
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.program import printable
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import tree_changes
 from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.question import Question
 from winnow_engine.review.review import reviewed
 from winnow_engine.store import Store
 

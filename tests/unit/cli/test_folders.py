@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 import pytest
 
-from winnow_engine.core import Cursor, Folder
+from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError
+from winnow_engine.question import Cursor
 from winnow_lsp.cli.options import cursor_of, folders_of
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Citation, Cursor, Folder, Kept, Question, Span, Thought, Turn, UnitKind
+from winnow_engine.core import Cancellation, Citation, Folder, Kept, Span, Thought, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
+from winnow_engine.question import Cursor, Question, Turn
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 

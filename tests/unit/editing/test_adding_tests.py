@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from winnow_engine.core import Cursor
 from winnow_engine.editing.adding_tests import adding_tests
 from winnow_engine.editing.changes import check_sound
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
+from winnow_engine.question import Cursor
 
 UNIT_PRICE = "def unit_price(count):\n    return 9 if count >= 10 else 10\n"
 PRICING = f"{UNIT_PRICE}\n\ndef delivery(heavy):\n    return 15 * heavy\n"

@@ -6,12 +6,12 @@ import difflib
 
 import pytest
 
-from winnow_engine.core import Cursor
 from winnow_engine.editing.changes import check_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.languages import all_languages
+from winnow_engine.question import Cursor
 
 WORDS = "Adds two numbers.\n\nRaises nothing."
 SLASHES = "/// Adds two numbers.\n///\n/// Raises nothing.\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from winnow_engine.core import Cursor
 from winnow_engine.editing.fixing import fixing
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, NoCodeError, PositionError
+from winnow_engine.question import Cursor
 
 PRICING = '''"""Prices."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from winnow_engine.core import Budget, Cancellation, Cursor, Sampling, Span, UnitKind
+from winnow_engine.core import Budget, Cancellation, Sampling, Span, UnitKind
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import (
@@ -18,6 +18,7 @@ from winnow_engine.errors import (
     UnchangedError,
     UnsoundEditError,
 )
+from winnow_engine.question import Cursor
 
 from .conftest import Scripted, Selecting
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from git_repositories import commit, git, new, sources_of, write
 
-from winnow_engine.core import ABOUT_WHEN, WHEN, Cancellation, Change, Citation, Question
+from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import CancelledError, GitMissingError, NotARepositoryError, RevisionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history import answering, reading
@@ -15,6 +15,7 @@ from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.history.reading import is_kept
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
+from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question
 from winnow_engine.store import Store
 
 WAIT = """def wait(bus):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from git_repositories import commit, git, head, new, sources_of, write
 
-from winnow_engine.core import WHY, Cancellation, Citation, Cursor, Folder, Question
+from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.blame import parse_porcelain
@@ -14,6 +14,7 @@ from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.history.shaping import Shaping, shaping_commits
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
+from winnow_engine.question import WHY, Cursor, Question
 from winnow_engine.store import Store
 
 WAIT = """def wait(bus):

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.core import Cancellation
 from winnow_engine.core import Folder as Root
 from winnow_engine.errors import PositionError
 from winnow_engine.index.contents import File, Folder, contents
 from winnow_engine.index.relations import relations
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.question import Cursor
 from winnow_engine.store import Store
 
 FILES = {

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, CodeAtCursor, Cursor, Folder
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import CancelledError, PositionError
 from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.question import CodeAtCursor, Cursor
 from winnow_engine.store import Store
 
 SOURCE = b"""\

@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Span, Turn, UnitKind
+from winnow_engine.core import Span, UnitKind
 from winnow_engine.prompting.conversation import Conversation
 from winnow_engine.prompting.conversations import Conversations, _key
 from winnow_engine.prompting.messages import Message
+from winnow_engine.question import Turn
 from winnow_engine.store import Store
 
 TURNS = (Turn("What is it?", "A thing."), Turn("Why?", "Because \u2028 of 😀 and \udc80."))

@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from winnow_engine.core import Cursor, Question, Span, Turn, UnitKind
+from winnow_engine.core import Span, UnitKind
 from winnow_engine.errors import PositionError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages, opening_messages, with_latest_turns
+from winnow_engine.question import Cursor, Question, Turn
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
 WORKSPACE = Workspace((IndexedFile.of("a.txt", "a.txt", DATA),))

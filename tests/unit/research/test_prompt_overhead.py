@@ -1,7 +1,8 @@
-from winnow_engine.core import Question, Span, UnitKind
+from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import SYSTEM, build_messages
+from winnow_engine.question import Question
 from winnow_research.studies.prompt_overhead import parts
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()

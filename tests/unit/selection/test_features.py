@@ -2,8 +2,9 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_engine.core import Cursor, Question, UnitKind
+from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.question_features import QUESTION_FEATURES, question_features
 from winnow_engine.selection.unit_features import unit_features, zscore

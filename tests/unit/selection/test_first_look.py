@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cursor, Folder, Question
+from winnow_engine.core import Budget, Folder
 from winnow_engine.errors import PositionError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Cursor, Question
 from winnow_engine.store import Store
 
 from .words import Words

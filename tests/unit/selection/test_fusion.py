@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winnow_engine.core import Question
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights, read_fusion_weights

@@ -11,12 +11,13 @@ import pytest
 
 from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder, Question
+from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
 from winnow_engine.drafter.reader.use import LEADING, REACHABLE, Addition, ReaderUse
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import FusedScores, fuse
 from winnow_engine.selection.fusion_weights import FusionWeights

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Cursor, Question
+from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest
 from winnow_engine.selection.fusion import fuse

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Cursor, Question
+from winnow_engine.core import Cancellation
+from winnow_engine.question import Cursor, Question
 from winnow_lsp.server.features import asking
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.session.editor import EditorState

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Citation, Cursor
+from winnow_engine.core import Citation
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.question import Cursor
 from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.session.folders import Folders
 

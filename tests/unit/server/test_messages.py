@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from winnow_engine.core import ABOUT_CHANGE, Turn
 from winnow_engine.editing.request import EditKind
+from winnow_engine.question import ABOUT_CHANGE, Turn
 from winnow_lsp.server.topics import Topic
 from winnow_lsp.server.wire.messages import AskParams, EditParams
 

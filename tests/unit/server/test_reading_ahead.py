@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation, Cursor, Turn
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import PositionError
+from winnow_engine.question import Cursor, Turn
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.features import reading_ahead
 from winnow_lsp.server.session.folders import Folders

@@ -1,6 +1,6 @@
 import pytest
 
-from winnow_engine.core import Cursor, Question
+from winnow_engine.question import Cursor, Question
 from winnow_lsp.server.topics import Topic, ask_about
 
 AT = Cursor("a.py", 3, 3)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_research.evaluation.answers.items import LETTERS, Item, chooses
 from winnow_research.evaluation.haystack import Haystack, Place
 from winnow_research.evaluation.tasks.cursor import is_distinctive

@@ -6,8 +6,8 @@ does not contain.
 
 from __future__ import annotations
 
-from winnow_engine.core import Question
 from winnow_engine.index.lines import Lines
+from winnow_engine.question import Question
 from winnow_research.evaluation.answers.items import Item, Sheet, gives_back
 from winnow_research.evaluation.cases import Gold, Scene, without_lines
 from winnow_research.evaluation.corpus import Corpus

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from winnow_engine.core import Question
 from winnow_engine.index.files import SourceFile
+from winnow_engine.question import Question
 from winnow_research.evaluation.answers.similarity import bleu
 
 LETTERS = "ABCD"

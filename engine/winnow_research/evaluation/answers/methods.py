@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Question, Sampling, Span
+from winnow_engine.core import Budget, Cancellation, Sampling, Span
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
+from winnow_engine.question import Question
 from winnow_engine.selection.budget import Piece
 from winnow_engine.targets.base import Request
 from winnow_research.evaluation.methods.base import Method, Subject

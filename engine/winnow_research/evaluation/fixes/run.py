@@ -12,11 +12,12 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
-from winnow_engine.core import Budget, Cancellation, Cursor, Folder, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.editing.proposing import propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import BudgetError, EditError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Cursor
 from winnow_research.evaluation.fixes.mutants import Mutant, mutants
 from winnow_research.evaluation.fixes.suites import Suite
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cursor, Folder, Question
+from winnow_engine.core import Budget, Folder
 from winnow_engine.git.repository import Repository
 from winnow_engine.index.workspace import Sources, read_workspace
+from winnow_engine.question import Cursor, Question
 from winnow_engine.store import Store
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.histories.folders import lay_out

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from winnow_engine.core import Question
 from winnow_engine.index.names import identifiers
+from winnow_engine.question import Question
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 
 _BY_CHANCE = np.float32(0.25)  # the weight of a plain word that is also the name of some definition

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Scores, Subject, by_units
 from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm

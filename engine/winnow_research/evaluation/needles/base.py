@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from winnow_engine.core import Question
 from winnow_engine.index.files import SourceFile
+from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.needles.materials import Material
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal, get_args
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_research.evaluation.needles.base import Spot, Test, Trial
 from winnow_research.evaluation.needles.hiding import hide
 from winnow_research.evaluation.needles.materials import Material, WordLists

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from winnow_engine.core import Question
 from winnow_engine.index.files import SourceFile
+from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.needles.base import Spot, Test, Trial
 from winnow_research.evaluation.needles.materials import Material, WordLists, fitting

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from winnow_engine.core import Cursor, Question, UnitKind
+from winnow_engine.core import UnitKind
+from winnow_engine.question import Cursor, Question
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import Described, described
 from winnow_research.evaluation.corpus import Corpus

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from winnow_engine.core import Question
+from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import without_markup
 from winnow_research.evaluation.corpus import Corpus

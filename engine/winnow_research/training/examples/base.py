@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from winnow_engine.core import CodeAtCursor
 from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.question import CodeAtCursor
 from winnow_research.evaluation.comments import Described, documentation, without_markup
 from winnow_research.evaluation.haystack import Haystack, Place
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow_engine.core import CodeAtCursor, UnitKind
+from winnow_engine.core import UnitKind
+from winnow_engine.question import CodeAtCursor
 from winnow_research.evaluation.haystack import Place
 from winnow_research.evaluation.tasks.cursor import is_distinctive
 from winnow_research.training.examples.base import Example, ProjectTree, fair

@@ -6,8 +6,9 @@ import logging
 
 import psutil
 
-from winnow_engine.core import Cancellation, Cursor
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
+from winnow_engine.question import Cursor
 from winnow_lsp.host.queue import Work
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.messages import READ_AHEAD, AskedFrom

@@ -12,9 +12,10 @@ from pathlib import Path
 from lsprotocol import types
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Citation, Cursor, Span
+from winnow_engine.core import Citation, Span
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_at, named_folders, workspace_path
 from winnow_lsp.host.uris import file_path
 

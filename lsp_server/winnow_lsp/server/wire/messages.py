@@ -9,8 +9,9 @@ import attrs
 from lsprotocol import types
 
 from winnow_engine.changes.mention import without_mention
-from winnow_engine.core import Effort, Turn, about_changes
+from winnow_engine.core import Effort
 from winnow_engine.editing.request import EditKind
+from winnow_engine.question import Turn, about_changes
 from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")

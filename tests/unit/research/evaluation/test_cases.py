@@ -2,8 +2,8 @@
 
 import pytest
 
-from winnow_engine.core import Cursor, Question
 from winnow_engine.index.files import SourceFile
+from winnow_engine.question import Cursor, Question
 from winnow_research.evaluation.cases import Case, Gold, Scene, without_lines
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Question
+from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError, CancelledError, EvaluationError
+from winnow_engine.question import Question
 from winnow_engine.selection.budget import Piece
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus

@@ -1,0 +1,141 @@
+"""What is asked: a question, where from, the turns before it, and the change it may be about.
+
+Lines and paths are as in `core.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from winnow_engine.core import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the user is: a line, or a selection of lines, of one workspace file."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.start_line <= self.end_line:
+            raise ValueError(f"lines {self.start_line}-{self.end_line} are not a range of 1-based lines")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAtCursor:
+    """The text at a cursor, with the name of its language; empty if Winnow does not know the language."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question asked earlier in the conversation, with its answer."""
+
+    question: str
+    answer: str
+
+
+# "Explain this", "what it does", but not "how does this project test?".
+_POINTING = re.compile(
+    r"\b(here|selected|selection|what it|(this|these)"
+    r"(?! (app|application|code ?base|library|package|program|project|repo|repository|workspace)s?\b))\b",
+    re.IGNORECASE,
+)
+
+
+ABOUT_CHANGE = "What does this change do, and what could it break? Name the code and the tests that rely on it."
+"""The question about a change that is asked without words."""
+WHY = "why"
+"""What the `changes` of a question say that asks for the history of the code at the cursor."""
+ABOUT_WHY = "Why is this code so? Name each commit that made it so by its id, and say which reason its message gives."
+"""That question without words."""
+WHEN = "when"
+"""What they say that asks for the commits in which something changed."""
+ABOUT_WHEN = "What changed lately? Name the commits by their ids, newest first, with what each did."
+"""That question without words."""
+
+
+def about_changes(changes: str) -> str:
+    """The question without words about what its `changes` name."""
+    return {WHY: ABOUT_WHY, WHEN: ABOUT_WHEN}.get(changes, ABOUT_CHANGE)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A change at one length: text of so many tokens, and the lines of the workspace that stand in it.
+
+    One that is not `complete` leaves changed lines out.
+    """
+
+    text: str
+    places: tuple[Cursor, ...]
+    tokens: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """A commit that an answer may cite, by its id or in the words of its message, and the lines it is cited for."""
+
+    id: str
+    message: str
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a question about a change is about, read from git.
+
+    `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
+    (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
+    its users and what it uses gain, float32 [U]. `commits` are those whose messages are shown. Show `notices` to the
+    user.
+    """
+
+    title: str
+    commit: str
+    shown: tuple[ShownChange, ...]
+    removed: tuple[tuple[str, int, str], ...]
+    code: CodeAtCursor
+    related: Scores
+    commits: tuple[ShownCommit, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user asks, where from, and the turns before it, oldest first.
+
+    `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
+    kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it, or is
+    WHY or WHEN; `change` is that, once it has been read.
+    """
+
+    text: str
+    cursor: Cursor | None = None
+    earlier: tuple[Turn, ...] = ()
+    code: CodeAtCursor | None = None
+    paths: tuple[str, ...] = ()
+    changes: str | None = None
+    change: Change | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError("the question is empty")
+
+    @property
+    def search_text(self) -> str:
+        """What to look for in the workspace. "And who calls it?" needs the question before it to mean something."""
+        return "\n".join([*(turn.question for turn in self.earlier[-1:]), self.text])
+
+    @property
+    def is_about_cursor(self) -> bool:
+        """Whether the words point at the code at the cursor. An editor has a cursor whatever is asked."""
+        return self.cursor is not None and _POINTING.search(self.text) is not None
