@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import winnow_cuda
+from winnow_cuda.ops._int16 import runs_here
 
 CODE = """
 import json
@@ -128,3 +129,36 @@ def test_an_encoder_of_mapped_weights_compiles_nothing_once_warm() -> None:
     done = subprocess.run([sys.executable, "-c", WARM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+BITS = """
+import hashlib
+import numpy as np
+from winnow_cuda.ops._int16 import packed, rounded_rows
+from winnow_cuda.ops.int16_attention import int16_attention
+from winnow_cuda.ops.int16_gemm import int16_gemm
+from winnow_cuda.ops.int16_swiglu import int16_swiglu, packed_gate_up
+
+random = np.random.default_rng(0)
+normal = lambda *shape: random.standard_normal(shape, np.float32)
+rows, heads, none = normal(4000, 1000), normal(3, 700, 2, 64), np.empty((0, 2, 64), np.float32)
+rounded = rounded_rows(rows)
+for array in (
+    rounded.codes, rounded.scales,
+    int16_gemm(rows[:500], packed(normal(64, 1000))),
+    int16_swiglu(rows[:500], packed_gate_up(normal(64, 1000)), 32),
+    int16_attention(*heads, np.array([0, 700]), none, none),
+):
+    print(hashlib.sha256(np.ascontiguousarray(array)).hexdigest())
+"""
+
+
+@pytest.mark.skipif(not runs_here(), reason="needs AVX2")
+def test_what_was_compiled_before_gives_the_same_bits(tmp_path: Path) -> None:
+    """A function that another one calls exists twice: by itself, and in the code of its caller.
+
+    The process that compiles runs the one, later ones run the other.
+    """
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [subprocess.check_output([sys.executable, "-c", BITS], env=environment, text=True) for _ in range(2)]
+    assert found[0] == found[1]

@@ -186,7 +186,8 @@ def multiply_panel(
             )
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+# Nothing here may depend on how it is compiled: it is, for itself and again for each function that calls it.
+@njit(nogil=True, fastmath={"nnan", "ninf", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
 def _round_row(x: Float32, steps: int, codes: Int16) -> Any:
     """Round a chunk of one row to integers → its scale. Codes beyond the row are zero."""
     largest = np.float32(1e-30)

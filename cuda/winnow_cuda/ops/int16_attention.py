@@ -47,7 +47,8 @@ def _scores(
             )
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)  # type: ignore[untyped-decorator]
+# Inlined, so that no copy is compiled by itself, with other rounding.
+@njit(nogil=True, fastmath=_FAST, forceinline=True, cache=True)  # type: ignore[untyped-decorator]
 def _softmax(
     scores: Float32, seen: int, logs: Float32, inverse: Float32, codes: Int32, scales: Float32, sums: Float32
 ) -> None:

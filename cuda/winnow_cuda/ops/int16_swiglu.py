@@ -17,7 +17,8 @@ HALF = PANEL // 2
 """Columns of gate, and of up, in a panel."""
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+# Inlined, so that no copy is compiled by itself, with other rounding.
+@njit(nogil=True, fastmath=True, forceinline=True, cache=True)  # type: ignore[untyped-decorator]
 def _gated(gate_up: Float32, out: Float32, row: int, column: int) -> None:
     """gate_up [TILE, PANEL], half gate and half up, into TILE rows and HALF columns of out."""
     for r in range(TILE):
