@@ -11,12 +11,14 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.reader.use import LEADING
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
+from winnow_engine.selection.reread import units_to_read
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
@@ -30,7 +32,7 @@ from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.evaluation.tasks.real import load, problems
-from winnow_research.studies.second_look import candidates, read_together
+from winnow_research.studies.second_look import read_together
 
 pytestmark = pytest.mark.real_weights
 
@@ -130,9 +132,10 @@ def test_what_is_read_together_is_scored_and_nothing_else(qwen_small: Path, stor
     keys = KeyCache(store, drafter).of(workspace, lambda _: None, never)
     asked = ask_drafter(workspace, keys, drafter, Question("Which function says hello?"), never)
     first = fuse(asked, read_fusion_weights(drafter.fusion))
-    read = candidates(asked, first, keys.unit_tokens, int(keys.unit_tokens[2:].sum()))
-    assert read["leading"].tolist() == [2, 3]
-    said = {asks: read_together(asked, read["leading"], drafter, asks=asks) for asks in (True, False)}
+    most = int(keys.unit_tokens[2:].sum())
+    leading = units_to_read(workspace, first.total, keys.unit_tokens, LEADING, most)
+    assert leading.tolist() == [2, 3]
+    said = {asks: read_together(asked, leading, drafter, asks=asks) for asks in (True, False)}
     assert (said[True] != 0).tolist() == [False, False, True, True]
     assert said[True][2] > said[True][3]
     assert not np.array_equal(said[True], said[False])
