@@ -7,18 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from winnow_cuda.shapes import Int32, Int64
-from winnow_engine.drafter.low_rank import write_tensors
 from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
+from winnow_research.training import trained_file
 from winnow_research.training.heads import HiddenStates, Segments, TrainableHeads
 from winnow_research.training.network import Network, packed
-
-SCALE = 2.0
+from winnow_research.training.trained_file import SCALE
 
 
 class TrainableDrafter(nn.Module):
@@ -59,14 +57,11 @@ class TrainableDrafter(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write the adapter in float16, as the product reads it."""
-        write_tensors(path, {name: value.detach().cpu().numpy() for name, value in self._named()}, SCALE)
+        trained_file.save(self._named(), path)
 
-    @torch.no_grad()
     def load(self, path: Path) -> None:
         """Load what is trained, and what the heads measured, from an adapter with the same layers and rank."""
-        stored = load_file(path)
-        for name, value in self._named():
-            value.copy_(stored[name])
+        trained_file.load(self._named(), path)
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
         yield from self.network.named_updates()

@@ -18,9 +18,10 @@ from winnow_engine.errors import TrainingError
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.drafter import SCALE, TrainableDrafter
+from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
 from winnow_research.training.schedule import cosine, set_rates
+from winnow_research.training.trained_file import SCALE
 
 _WARM_UP = 60  # steps
 _HEADS_FASTER = 2.0

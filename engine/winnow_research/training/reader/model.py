@@ -8,18 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from winnow_cuda.shapes import Float32
-from winnow_engine.drafter.low_rank import write_tensors
+from winnow_engine.drafter.reader.file import HEAD
 from winnow_engine.drafter.reader.layout import ReadSegment
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
-from winnow_research.training.drafter import SCALE
+from winnow_research.training import trained_file
 from winnow_research.training.heads import Segments, Standardised
 from winnow_research.training.network import Network, Packed
+from winnow_research.training.trained_file import SCALE
 
 
 @dataclass(frozen=True)
@@ -105,20 +104,13 @@ class Reader(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write what was trained in float16, and what the head measured."""
-        write_tensors(path, {name: _array(value) for name, value in self._named()}, SCALE)
+        trained_file.save(self._named(), path)
 
-    @torch.no_grad()
     def load(self, path: Path) -> None:
         """Load what `save` wrote of a reader with the same layers and rank."""
-        stored = load_file(path)
-        for name, value in self._named():
-            value.copy_(stored[name])
+        trained_file.load(self._named(), path)
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
         yield from self.network.named_updates()
         for name, value in self.head.state_dict(keep_vars=True).items():
-            yield f"head.{name}", value
-
-
-def _array(value: Tensor) -> Float32:
-    return np.asarray(value.detach().float().cpu().numpy(), np.float32)
+            yield f"{HEAD}{name}", value
