@@ -303,13 +303,13 @@ class Assistant:
             asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
+            own = keys.tokens_of(candidates)
         if (reader := cache.drafter.reader) is not None:
             with clock.stage("reread"):
-                own = keys.tokens_of(candidates)
                 scores = reread(asked, scores, own, cache.drafter, reader, cancellation)
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
-        return Ranked(question, workspace, keys, keys.tokens_of(candidates), scores, cache.drafter, notices)
+        return Ranked(question, workspace, keys, own, scores, cache.drafter, notices)
 
 
 def _line(target: Target, progress: ProgressSink, cancellation: Cancellation, prompt: Any) -> str:

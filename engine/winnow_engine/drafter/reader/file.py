@@ -36,8 +36,9 @@ def read_reader(path: Path, drafter: GgufHeader) -> ReaderFile:
         for name, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} is not finite everywhere")
-        head = ReaderHead(*(tensors[f"head.{name}"] for name in ("votes", "length", "mu", "sd")))
-        found = ReaderFile(LowRank(tensors, scale), head, LowRank(tensors, scale).layers, "reader-" + hash_of(path))
+        head = ReaderHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
+        low_rank = LowRank(tensors, scale)
+        found = ReaderFile(low_rank, head, low_rank.layers, "reader-" + hash_of(path))
         updates = [_update(tensors, *which) for which in product(range(found.layers), MATRICES)]
     except BAD_FILE as error:
         raise ProfileError(f"{path} is not a reader: {error}") from error
