@@ -2,12 +2,12 @@
 #
 # usage: bash tests/bench/offline/train.sh DATA.npz COMMITS.npz WORK STEP...      (in a shell that unpack.sh set up)
 #
-# COMMITS has the questions made of commits (`winnow train commits --alone`). Steps: `ask` for questions; `one`, `two` and
+# COMMITS has the questions made of commits (`winnow train commits --alone`). Steps: `ask` for questions; `adapters` and
 # `mean` for two adapters, trained on different questions, and what they are together; `reader` for a joint reader behind
 # the mean. WORK gets the data sets and checkpoints; what is done there is not done again. WORK/results is to be taken
 # away: the questions alone, adapters, profiles, the reader, losses and logs. WRITER and DRAFTER name the models, FEWER
-# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, and RECOMPUTE is
-# what makes a step fit into 80 GB.
+# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, RANK is the rank
+# of the reader's updates, and RECOMPUTE is what makes a step fit into 80 GB.
 set -uo pipefail
 data=$1 commits=$2 work=$3 results=$3/results
 writer=${WRITER:-qwen2.5-coder-1.5b} drafter=${DRAFTER:-qwen2.5-coder-0.5b} fewer=${FEWER:-1}
@@ -35,28 +35,32 @@ ask() {
   { asked "$last" chained 12000 && asked "$last" reported 12000; } &
   wait
 }
-adapter() { # usage: adapter NAME KIND=TURNS...      (kinds that were added)
-  local processes=(python3) turns=() questions=()
-  [ "$last" = 1 ] && processes=(torchrun --nproc-per-node 2)
-  for each in "${@:2}"; do
+adapter() { # usage: adapter GPU NAME KIND=TURNS...      (kinds that were added)
+  local turns=() questions=()
+  for each in "${@:3}"; do
     turns+=(--turns "$each")
     [ "${each%=*}" = commit ] && questions+=("$commits") || questions+=("$results/${each%=*}.npz")
   done
-  step "join-$1" "$work/$1.npz" python3 -m winnow_lsp train join "$work/$1.part.npz" "$data" "${questions[@]}" &&
-    step "$1" "$results/$1.safetensors" "${processes[@]}" -m winnow_lsp train run "$work/$1.npz" \
-      "$results/$1.part.safetensors" --drafter "$drafter" --steps "${STEPS:-960}" --recompute "${RECOMPUTE:-3}" \
-      --every "${EVERY:-100}" --checkpoint "$work/$1.pt" --profile "$results/profiles/$1" "${turns[@]}"
+  step "join-$2" "$work/$2.npz" python3 -m winnow_lsp train join "$work/$2.part.npz" "$data" "${questions[@]}" &&
+    CUDA_VISIBLE_DEVICES=$1 step "$2" "$results/$2.safetensors" python3 -m winnow_lsp train run "$work/$2.npz" \
+      "$results/$2.part.safetensors" --drafter "$drafter" --steps "${STEPS:-960}" --recompute "${RECOMPUTE:-3}" \
+      --every "${EVERY:-100}" --checkpoint "$work/$2.pt" --profile "$results/profiles/$2" "${turns[@]}"
+}
+adapters() {
+  adapter 0 one asked=6 chained=3 commit=2 &
+  [ "$last" = 1 ] || wait
+  adapter "$last" two asked=5 chained=3 commit=2 changed=3 reported=2 &
+  wait
 }
 
 for name in "$@"; do
   case $name in
-    ask) ask ;;
-    one) adapter one asked=6 chained=3 commit=2 ;;
-    two) adapter two asked=5 chained=3 commit=2 changed=3 reported=2 ;;
+    ask | adapters) "$name" ;;
     mean) step mean "$results/mean.safetensors" python3 -m winnow_lsp train mean "$results/mean.part.safetensors" \
       "$results"/{one,two}.safetensors --drafter "$drafter" --profile "$results/profiles/mean" ;;
     reader) step reader "$results/reader.safetensors" python3 -m winnow_lsp train reader "$work/two.npz" \
-      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --adapter "$results/mean.safetensors" --drafter "$drafter" ;;
+      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --rank "${RANK:-32}" --drafter "$drafter" \
+      --adapter "$results/mean.safetensors" ;;
     *) echo "no step $name" >&2 && exit 2 ;;
   esac
 done
