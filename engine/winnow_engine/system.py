@@ -6,11 +6,13 @@ name set, never on such machines.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
 import signal
 import socket
+import stat
 import struct
 import sys
 from pathlib import Path
@@ -29,6 +31,25 @@ _XUCRED = struct.Struct("=IIh2x16I")  # macOS, struct xucred: version, user, num
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # macOS, sys/un.h
 _CGROUP = Path("/sys/fs/cgroup")
 _LEAST_CRASH = 0xC0000000  # Windows, NTSTATUS: severity "error"
+
+
+def read_regular(path: Path | str, limit: int) -> bytes:
+    """The first `limit` bytes of a regular file, whatever lies at its path.
+
+    Raises OSError if there is no such file. Also, without waiting, for a symbolic link, a FIFO, a socket or a
+    device, even if the path became one only after it was listed.
+    """
+    try:
+        handle = os.open(path, READ_FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, "not a path", str(path)) from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(handle)
 
 
 def user() -> int:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from winnow_engine import system
-from winnow_engine.index.regular import read_regular
+from winnow_engine.system import read_regular
 from winnow_engine.targets.local.selfcheck import describe_exit
 from winnow_lsp.host.rendezvous import Peer
 from winnow_lsp.host.uris import file_path
@@ -126,7 +126,7 @@ def test_physical_cores_are_what_each_system_says(on: On, monkeypatch: pytest.Mo
 
 
 def test_a_file_is_read_where_no_flag_but_reading_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow_engine.index.regular.READ_FLAGS", os.O_RDONLY)
+    monkeypatch.setattr("winnow_engine.system.READ_FLAGS", os.O_RDONLY)
     (tmp_path / "x").write_bytes(b"a\r\n")
     assert read_regular(tmp_path / "x", 10) == b"a\r\n"
     with pytest.raises(OSError, match="not a regular file"):

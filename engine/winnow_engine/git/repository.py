@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
+from winnow_engine.git.directories import check_readable
 from winnow_engine.git.program import Git, failure, printable
 
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -15,6 +16,7 @@ _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
+_QUICK_S = 10.0  # for what git does at once, unless a file that it reads never ends
 _USUAL_BASES = ("main", "master", "trunk", "develop")
 
 
@@ -91,7 +93,8 @@ class Repository:
         return None if status else output.decode("utf-8", "surrogateescape").rstrip("\n")
 
     def _object(self, name: str) -> str | None:
-        status, output, complaint = self.git.outcome("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        command = ("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        status, output, complaint = self.git.outcome(*command, timeout_s=_QUICK_S)
         found = output.decode("ascii", "replace").strip()
         if not status and _OBJECT.fullmatch(found):
             return found
@@ -104,12 +107,14 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
     """The repository that a folder lies in.
 
     Raises GitMissingError, NotARepositoryError, UntrustedRepositoryError, and GitError for what else git complains
-    about, such as a damaged configuration.
+    about, such as a damaged configuration. A FIFO or a device among git's own files is such an error at once; in
+    other places that git reads, such as a file that the configuration includes, it is one after 10 s.
     """
+    check_readable(folder.resolve())
     git = Git(folder, cancellation or Cancellation())
     questions = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format")
-    output = git.run("rev-parse", *questions, "--git-path", "index", "--show-prefix").decode("utf-8", "surrogateescape")
-    bare, inside, shallow, object_format, index, prefix = output.split("\n", 5)
+    output = git.run("rev-parse", *questions, "--git-path", "index", "--show-prefix", timeout_s=_QUICK_S)
+    bare, inside, shallow, object_format, index, prefix = output.decode("utf-8", "surrogateescape").split("\n", 5)
     if bare != "true" and inside != "true":
         raise NotARepositoryError(f"{folder} is no part of a working tree: name the folder that holds the code")
     if object_format not in _EMPTY_TREES:

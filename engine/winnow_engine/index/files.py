@@ -17,9 +17,9 @@ from winnow_engine.index import content_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, printable, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.listings import Listing
-from winnow_engine.index.regular import read_regular
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.store import content_key
+from winnow_engine.system import read_regular
 
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""

@@ -17,8 +17,9 @@ from pathlib import Path
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from winnow_engine.errors import GitError
+from winnow_engine.git.directories import directories
 from winnow_engine.git.program import Git
-from winnow_engine.index.regular import read_regular
+from winnow_engine.system import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
 """What a directory has that says what is ignored in it."""
@@ -58,7 +59,7 @@ class IgnoreRules:
         """The rules inside a directory, with the pattern files found there."""
         own = pattern_file(directory / ".winnowignore", directory, root)
         git = pattern_file(directory / ".gitignore", directory, root)
-        excludes = pattern_file(_git_dir(directory) / "info" / "exclude", directory, root)
+        excludes = pattern_file(directories(directory).shared / "info" / "exclude", directory, root)
         return IgnoreRules(own + self.winnow, git + excludes + self.git)
 
 
@@ -132,21 +133,6 @@ def _within(line: str) -> str:
     """`a/**` as `a/**/*`: pathspec's regular expression for the former matches `a` itself as well."""
     body = line.rstrip().rstrip("/")
     return f"{body}/*{'/' * line.rstrip().endswith('/')}" if body.endswith("/**") else line
-
-
-def _git_dir(directory: Path) -> Path:
-    """A directory's `.git`, or in a worktree, where `.git` is a file, the directory all worktrees share."""
-    git = directory / ".git"
-    own = directory / _first_line(git).removeprefix("gitdir:").strip()
-    return git if own == directory else own / (_first_line(own / "commondir") or ".")
-
-
-def _first_line(path: Path) -> str:
-    """The first line of a small text file, empty if there is no such file."""
-    try:
-        return read_regular(path, 4096).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
-    except OSError:
-        return ""
 
 
 def _global_excludes() -> Path:

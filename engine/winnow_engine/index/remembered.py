@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index.listings import Listings
 from winnow_engine.index.postings import Strings
-from winnow_engine.index.regular import read_regular
 from winnow_engine.store import content_key
+from winnow_engine.system import read_regular
 
 _LONGEST_TICK_S = 3.0  # FAT counts in steps of two seconds
 _SAVE_EVERY_S = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import git_repositories as git
@@ -231,6 +232,46 @@ def test_a_git_of_the_repository_is_not_the_program(
     monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
     assert not open_repository(top).bare
     assert traps.sprung() == set()
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index", "packed-refs", "commondir"])
+def test_a_fifo_that_git_would_wait_for_is_told_at_once(tmp_path: Path, name: str) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"sub/a.py": "A = 1\n"})
+    (top / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(top / ".git" / name)
+    began = time.monotonic()
+    with pytest.raises(GitError, match=f"git cannot read .*{name}: it is a FIFO"):
+        open_repository(top / "sub")
+    assert time.monotonic() - began < 1
+
+
+def test_a_fifo_in_a_worktrees_directories_is_told_at_once(tmp_path: Path) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"a.py": "A = 1\n"})
+    git.git(top, "worktree", "add", "--quiet", str(tmp_path / "other"))
+    assert open_repository(tmp_path / "other").head()
+    (top / ".git" / "config").unlink()
+    os.mkfifo(top / ".git" / "config")
+    with pytest.raises(GitError, match="config: it is a FIFO"):
+        open_repository(tmp_path / "other")
+
+
+def test_a_folder_that_git_would_take_for_a_bare_repository_and_wait_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "HEAD")
+    with pytest.raises(GitError, match="HEAD: it is a FIFO"):
+        open_repository(tmp_path)
+
+
+def test_a_fifo_that_the_configuration_includes_costs_a_short_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = git.new(tmp_path / "repository")
+    git.git(top, "config", "include.path", "included")
+    os.mkfifo(top / ".git" / "included")
+    monkeypatch.setattr("winnow_engine.git.repository._QUICK_S", 0.3)
+    with pytest.raises(GitError, match=r"took longer than 0\.3 s"):
+        open_repository(top)
 
 
 def test_other_commands_are_refused(hostile: tuple[Path, Traps]) -> None:

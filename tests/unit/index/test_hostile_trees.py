@@ -18,9 +18,9 @@ from winnow_engine.index.files import explain, scan
 from winnow_engine.index.ignore import patterns
 from winnow_engine.index.indexing import Means
 from winnow_engine.index.records import analysed
-from winnow_engine.index.regular import read_regular
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.store import Store
+from winnow_engine.system import read_regular
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import os
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 
 import git_repositories as git
 
@@ -49,3 +50,16 @@ def test_after_a_checkout_the_last_commits_tell(tmp_path: Path) -> None:
         files = read_workspace(sources, store, Cancellation()).files
     assert first_to_index(sources, files) == ["old.py", "new.py"]
     assert first_to_index(Sources(sources.folders), files) == ["new.py", "old.py"]
+
+
+def test_a_repository_that_git_would_wait_for_tells_nothing(tmp_path: Path) -> None:
+    root = git.new(tmp_path / "root")
+    (root / ".git" / "HEAD").unlink()
+    os.mkfifo(root / ".git" / "HEAD")
+    (root / "a.py").write_text("A = 1\n")
+    sources = Sources((Folder(root),), open_documents={"a.py": b"A = 2\n"})
+    began = monotonic()
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        files = read_workspace(sources, store, Cancellation()).files
+    assert first_to_index(sources, files) == ["a.py"]
+    assert monotonic() - began < 5

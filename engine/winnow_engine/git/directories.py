@@ -1,0 +1,60 @@
+"""Where git keeps a repository's own files, and whether it can read them without waiting."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from winnow_engine.errors import GitError
+from winnow_engine.system import read_regular
+
+# What git opens before it does anything.
+_READ_FIRST = ("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow")
+
+
+@dataclass(frozen=True, slots=True)
+class Directories:
+    """A working tree's own directory, and the one that it shares with other worktrees of its repository."""
+
+    own: Path
+    shared: Path
+
+
+def directories(top: Path) -> Directories:
+    """Those of the working tree `top`: its `.git`, or where that is a file, what it names."""
+    git = top / ".git"
+    own = top / _first_line(git).removeprefix("gitdir:").strip()
+    return Directories(git, git) if own == top else Directories(own, own / (_first_line(own / "commondir") or "."))
+
+
+def check_readable(folder: Path) -> None:
+    """Raise GitError if git would wait for a writer before it could say what repository a folder lies in.
+
+    It opens whatever lies at the paths it reads first, a FIFO or a device too.
+    """
+    for level in (folder, *folder.parents):
+        found = directories(level)
+        paths = {place / name for place in (found.own, found.shared) for name in _READ_FIRST}
+        waiting = next((path for path in sorted(paths | {level / "HEAD"}) if _waits(path)), None)
+        if waiting is not None:
+            raise GitError(f"git cannot read {waiting}: it is a FIFO or a device; delete it, or restore the file")
+        if (level / ".git").exists():
+            return
+
+
+def _waits(path: Path) -> bool:
+    """Whether opening a path may never return. A socket is refused at once."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # not there, or no path
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+
+
+def _first_line(path: Path) -> str:
+    """The first line of a small text file, empty if there is no such file."""
+    try:
+        return read_regular(path, 4096).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+    except OSError:
+        return ""
