@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 import jinja2
 import numpy as np
 from jinja2.meta import find_undeclared_variables
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from winnow_engine.core import Prompt, Thinking
 from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
 from winnow_engine.targets.local.marks import Marks, shown, to_json
 from winnow_engine.targets.thinking import markers_in, opened_at_end
 
@@ -54,7 +54,7 @@ _FAILURES = (
 
 
 class ChatTemplate:
-    """A model's chat template, sandboxed, with the helpers that Hugging Face templates rely on."""
+    """A model's chat template, sandboxed and bounded, with the helpers that Hugging Face templates rely on."""
 
     def __init__(self, source: str, special_texts: Mapping[str, str], model: str = "the target") -> None:
         """Compile the template.
@@ -62,16 +62,18 @@ class ChatTemplate:
         `special_texts` are the texts of `bos_token` and `eos_token`; `model` is the name used in errors. Raises
         UnsupportedModelError if the source has a syntax error.
         """
-        environment = ImmutableSandboxedEnvironment(
+        environment = BoundedEnvironment(
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, extensions=["jinja2.ext.loopcontrols"]
         )
         environment.filters["tojson"] = to_json
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, **special_texts}
         try:
-            self._template = environment.from_string(source)
-            variables = find_undeclared_variables(environment.parse(source))
+            tree = environment.parse(source)
+            variables = find_undeclared_variables(tree)
+            self._template = environment.bounded(tree)
         except _FAILURES as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
+        self._environment = environment
         openings = (opening for sign, opening in _OPENINGS.items() if "tools" in variables and sign in source)
         self._opening = next(openings, None)
         self.markers = markers_in(source)
@@ -129,7 +131,7 @@ class ChatTemplate:
         """The conversation as one string that ends where the answer starts.
 
         The template is given what `content` makes of the messages' texts, and `inner` of tools and calls. Raises
-        UnsupportedModelError if it refuses the messages, or knows no tools and there are some.
+        UnsupportedModelError if it refuses the messages or takes too long, or knows no tools and there are some.
         """
         self._check_tools(messages, tools)
         names = {call.id: call.name for message in messages for call in message.calls}
@@ -137,7 +139,8 @@ class ChatTemplate:
             turns = [_turn(message, content(message.content), inner, names) for message in messages]
             switches = self._switch(turns, thinking)
             definitions = inner(list(tools.definitions)) or None
-            return self._template.render(messages=turns, tools=definitions, add_generation_prompt=True, **switches)
+            given = {"messages": turns, "tools": definitions, "add_generation_prompt": True, **switches}
+            return self._environment.rendered(self._template, **given)
         except _FAILURES as error:
             raise UnsupportedModelError(
                 f"the target's chat template refuses the messages ({error}): choose another target"

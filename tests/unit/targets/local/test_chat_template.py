@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
+from winnow_engine.targets.local import bounded_templates
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 
 TURNS = [Message("system", "Be brief."), Message("user", "Why é 🦊?")]
@@ -80,6 +82,61 @@ def test_a_message_that_the_template_drops_is_an_error(vocabulary: Vocabulary) -
 def test_a_template_that_fails_is_an_error_that_names_it(source: str) -> None:
     with pytest.raises(UnsupportedModelError, match="chat template"):
         template(source).render(TURNS)
+
+
+_LOOP, _END = "{% for n in range(99999) %}", "{% endfor %}"
+_SET = "{% set ns = namespace(n=9) %}"
+_TWICE = "{% set ns.n = ns.n + 1 %}{{ (self.b(), self.b()) if ns.n < 99 }}{% set ns.n = ns.n - 1 %}"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (_LOOP * 3 + _END * 3, "takes more than"),
+        (f"{_LOOP * 2}{_END}{{% continue %}}{_END}", "takes more than"),
+        (f"{_LOOP}{_LOOP.replace(' %}', ' if false %}')}{_END * 2}", "takes more than"),
+        (
+            f"{{% for n in _ recursive %}}{{{{ loop(_) if loop.depth < 99 }}}}{_END}".replace("_", "[1, 2]"),
+            "takes more",
+        ),
+        ("{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(99) }}", "takes more"),
+        (
+            f"{_SET}{{% block b %}}{{% set ns.n = ns.n + 1 %}}{_TWICE}{{% set ns.n = ns.n - 1 %}}{{% endblock %}}",
+            "takes",
+        ),
+        ("{{ 9 ** (9 ** 9) }}", "larger than"),
+        (f"{_SET}{_LOOP}{{% set ns.n = ns.n * ns.n %}}{_END}", "larger than"),
+        ("{{ 'a' * 10 ** 9 }}", "larger than"),
+        ("{{ 10 ** 5 * [0] * 11 }}", "larger than"),
+        ("{{ [] | slice(10 ** 12) | list }}", "No filter"),
+    ],
+    ids=[
+        *("loops", "continue", "filter", "recursive loop", "macro", "block"),
+        *("power", "product", "text", "list", "slice"),
+    ],
+)
+def test_a_template_that_would_compute_for_ever_is_an_error_that_says_so(
+    source: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_templates, "_MOST_S", 0.05)
+    began = time.monotonic()
+    with pytest.raises(UnsupportedModelError, match=words):
+        template(source).render(TURNS)
+    assert time.monotonic() - began < 5
+
+
+def test_each_rendering_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_templates, "_MOST_S", 0.05)
+    chatml = template(CHATML)
+    until = time.thread_time() + 0.1
+    while time.thread_time() < until:
+        assert chatml.render(TURNS).endswith("assistant\n")
+
+
+def test_small_products_and_powers_are_computed() -> None:
+    assert template("{{ '=' * 3 }}{{ 2 * [1] }}{{ 2 ** 10 }}{{ 2 ** -1 }}{{ 0.5 * 3 }}").render(TURNS) == (
+        "===[1, 1]10240.51.5"
+    )
 
 
 def test_templates_have_the_helpers_of_hugging_face() -> None:
