@@ -69,13 +69,17 @@ class Settings(Config):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name after `winnow.`, its place in `Settings`, and its command-line option, if any."""
+    """One setting: its name after `winnow.`, its place in `Settings`, and its command-line option, if any.
+
+    One `of_all` concerns all workspaces at once. The user sets it: an editor that can is not to let a workspace.
+    """
 
     name: str
     field: str
     rule: Rule
     meaning: str
     option: str | None = None
+    of_all: bool = False
 
     @property
     def default(self) -> Any:
@@ -135,9 +139,10 @@ SETTINGS: tuple[Setting, ...] = (
         "snapshotMegabytes",
         "models.snapshot_megabytes",
         whole(0),
-        "Disk for what a local target has read, so that it need not read it again after a restart or another question; "
-        "0: none.",
+        "Disk for what a local target has read, in all workspaces, so that it need not read it again after a restart "
+        "or another question; 0: none.",
         "--snapshot-megabytes",
+        of_all=True,
     ),
     Setting(
         "budget.tokens",
@@ -244,6 +249,7 @@ SETTINGS: tuple[Setting, ...] = (
         whole(1),
         "Disk for what is indexed, of all workspaces: 80 bytes a token. What was used longest ago is deleted first.",
         "--index-megabytes",
+        of_all=True,
     ),
     Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
     Setting(

@@ -27,8 +27,14 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
     assert list(servers) == [f"{SECTION}.{s.name}" for s in SETTINGS]
     for setting in SETTINGS:
         found = servers[f"{SECTION}.{setting.name}"]
-        assert found.pop("scope") in ("window", "machine-overridable")
+        scope = found.pop("scope")
+        assert scope == "machine" if setting.of_all else scope in ("window", "machine-overridable")
         assert found == {**setting.rule.schema, "default": setting.default, "markdownDescription": setting.meaning}
+
+
+def test_no_workspace_sets_in_vscode_what_deletes_the_data_of_others() -> None:
+    scopes = {name: setting["scope"] for name, setting in _properties().items()}
+    assert {scopes[f"{SECTION}.{name}"] for name in ("index.maxMegabytes", "snapshotMegabytes")} == {"machine"}
 
 
 def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
