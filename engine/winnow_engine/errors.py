@@ -149,6 +149,14 @@ class ReadOnlyError(EditError):
     """The file may not be written."""
 
 
+class NotJsonError(WinnowError, ValueError):
+    """A text that others wrote is not JSON. It may only be `unfinished`: with more text it could be some."""
+
+    def __init__(self, reason: str, unfinished: bool = False) -> None:
+        super().__init__(reason)
+        self.unfinished = unfinished
+
+
 class CancelledError(WinnowError):
     """The user cancelled; nothing is wrong and the caches are intact."""
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
+from winnow_engine.errors import NotJsonError
+from winnow_engine.foreign import read_json
 from winnow_engine.prompting.tools import Tools
 
 _FENCES = ("", "```", "```json", "```xml")
@@ -58,13 +60,11 @@ def decoded(body: str, tools: Tools) -> tuple[str, str] | None:
     if body.startswith("<"):
         return _from_tags(body, tools)
     try:
-        document = json.loads(body, strict=False)  # accepts line breaks in strings
-    except json.JSONDecodeError as error:
-        if error.pos >= len(body) or error.msg.startswith("Unterminated string"):
+        document = read_json(body, strict=False)  # accepts line breaks in strings
+    except NotJsonError as error:
+        if error.unfinished:
             return None
         raise
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
     return _from_object(document, tools)
 
 
@@ -93,6 +93,6 @@ def _typed(value: str, schema: object) -> Any:
     if isinstance(schema, Mapping) and schema.get("type") == "string":
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return read_json(value)
+    except NotJsonError:
         return value

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from winnow_engine.errors import SharedIndexError
+from winnow_engine.foreign import read_json
 
 CONTENTS = "winnow-index.json"
 MOST_BYTES = 16 << 20
@@ -55,9 +56,9 @@ def packed_contents(contents: Contents) -> bytes:
 def unpacked_contents(data: bytes) -> Contents:
     """The inverse of `packed_contents`. Raises SharedIndexError if this is another format, or none."""
     try:
-        document: dict[str, Any] = json.loads(data)
+        document: dict[str, Any] = read_json(data)
         if document["format"] != _FORMAT:
             raise SharedIndexError(f"it has format {document['format']}, and this Winnow reads {_FORMAT}: update one")
         return {name: Shard(**shard) for name, shard in document["shards"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SharedIndexError(f"{CONTENTS} is malformed: {error}") from error

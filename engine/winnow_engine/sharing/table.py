@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import SharedIndexError
+from winnow_engine.foreign import read_json
 from winnow_engine.store import checksum
 
 KEY_BYTES = 20
@@ -57,12 +58,12 @@ def unpacked_table(data: bytes) -> Table:
     """The inverse of `packed_table`. Raises SharedIndexError if this is no table."""
     try:
         arrays = load(data)
-        namespaces: list[str] = json.loads(arrays["namespaces"].tobytes())
+        namespaces: list[str] = read_json(arrays["namespaces"].tobytes())
         table: dict[str, dict[str, Place]] = {name: {} for name in namespaces}
         rows = zip(arrays["namespace"], arrays["key"], _places(arrays["place"]), arrays["checksum"], strict=True)
         for namespace, key, (start, size), check in rows:
             table[namespaces[namespace]][key.tobytes().hex()] = Place(start, size, check.tobytes())
-    except (SafetensorError, KeyError, IndexError, ValueError, TypeError, RecursionError) as error:
+    except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
         raise SharedIndexError(f"its table is malformed: {error}") from error
     return table
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import Any, BinaryIO
 
+from winnow_engine.errors import NotJsonError
+from winnow_engine.foreign import read_json
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
@@ -53,8 +55,8 @@ class Lines:
 
     def _read(self, line: bytes) -> Iterator[dict[str, Any]]:
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = read_json(line)
+        except NotJsonError:
             self.refuse(None, RequestError(PARSE_ERROR, "a line is not JSON"))
             return
         if not isinstance(message, dict) or not _is_identity(message.get("id")):

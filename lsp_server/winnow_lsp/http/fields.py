@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from winnow_engine.errors import NotJsonError
+from winnow_engine.foreign import read_json
 from winnow_lsp.http.errors import ApiError
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
@@ -31,8 +32,8 @@ def object_at(value: Any, place: str) -> dict[str, Any]:
 def json_object(text: str, place: str) -> dict[str, Any]:
     """The JSON object in a text; an empty text counts as an empty object. Raises ApiError."""
     try:
-        found = json.loads(text or "{}")
-    except (ValueError, RecursionError):
+        found = read_json(text or "{}")
+    except NotJsonError:
         found = None
     if not isinstance(found, dict):
         raise ApiError(400, f"{place} must be a JSON object as text", place)

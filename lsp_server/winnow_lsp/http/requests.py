@@ -14,6 +14,7 @@ from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling, Thinking
+from winnow_engine.foreign import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
@@ -104,8 +105,8 @@ def read_document(body: bytes, model: str, fields: Fields, ignored: set[str]) ->
     """The fields of a request for `model` that are given. Raises ApiError unless all of them are among `fields`."""
     try:
         text = body.decode()
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = read_json(text)
+    except ValueError as error:
         raise ApiError(400, f"the body is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise ApiError(400, "the body is not a JSON object")

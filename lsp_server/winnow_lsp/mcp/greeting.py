@@ -10,6 +10,8 @@ import json
 from importlib.metadata import version
 from typing import Any
 
+from winnow_engine.foreign import read_json
+
 NAME, TITLE = "winnow", "Winnow"
 DISTRIBUTION = "winnow-lsp"
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -29,10 +31,10 @@ CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 def greeting(line: bytes) -> tuple[object, bytes] | None:
     """The id of an `initialize` request and the line that answers it; None for anything else."""
     try:
-        message = json.loads(line)
+        message = read_json(line)
         offered = message["params"]["protocolVersion"]
         identity = message["id"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
     if message.get("method") != "initialize" or offered not in VERSIONS or not isinstance(identity, int | str):
         return None

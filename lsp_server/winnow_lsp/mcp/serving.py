@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -16,6 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from winnow_engine.config import Config
+from winnow_engine.foreign import read_json
 from winnow_engine.store import Store, default_path
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.rendezvous import LONGEST_LINE
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 async def serve_agent(engines: Engines, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Serve the client at the other end until it leaves; all work for it has stopped when this returns."""
     try:
-        opened = json.loads(await reader.readline())
+        opened = read_json(await reader.readline())
         config, workspace = Settings.of(opened["settings"]), Path(opened["workspace"])
     except (ValueError, KeyError, TypeError) as error:
         _log.error("an agent's connection given up: %s", error)

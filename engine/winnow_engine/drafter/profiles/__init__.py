@@ -31,7 +31,8 @@ from winnow_engine.drafter.heads import generic_heads, heads_of
 from winnow_engine.drafter.profile import Profile
 from winnow_engine.drafter.reader.use import ReaderUse, use_of
 from winnow_engine.drafter.weights import GgufTensors
-from winnow_engine.errors import ProfileError
+from winnow_engine.errors import NotJsonError, ProfileError
+from winnow_engine.foreign import read_json
 
 SHIPPED = Path(__file__).parent
 _DOCUMENT = "profile.json"
@@ -214,8 +215,8 @@ def _before_folders(name: str) -> ProfileFolder | None:
 
 def _read_document(path: Path) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        document: dict[str, Any] = read_json(path.read_bytes())
+    except (OSError, NotJsonError) as error:
         raise ProfileError(f"{path} is not a profile: {error}; {_REMEDY}") from error
     if not isinstance(document, dict) or not isinstance(document.get("fusion"), dict):
         raise ProfileError(f"{path} has no fusion weights: {_REMEDY}")

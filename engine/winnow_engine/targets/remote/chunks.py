@@ -9,6 +9,7 @@ from typing import Any
 
 from winnow_engine.core import Finish
 from winnow_engine.errors import TargetProtocolError
+from winnow_engine.foreign import read_json
 from winnow_engine.prompting.tools import CallDelta, Tools
 from winnow_engine.targets.remote.address import Address
 from winnow_engine.targets.remote.failures import failure
@@ -57,7 +58,7 @@ def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools
 def checked(data: bytes, address: Address, read: Callable[[dict[str, Any]], Chunk]) -> Chunk:
     """What `read` makes of the JSON that a server streams. Raises as `read_chunk`."""
     try:
-        document = json.loads(data)
+        document = read_json(data)
         if isinstance(document, dict) and document.get("error"):
             raise failure(address, _SERVER_ERROR, data)
         return read(document)

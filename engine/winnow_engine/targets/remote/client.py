@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -14,12 +13,14 @@ import httpx
 
 from winnow_engine.errors import (
     BudgetError,
+    NotJsonError,
     TargetProtocolError,
     TargetRefusedError,
     TargetTimeoutError,
     TargetUnreachableError,
     WinnowError,
 )
+from winnow_engine.foreign import read_json
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.failures import failure
 from winnow_engine.targets.remote.framing import Framing
@@ -110,8 +111,8 @@ class Client:
                 f"{self.address.host} did not answer {request.url.path} within {self.patience.short_s:g} s"
             ) from None
         try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
+            return read_json(body)
+        except NotJsonError as error:
             raise TargetProtocolError(
                 f"{self.address.host} sent something that is not JSON at {request.url.path}"
             ) from error

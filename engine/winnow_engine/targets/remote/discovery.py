@@ -8,7 +8,6 @@ another form, or not in time, is left out.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from winnow_engine.foreign import read_json
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_engine.targets.remote.ollama import elsewhere
 from winnow_engine.targets.remote.served import context_of_entry, context_of_properties
@@ -117,8 +117,8 @@ async def _json(client: httpx.AsyncClient, host: str, page: str) -> dict[str, An
     """The JSON object on a page; {} for anything else."""
     try:
         async with asyncio.timeout(_WAIT_S), client.stream("GET", f"http://{host}{page}") as response:
-            document = json.loads(await _body(response)) if response.status_code == httpx.codes.OK else {}
-    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, ValueError, RecursionError):
+            document = read_json(await _body(response)) if response.status_code == httpx.codes.OK else {}
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from winnow_engine.errors import (
     BudgetError,
     ModelNotFoundError,
+    NotJsonError,
     TargetError,
     TargetProtocolError,
     TargetRefusedError,
     WinnowError,
 )
+from winnow_engine.foreign import read_json
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 
 MOST_SHOWN = 300
@@ -50,20 +51,18 @@ def reason(body: bytes) -> str:
     Servers put it under `error.message`, `error`, `message` or `detail`.
     """
     try:
-        said = _message(json.loads(body))
-    except (ValueError, RecursionError):
-        said = body.decode("utf-8", "replace")
-    return _short(said) or "no reason given"
+        said = _message(read_json(body))
+    except NotJsonError:
+        said = ""
+    return _short(said or body.decode("utf-8", "replace")) or "no reason given"
 
 
 def _message(document: Any) -> str:
-    if not isinstance(document, dict):
-        return str(document)
-    inner = document.get("error", document)
+    inner = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(inner, dict):
-        return str(inner)
+        return inner if isinstance(inner, str) else ""
     parts = [inner.get("code"), inner.get("message") or inner.get("detail")]
-    return ": ".join(str(part) for part in parts if isinstance(part, str) and part) or json.dumps(document)
+    return ": ".join(str(part) for part in parts if isinstance(part, str) and part)
 
 
 def _short(text: str) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.core import Finish
-from winnow_engine.errors import TargetAddressError, WinnowError
+from winnow_engine.errors import NotJsonError, TargetAddressError, WinnowError
+from winnow_engine.foreign import read_json
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
@@ -140,8 +141,8 @@ def _message(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
 def _call(call: ToolCall) -> dict[str, Any]:
     """A call, whose arguments Ollama wants as an object."""
     try:
-        arguments = json.loads(call.arguments)
-    except (ValueError, RecursionError):
+        arguments = read_json(call.arguments)
+    except NotJsonError:
         arguments = None
     given = arguments if isinstance(arguments, dict) else {"arguments": call.arguments}
     return {"id": call.id, "function": {"name": call.name, "arguments": given}}

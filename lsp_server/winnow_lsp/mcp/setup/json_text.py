@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from winnow_engine.foreign import read_json
+
 _STRINGS_AND_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/|\ufeff', re.DOTALL)
 _STRINGS_AND_COMMAS = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -37,10 +39,7 @@ class _Member:
 def read(text: str) -> Any:
     """The value of JSON with comments and trailing commas; None for a text without a value. Raises ValueError."""
     strict = _strict(text)
-    try:
-        return json.loads(strict) if strict.strip() else None
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    return read_json(strict) if strict.strip() else None
 
 
 def add(text: str | None, keys: Sequence[str], name: str, entry: Mapping[str, Any]) -> str:

@@ -27,6 +27,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
+from winnow_engine.errors import NotJsonError
+from winnow_engine.foreign import read_json
 from winnow_lsp.server.wire.messages import MESSAGES, AskedFrom, AskParams, EditParams
 
 _log = logging.getLogger(__name__)
@@ -79,8 +81,8 @@ class StrictProtocol(LanguageServerProtocol):
     def receive(self, body: bytes) -> None:
         """Act on one message. Never raises: a request that makes no sense gets an error."""
         try:
-            data = json.loads(body, parse_constant=_finite, parse_float=_finite)
-        except (ValueError, RecursionError):
+            data = read_json(body, parse_constant=_finite, parse_float=_finite)
+        except NotJsonError:
             self._refuse(None, JsonRpcParseError())
             return
         if not isinstance(data, dict) or not self._is_message(data):
