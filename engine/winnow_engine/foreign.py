@@ -1,4 +1,4 @@
-"""What others wrote, read as JSON."""
+"""What others wrote: read as JSON, and shown as text."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def read_json(text: str | bytes | bytearray, **options: Any) -> Any:
         raise NotJsonError(str(error)) from error
     except RecursionError as error:
         raise NotJsonError("it is nested too deeply") from error
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what a terminal or JSON cannot hold."""
+    return text if text.isprintable() else text.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")

@@ -11,8 +11,8 @@ from winnow_engine.changes.sides import Now, Sides, sides_of
 from winnow_engine.changes.working import working_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import NotARepositoryError, RevisionError
+from winnow_engine.foreign import printable
 from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs
-from winnow_engine.git.program import printable
 from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.content_rules import machine_written, unreadable_content

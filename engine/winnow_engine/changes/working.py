@@ -16,8 +16,8 @@ from typing import TypeGuard
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import similarity
 from winnow_engine.core import Folder
+from winnow_engine.foreign import printable
 from winnow_engine.git.objects import blobs
-from winnow_engine.git.program import printable
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
 from winnow_engine.index.content_rules import unreadable_content

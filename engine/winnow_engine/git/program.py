@@ -20,6 +20,7 @@ from pathlib import Path
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, GitMissingError, NotARepositoryError, UntrustedRepositoryError
+from winnow_engine.foreign import printable
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05
@@ -195,11 +196,6 @@ def failure(directory: Path, arguments: Sequence[str], complaint: str) -> GitErr
     words = [line for line in complaint.splitlines() if line.strip()]
     said = words[-1].removeprefix("fatal: ") if words else "it says nothing"
     return GitError(f"`git {arguments[0]}` failed in {directory}: {printable(said)}")
-
-
-def printable(text: str) -> str:
-    """The text with escapes for what a terminal or JSON cannot hold."""
-    return text if text.isprintable() else text.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
 
 
 @contextmanager

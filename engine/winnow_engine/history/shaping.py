@@ -10,8 +10,8 @@ from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk, unchanged
 from winnow_engine.core import Folder
 from winnow_engine.errors import RevisionError
+from winnow_engine.foreign import printable
 from winnow_engine.git.objects import Commit, blobs, commits, existing
-from winnow_engine.git.program import printable
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
 from winnow_engine.history.blame import Origin, blame

@@ -9,6 +9,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from winnow_engine.config import FileRules
+from winnow_engine.foreign import printable
 from winnow_engine.index import name_rules
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns
 
@@ -106,8 +107,3 @@ def relative_to(path: str, root: Path) -> str:
 def unreadable(error: OSError) -> str:
     """The reason to leave out what cannot be read."""
     return f"unreadable: {error.strerror}"
-
-
-def printable(path: str) -> str:
-    """The path with escapes for what a terminal or JSON cannot hold."""
-    return path if path.isprintable() else path.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.foreign import printable
 from winnow_engine.index import content_rules
-from winnow_engine.index.entry_rules import EntryRules, is_directory, printable, relative_to, unreadable
+from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.listings import Listing
 from winnow_engine.index.remembered import Content, FileMemory

@@ -15,7 +15,7 @@ from winnow_engine.changes.question import asked_changes, touched_files, with_ch
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
-from winnow_engine.git.program import printable
+from winnow_engine.foreign import printable
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import tree_changes
 from winnow_engine.index.workspace import Workspace, read_workspace
