@@ -34,13 +34,14 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def run(packages: Path, cache: Path | None) -> tuple[int, set[Path]]:
-    """Call two ops of the copy in `packages` → how many were found compiled, and where."""
+def run(packages: Path, cache: Path | None, first: str = "") -> tuple[int, set[Path]]:
+    """Call two ops of the copy in `packages` after some code → how many were found compiled, and where."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     environment["PYTHONPATH"] = str(packages)
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(cache)
-    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False)
+    call = [sys.executable, "-c", first + CODE]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert Path(seen["source"]).is_relative_to(packages)
@@ -97,6 +98,14 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     hits, folders = run(copied(tmp_path), tmp_path / "file" / "cache")
     assert hits == 0
     assert not any(folder.is_relative_to(tmp_path / "file") for folder in folders)
+
+
+def test_a_full_disk_is_done_without(tmp_path: Path) -> None:
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    packages, cache = copied(tmp_path), tmp_path / "cache"
+    hits, (folder,) = run(packages, cache, full)
+    assert (hits, folder.parent, list(folder.iterdir())) == (0, cache, [])
+    assert [run(packages, cache)[0] for _ in range(2)] == [0, 2]
 
 
 WARM = """

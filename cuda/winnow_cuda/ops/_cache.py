@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -60,6 +61,11 @@ class OpsLocator(_CacheLocator):  # type: ignore[misc]
 
 class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
     """The files of one function: an index, which tells signatures apart, and compiled code."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep what was compiled. Where the disk is full, it is compiled again next time, which costs seconds."""
+        with suppress(OSError):
+            super().save(key, data)
 
     def _load_index(self) -> Any:
         try:
