@@ -32,7 +32,8 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         self._waiting, self._index = Waiting(), "reading the workspace"
         self._ranked, self._said = False, ""
         self._spinner = Spinner("dots", style="status.spinner")
-        self._live = self._open() if not quiet and sys.stderr.isatty() else None
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: the caller closed it
+        self._live = self._open() if on_terminal and not quiet else None
         self._quiet, self._last_line = quiet, time.monotonic()
 
     def __call__(self, progress: Progress) -> None:

@@ -74,3 +74,10 @@ def test_quiet_view_prints_nothing(on_terminal: Callable[[], None], capsys: pyte
         view(INDEXING)
         view.kept(Kept.of(spans(2), 18.0))
     assert capsys.readouterr().err == ""
+
+
+def test_a_stderr_that_the_caller_closed_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with ProgressView() as view:
+        view(INDEXING)
+        view.kept(Kept.of(spans(1), 18.0))
