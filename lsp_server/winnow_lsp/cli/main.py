@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
 from collections.abc import Sequence
@@ -39,6 +40,9 @@ EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
     (GitError, 4),
     (WinnowError, 1),
 )
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What a full or broken disk answers to a program that prints to a file."""
 
 _COMMANDS = {
     "ask": "Answer a question about a repository.",
@@ -96,6 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return _say("cancelled", 130)
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        return _say(f"cannot write {error.filename or 'the output'}: {error.strerror}", 1)
     except WinnowError as error:
         return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
     return code if isinstance(code, int) else 0

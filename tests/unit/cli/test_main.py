@@ -1,3 +1,4 @@
+import errno
 import importlib.util
 import subprocess
 import sys
@@ -31,6 +32,7 @@ def raising(error: BaseException) -> click.Command:
         (errors.ProfileError("odd"), 3),
         (errors.WorkspaceError("gone"), 4),
         (errors.CancelledError("cancelled"), 130),
+        (OSError(errno.ENOSPC, "No space left on device"), 1),
         (KeyboardInterrupt(), 130),
     ],
 )
@@ -42,6 +44,12 @@ def test_every_error_has_its_exit_code(
     captured = capsys.readouterr()
     assert captured.err.strip().startswith("winnow: ")
     assert not captured.out
+
+
+def test_an_error_that_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: raising(OSError(errno.EBADF, "ours")))
+    with pytest.raises(OSError, match="ours"):
+        main(["ask"])
 
 
 @pytest.mark.parametrize(
