@@ -99,7 +99,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:
             left_out = len(ranked.question.earlier) - len(question.earlier)
-            notices = (*selection.notices, *_notices(ranked, limits, wanted, tokens, left_out))
+            notices = (*selection.notices, *_notices(ranked, limits, selection, wanted, left_out))
             return Fitted(replace(selection, notices=notices), messages, prompt)
         if not tokens:
             break
@@ -111,10 +111,10 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     )
 
 
-def _notices(ranked: Ranked, limits: Limits, wanted: int, tokens: int, left_out: int) -> Iterator[str]:
+def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, left_out: int) -> Iterator[str]:
     """What was kept less of than the question wants, and why."""
-    useful = ranked.tokens(limits.budget)
-    if useful != wanted:
+    useful, tokens = ranked.tokens(limits.budget), selection.stats.budget_tokens
+    if useful != wanted and selection.stats.kept_tokens < selection.stats.workspace_tokens:
         pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
         more = f"to keep more, raise the patience of {limits.budget.patience_s:g} s (--patience) or set a --budget"
         yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: {more}"
