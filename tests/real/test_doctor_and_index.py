@@ -49,6 +49,9 @@ def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> 
         assert done.stdout.startswith("1 files, 1 units")
     assert "secret: matches" in winnow(*arguments, "--explain", ".env").stdout
     assert "a.py: counts" in winnow(*arguments, "--explain", "a.py").stdout
+    assert "a.py: counts" in winnow(*arguments, "--explain", os.path.relpath(workspace / "a.py")).stdout
+    said = json.loads(winnow(*arguments, "--explain", "a.py", "--json").stdout)
+    assert said == {"path": "a.py", "counts": True, "reason": "no rule leaves it out"}
 
 
 def test_index_says_how_busy_its_stages_were(smollm2: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ def index(
     if name is not None and out is None:
         raise click.UsageError("--name goes with --out")
     if explain is not None:
-        _explain(folders[0].root, explain, config.files)
+        _explain(folders[0].root, explain, config.files, as_json)
         return
     stages, indexed = Stages(), []
     open_fleet = _fleet(config.models, workers, ray, address)
@@ -142,6 +143,11 @@ def _say_busy(stages: Stages) -> None:
         click.echo(f"{stage}: {of_all}, at work {busy.active:.0%} of the time")
 
 
-def _explain(root: Path, path: str, rules: FileRules) -> None:
-    verdict = explain_file(root, Path(path), rules)
-    click.echo(f"{path}: {'counts' if verdict.included else 'left out'}: {verdict.reason}")
+def _explain(root: Path, path: str, rules: FileRules, as_json: bool) -> None:
+    """Say whether a file counts. It is named from the working directory, or else from the workspace."""
+    here = Path(path).parent.resolve() / Path(path).name  # a link is asked about, not what it leads to
+    verdict = explain_file(root, here if here.is_relative_to(root) and os.path.lexists(here) else Path(path), rules)
+    if as_json:
+        click.echo(json.dumps({"path": path, "counts": verdict.included, "reason": verdict.reason}))
+    else:
+        click.echo(f"{path}: {'counts' if verdict.included else 'left out'}: {verdict.reason}")
