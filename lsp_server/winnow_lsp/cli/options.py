@@ -31,10 +31,19 @@ class _OrAuto(click.ParamType[Any]):
     """A value of another type, or `auto`."""
 
     def __init__(self, inner: click.ParamType[Any]) -> None:
-        self._inner, self.name = inner, f"{inner.name}|{AUTO}"
+        self._inner, self.name = inner, inner.name
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What `--help` shows for a value: the word as it is to be written."""
+        return f"{self.name.upper()}|{AUTO}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value == AUTO else self._inner.convert(value, param, ctx)
+        if value == AUTO:
+            return value
+        try:
+            return self._inner.convert(value, param, ctx)
+        except click.BadParameter as error:
+            raise click.BadParameter(f"{error.message.removesuffix('.')}, nor {AUTO}.", ctx, param) from error
 
 
 def setting(name: str) -> Decorator:
@@ -252,7 +261,7 @@ def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
         return None
     match = _AT.fullmatch(at)
     if match is None:
-        raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE", param_hint="--at")
+        raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE")
     start = int(match["start"])
     end = int(match["end"] or start)
     return Cursor(_within(Path(match["file"]), folders), start, end)

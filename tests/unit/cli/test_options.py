@@ -25,7 +25,7 @@ def parsed(*arguments: str) -> tuple[Config | None, str]:
         found.append(config_of(options))
 
     result = CliRunner().invoke(command, arguments)
-    return (found[0] if found else None), result.stderr
+    return (found[0] if found else None), result.output
 
 
 def test_without_options_the_configuration_is_the_default() -> None:
@@ -52,6 +52,11 @@ def test_what_no_setting_allows_is_refused(arguments: tuple[str, str]) -> None:
     config, said = parsed(*arguments)
     assert config is None
     assert arguments[0] in said
+
+
+def test_a_budget_says_that_it_may_be_auto_too() -> None:
+    assert "INTEGER RANGE|auto" in parsed("--help")[1]
+    assert "'AUTO' is not a valid integer range, nor auto." in parsed("--budget", "AUTO")[1]
 
 
 def test_the_old_name_of_an_option_still_works_with_a_notice() -> None:
