@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as RichProgress
-from rich.table import Table
+from rich.table import Column, Table
 
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import ModelDamagedError
@@ -89,7 +89,8 @@ def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[s
 
 
 def _table(states: list[tuple[RegisteredModel, FileState]]) -> Table:
-    table = Table("name", "role", "size", "licence", "state", box=None, pad_edge=False)
+    columns = (Column(name, overflow="fold") for name in ("role", "size", "licence", "state"))
+    table = Table(Column("name", no_wrap=True), *columns, box=None, pad_edge=False)
     for model, state in states:
         table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state)
     return table

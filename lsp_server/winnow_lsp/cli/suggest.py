@@ -55,7 +55,8 @@ def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tupl
 
 
 def _table(suggestions: list[Suggestion]) -> Table:
-    columns = ("runs on", "needs", "tokens/s", "", "tokens kept", "first token")
+    names = ("runs on", "needs", "tokens/s", "", "tokens kept", "first token")
+    columns = (Column(name, overflow="fold") for name in names)
     table = Table(Column("target", no_wrap=True), *columns, box=None, pad_edge=False)
     for one in suggestions:
         rate, first = one.tokens_per_s, one.first_token_s

@@ -40,6 +40,16 @@ def test_list_shows_every_model_and_its_state(cache: Path) -> None:
     assert rows[registry.DEFAULT_TARGET].endswith("missing")
 
 
+@pytest.mark.parametrize("table", ["list", "suggest"])
+def test_a_narrow_terminal_shows_names_whole_and_cuts_nothing(
+    table: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "48")
+    shown = run(table).stdout
+    assert all(f"\n{model.name} " in shown for model in registry.MODELS)
+    assert "…" not in shown
+
+
 def test_list_prints_json_for_scripts(cache: Path) -> None:
     place_zeros(cache, 5)
 
