@@ -192,6 +192,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
+    assert output.read_text()[-1:] in ("", "\n")  # what stderr says stands on a line of its own
     again = subprocess.run(
         command("spans", QUESTION, *SMALLER, *MODELS[:2], "--budget", "600", "--json"),
         env=environment(cache),

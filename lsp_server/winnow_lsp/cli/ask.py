@@ -47,14 +47,21 @@ def ask(question: str | None, show_spans: bool, server: bool, **options: Any) ->
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> None:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
     as_json, options = options["as_json"], with_target(options)
+    streamed = False
     with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
 
         def stream(text: str) -> None:
+            nonlocal streamed
             view.stop()
             show(text, nl=False)
+            streamed = True
 
         listener = Listener((lambda _: None) if as_json else stream, view.kept, view.say, view.think)
-        reply, by_server = answered(asked, options, server, listener, view, cancellation)
+        try:
+            reply, by_server = answered(asked, options, server, listener, view, cancellation)
+        finally:
+            if streamed:  # an error, too, is to begin a line of its own
+                click.echo()
     if as_json:
         click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
     else:
@@ -62,7 +69,6 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
 
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
-    click.echo()
     if reply.thinking is not None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
