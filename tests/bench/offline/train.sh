@@ -6,7 +6,7 @@
 # `mean` for two adapters, trained on different questions, and what they are together; `reader` for a joint reader behind
 # the mean. WORK gets the data sets and checkpoints; what is done there is not done again. WORK/results is to be taken
 # away: the questions alone, adapters, profiles, the reader, losses and logs. WRITER and DRAFTER name the models, FEWER
-# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, RANK is the rank
+# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, READER_RANK is the rank
 # of the reader's updates, and RECOMPUTE is what makes a step fit into 80 GB.
 set -uo pipefail
 data=$1 commits=$2 work=$3 results=$3/results
@@ -59,7 +59,7 @@ for name in "$@"; do
     mean) step mean "$results/mean.safetensors" python3 -m winnow_lsp train mean "$results/mean.part.safetensors" \
       "$results"/{one,two}.safetensors --drafter "$drafter" --profile "$results/profiles/mean" ;;
     reader) step reader "$results/reader.safetensors" python3 -m winnow_lsp train reader "$work/two.npz" \
-      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --rank "${RANK:-32}" --drafter "$drafter" \
+      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --rank "${READER_RANK:-32}" --drafter "$drafter" \
       --adapter "$results/mean.safetensors" ;;
     *) echo "no step $name" >&2 && exit 2 ;;
   esac
