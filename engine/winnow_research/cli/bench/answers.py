@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
 
 import click
 
@@ -16,11 +13,11 @@ from winnow_research.cli.bench.shared import (
     BenchSetup,
     RenamedOptions,
     corpus_options,
+    json_lines,
     opened,
     parse_sizes,
     say,
     show,
-    writing,
 )
 from winnow_research.evaluation.answers.methods import Alternative, AnswerMethod, Product
 from winnow_research.evaluation.answers.run import AnswerRun, JudgedAnswer
@@ -58,27 +55,18 @@ def answers(
     It gives back functions, and answers a third as many multiple-choice questions.
     docs/results/2026-11-23-answers.md explains the figures.
     """
-    with opened(drafter, target, split, questions, seed) as bench, _opened_for_writing(out) as file:
+    with opened(drafter, target, split, questions, seed) as bench, json_lines(out) as write:
         methods = [method for method in _answer_methods(bench, Budget(budget)) if not chosen or method.name in chosen]
         run = AnswerRun(bench.corpus, methods, bench.store, say, bench.cancellation)
-        found = scores(written((answer for size in tokens for answer in run.run(size)), file))
+        found = scores(written((answer for size in tokens for answer in run.run(size)), write))
         about = {"split": split, "seed": seed, "drafter": bench.drafter.name, "target": target, "budget": budget}
         show(found, run.absent, as_document, **about)
 
 
-def _opened_for_writing(path: Path | None) -> AbstractContextManager[TextIO | None]:
-    if path is None:
-        return nullcontext()
-    with writing(path):
-        return path.open("w", encoding="utf-8")
-
-
-def written(answers: Iterable[JudgedAnswer], file: TextIO | None) -> Iterator[JudgedAnswer]:
-    """Pass answers on, and write each as a line of JSON before the next is asked for. WinnowError if that fails."""
+def written(answers: Iterable[JudgedAnswer], write: Callable[[object], None]) -> Iterator[JudgedAnswer]:
+    """Pass answers on, each written before the next is asked for."""
     for answer in answers:
-        if file is not None:
-            with writing(Path(file.name)):
-                print(json.dumps(answer.as_json()), file=file, flush=True)
+        write(answer.as_json())
         yield answer
 
 

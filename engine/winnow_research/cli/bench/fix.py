@@ -6,10 +6,9 @@ import json
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
 
 import click
 
@@ -19,7 +18,7 @@ from winnow_engine.core import Budget
 from winnow_engine.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option, target_option
-from winnow_research.cli.bench.shared import corpus_options, say, writing
+from winnow_research.cli.bench.shared import corpus_options, json_lines, say
 from winnow_research.evaluation.fixes.run import MENDED, Fix, FixRun, bugs, outcomes
 from winnow_research.evaluation.fixes.suites import suites
 from winnow_research.evaluation.repositories import Split
@@ -57,8 +56,7 @@ def fix(
         closing(Store(Path(scratch) / "index.sqlite")) as store,
         closing(open_assistant(models, store)) as assistant,
         cancel_on_interrupt() as cancellation,
-        writing(out) if out else nullcontext(),
-        _opened(out) as file,
+        json_lines(out) as write,
     ):
         run = FixRun(assistant, Budget(budget), say, cancellation)
         fixes: list[Fix] = []
@@ -67,14 +65,9 @@ def fix(
             for suite in suites(Split(split), Path(scratch)):
                 for one in run.run(islice(bugs(suite, seed), skip, skip + count)):
                     fixes.append(one)
-                    if file is not None:
-                        print(json.dumps(one.as_json()), file=file, flush=True)
+                    write(one.as_json())
         finally:  # also what there is when the user has waited long enough
             _show(fixes, as_document, about)
-
-
-def _opened(path: Path | None) -> AbstractContextManager[TextIO | None]:
-    return nullcontext() if path is None else path.open("w", encoding="utf-8")
 
 
 def _show(fixes: Sequence[Fix], as_document: bool, about: dict[str, object]) -> None:

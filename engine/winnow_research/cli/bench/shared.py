@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +116,23 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WinnowError(f"cannot write {path}: {error.strerror}") from error
+
+
+@contextmanager
+def json_lines(path: Path | None) -> Iterator[Callable[[object], None]]:
+    """Writes what it is called with as a line of JSON at once; nowhere without a path. WinnowError if that fails."""
+    if path is None:
+        yield lambda _: None
+        return
+    with writing(path):
+        file = path.open("w", encoding="utf-8")
+
+    def write(document: object) -> None:
+        with writing(path):
+            print(json.dumps(document), file=file, flush=True)
+
+    with file:
+        yield write
 
 
 def show(found: Iterable[Score], absent: dict[str, str], as_document: bool, **about: Any) -> None:

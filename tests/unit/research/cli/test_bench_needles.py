@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from winnow_engine.errors import WinnowError
 from winnow_lsp.cli.main import main
 from winnow_research.cli.bench.answers import written
-from winnow_research.cli.bench.shared import score_table, show
+from winnow_research.cli.bench.shared import json_lines, score_table, show
 from winnow_research.evaluation.answers.run import JudgedAnswer
 from winnow_research.evaluation.scores import Result, scores
 
@@ -38,14 +39,19 @@ def test_a_model_that_is_not_there_is_named(name: str, tmp_path: Path, capsys: p
 def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path) -> None:
     asked = [JudgedAnswer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
     path = tmp_path / "answers.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        answers = written(asked, file)
+    with json_lines(path) as write:
+        answers = written(asked, write)
         assert next(answers) == asked[0]
         (line,) = path.read_text("utf-8").splitlines()
         assert list(answers) == asked[1:]
     written_answer = json.loads(line)
     assert (written_answer.pop("row"), "method" in written_answer) == ("BM25", False)
     assert written_answer | {"method": "BM25"} == asdict(asked[0])
+
+
+def test_what_cannot_be_written_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(WinnowError, match=r"cannot write .*: Is a directory"), json_lines(tmp_path):
+        pytest.fail("it was opened")
 
 
 def test_a_table_has_a_line_for_each_test_and_method_and_a_column_for_each_size() -> None:
