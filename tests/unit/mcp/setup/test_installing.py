@@ -1,11 +1,10 @@
-"""`winnow mcp install` and `uninstall`, for every agent: what they write, keep, refuse and undo."""
+"""What is written into the configuration of every agent, kept, refused and undone."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from typing import Any
 import pytest
 
 from winnow_engine.errors import AgentSetupError
-from winnow_lsp.cli.main import main
-from winnow_lsp.mcp.setup import installing
 from winnow_lsp.mcp.setup.clients import CLIENTS, Client, Machine
-from winnow_lsp.mcp.setup.installing import Change, apply, executable, installed, place, uninstalled
+from winnow_lsp.mcp.setup.installing import Change, apply, installed, place, uninstalled
 
 COMMAND = ["/opt/a b/bin/winnow", "mcp", "--target=é.gguf"]
 PLAIN = {"command": COMMAND[0], "args": COMMAND[1:]}
@@ -52,34 +49,6 @@ def other(client: Client) -> str:
     """A configuration with comments and another server."""
     kind = "toml" if client.user(Machine())[0].suffix == ".toml" else "json"
     return OTHER[kind].replace("KEY", client.keys[0])
-
-
-@pytest.fixture(params=CLIENTS)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def client(name: str) -> Client:
-    return CLIENTS[name]
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of the test, in which the commands run as well."""
-    for variable in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "WINNOW_SERVER"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def path(home: Path, client: Client) -> Path:
-    """Where the user's configuration is, whose folder is there."""
-    found = place(client, None, Machine(home, "linux", {}))
-    found.parent.mkdir(parents=True, exist_ok=True)
-    return found
 
 
 def install(client: Client, path: Path) -> list[Path]:
@@ -239,37 +208,6 @@ def test_a_write_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("platform", "name", "where"),
-    [
-        ("darwin", "vscode", "Library/Application Support/Code/User/mcp.json"),
-        ("win32", "vscode", "AppData/Roaming/Code/User/mcp.json"),
-        ("darwin", "zed", ".config/zed/settings.json"),
-        ("win32", "zed", "AppData/Roaming/Zed/settings.json"),
-        ("darwin", "opencode", ".config/opencode/opencode.json"),
-        ("win32", "codex", ".codex/config.toml"),
-        ("win32", "claude-code", ".claude.json"),
-    ],
-)
-def test_places_on_other_platforms(platform: str, name: str, where: str) -> None:
-    assert place(CLIENTS[name], None, Machine(Path("/home/me"), platform, {})) == Path("/home/me") / where
-
-
-@pytest.mark.parametrize(
-    ("variable", "name", "where"),
-    [
-        ("XDG_CONFIG_HOME", "zed", "zed/settings.json"),
-        ("XDG_CONFIG_HOME", "vscode", "Code/User/mcp.json"),
-        ("XDG_CONFIG_HOME", "opencode", "opencode/opencode.json"),
-        ("CODEX_HOME", "codex", "config.toml"),
-        ("CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"),
-    ],
-)
-def test_variables_that_move_a_configuration(variable: str, name: str, where: str) -> None:
-    machine = Machine(Path("/home/me"), "linux", {variable: "/moved"})
-    assert place(CLIENTS[name], None, machine) == Path("/moved") / where
-
-
 def test_opencodes_file_with_comments_counts_and_its_second_form_is_kept(tmp_path: Path) -> None:
     opencode, path = CLIENTS["opencode"], tmp_path / "opencode.jsonc"
     path.write_text('{"mcp": {"servers": {}}} // mine\n')
@@ -280,82 +218,3 @@ def test_opencodes_file_with_comments_counts_and_its_second_form_is_kept(tmp_pat
     }
     uninstall(opencode, path)
     assert path.read_text() == '{"mcp": {"servers": {}}} // mine\n'
-
-
-def test_the_command_is_this_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Path(executable()).is_absolute()
-    assert Path(executable()).parent == Path(sys.executable).parent
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    monkeypatch.setattr(installing.sysconfig, "get_path", lambda _: str(tmp_path))
-    with pytest.raises(AgentSetupError, match="install Winnow with"):
-        executable()
-    monkeypatch.setattr(sys, "platform", "win32")
-    (tmp_path / "winnow.exe").touch()
-    assert executable() == str(tmp_path / "winnow.exe")
-
-
-def test_the_commands(home: Path, name: str, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
-    path = home / DOCUMENTED[name][0]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    assert main(["mcp", "install", name, "--print"]) == 0
-    printed = capsys.readouterr()
-    assert f"{path} needs" in printed.err
-    assert not path.exists()
-    assert main(["mcp", "install", name]) == 0
-    assert f"{client.title} has Winnow now, in {path}" in capsys.readouterr().out
-    assert path.read_text() == printed.out
-    assert main(["mcp", "install", name]) == 0
-    assert "has Winnow already" in capsys.readouterr().out
-    assert main(["mcp", "uninstall", name]) == 0
-    assert "does not have Winnow any more: removed the file" in capsys.readouterr().out
-    assert main(["mcp", "uninstall", name]) == 0
-    assert "does not have Winnow." in capsys.readouterr().out
-    path.write_text("{")
-    assert main(["mcp", "install", name]) == 1
-    assert "left as it is" in capsys.readouterr().err
-
-
-def test_a_project_is_the_folder_one_is_in(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "install", "cursor", "--project"]) == 0
-    assert read(home / ".cursor" / "mcp.json")["mcpServers"].keys() == {"winnow"}
-    assert f"{home / '.cursor'} did not exist and was made" in capsys.readouterr().err
-
-
-def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (home / "model.gguf").touch()
-    models = ["--drafter", "smollm2-135m", "--target", "model.gguf", "--draft", "none"]
-    files = ["-w", ".", "--exclude", "install", "--exclude", "--http"]
-    assert main(["mcp", "install", "gemini", "--print", *models, *files, "--no-server", "--seed", "0"]) == 0
-    [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
-    command, *arguments = server["args"]
-    assert command == "mcp"
-    assert sorted(arguments) == sorted(
-        [
-            "--drafter=smollm2-135m",
-            f"--target={home / 'model.gguf'}",
-            "--speculate=none",
-            f"--workspace={home}",
-            "--exclude=install",
-            "--exclude=--http",
-            "--no-server",
-            "--seed=0",
-        ]
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["install", "emacs"], "'emacs' is not one of"),
-        (["install", "codex", "--max-tokens", "0"], "--max-tokens"),
-        (["install", "codex", "--http", "1"], "No such option"),
-        (["--no-server", "install", "codex"], "--no-server goes behind `install`"),
-        (["--drafter", "x", "uninstall", "codex"], "--drafter goes behind `uninstall`"),
-    ],
-)
-def test_bad_usage_writes_nothing(
-    home: Path, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["mcp", *arguments]) == 2
-    assert why in capsys.readouterr().err
-    assert list(home.iterdir()) == []
