@@ -1,0 +1,182 @@
+"""Changes of the code that are not made: what keeps them from it, and what the client is told."""
+
+import asyncio
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from ...unit.targets.hostile import Hostile, Talk, event
+from ..client import PATIENCE_S
+from .asking import (
+    BROKEN,
+    FIX,
+    FIXED,
+    INVALID_PARAMS,
+    REQUEST_CANCELLED,
+    REQUEST_FAILED,
+    answering,
+    asked,
+    picked,
+)
+
+pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_an_editor_that_cannot_ask_changes_nothing(editing, file: Path) -> None:
+    client = await editing("eglot")
+    client.refuse("question")
+    assert (await client.refusal(client.run("winnow.edit", asked(file)))).data == {"kind": "EditError"}
+    assert client.applied == []
+
+
+async def test_text_that_changed_during_the_answer_is_left_alone(editing, hostile: Hostile, file: Path) -> None:
+    client = await editing()
+    text = file.read_text()
+    uri = client.open(file, text)
+    waiting, go_on = threading.Event(), threading.Event()
+
+    def slow(talk: Talk) -> None:
+        waiting.set()
+        go_on.wait(60)
+        answering(FIX)(talk)
+
+    hostile.chat = slow
+    task = asyncio.ensure_future(client.run("winnow.edit", asked(file)))
+    await asyncio.to_thread(waiting.wait, 60)
+    client.replace(uri, f"{text}\nMORE = 1\n")
+    go_on.set()
+    error = await client.refusal(task)
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "TextChangedError"})
+    assert "ask again" in error.message
+    assert client.applied == []
+
+
+async def test_text_that_changed_on_disk_is_left_alone(editing, hostile: Hostile, file: Path) -> None:
+    client = await editing()
+
+    def changing(talk: Talk) -> None:
+        file.write_text(file.read_text() + "\nMORE = 1\n")
+        answering(FIX)(talk)
+
+    hostile.chat = changing
+    error = await client.refusal(client.run("winnow.edit", asked(file)))
+    assert error.data == {"kind": "TextChangedError"}
+
+
+async def test_text_that_changed_since_the_offer_is_not_even_read(editing, hostile: Hostile, file: Path) -> None:
+    client = await editing()
+    uri = client.open(file, file.read_text())
+    command = await picked(client, file, "Fix this problem: forgets the count")
+    client.replace(uri, f"\n{file.read_text()}")
+    error = await client.refusal(client.run(command.command, *command.arguments))
+    assert error.data == {"kind": "TextChangedError"}
+    assert hostile.chats == []
+
+
+async def test_text_that_changed_while_the_user_looked_is_left_alone(editing, file: Path) -> None:
+    client = await editing("neovim")
+    text = file.read_text()
+    uri = client.open(file, text)
+
+    def looked(_ls: Any, params: types.ShowMessageRequestParams) -> types.MessageActionItem:
+        client.replace(uri, f"{text}\nMORE = 1\n")
+        return types.MessageActionItem("Apply")
+
+    client.protocol.fm._features[types.WINDOW_SHOW_MESSAGE_REQUEST] = lambda params: looked(client, params)
+    error = await client.refusal(client.run("winnow.edit", asked(file)))
+    assert error.data == {"kind": "TextChangedError"}
+    assert client.applied == []
+
+
+async def test_read_only_files_are_not_changed(editing, hostile: Hostile, file: Path) -> None:
+    client = await editing()
+    file.chmod(0o444)
+    for change in ("fix", "document"):
+        error = await client.refusal(client.run("winnow.edit", asked(file, change)))
+        assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ReadOnlyError"})
+    assert hostile.chats == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("I cannot.", "NoCodeError"),
+        ("```\nprint(1)\n```", "NoCodeError"),
+        (FIX.replace(FIXED, BROKEN), "UnchangedError"),
+        (FIX.replace("int)", "int"), "UnsoundEditError"),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_is_refused(
+    editing, hostile: Hostile, file: Path, answer: str, kind: str
+) -> None:
+    client = await editing()
+    hostile.chat = answering(answer)
+    error = await client.refusal(client.run("winnow.edit", asked(file)))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": kind})
+    assert client.applied == []
+
+
+async def test_a_new_file_is_not_made_behind_a_link(
+    editing, hostile: Hostile, file: Path, own_folder: Path, tmp_path: Path
+) -> None:
+    (own_folder / "tests").symlink_to(tmp_path)
+    hostile.chat = answering("```python\ndef test_one():\n    assert unit_price(5, 1) == 5\n```")
+    client = await editing()
+    error = await client.refusal(client.run("winnow.edit", asked(file, "test")))
+    assert (error.data, "by a link" in error.message) == ({"kind": "NotApplicableError"}, True)
+    assert client.applied == []
+
+
+@pytest.mark.parametrize("how", [types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL])
+async def test_cancelling_stops_the_target_and_changes_nothing(editing, hostile: Hostile, file: Path, how: str) -> None:
+    client, begun, left = await editing(), threading.Event(), threading.Event()
+
+    def endless(talk: Talk) -> None:
+        talk.stream(event("```python\n"))
+        begun.set()
+        talk.until_left()
+        left.set()
+
+    hostile.chat = endless
+    params = {"command": "winnow.edit", "arguments": [asked(file)], "workDoneToken": "work"}
+    identity, task = client.start(types.WORKSPACE_EXECUTE_COMMAND, params)
+    assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+    client.cancel(how, identity, "work")
+    assert (await client.refusal(task)).code == REQUEST_CANCELLED
+    assert await asyncio.to_thread(left.wait, PATIENCE_S)
+    assert client.applied == []
+    assert client.values["work"][-1]["kind"] == "end"
+
+
+async def test_a_file_that_does_not_count_says_so(editing, file: Path, own_folder: Path) -> None:
+    shutil.copy(file, own_folder / "ignored.py")
+    (own_folder / ".winnowignore").write_text("ignored.py\n")
+    client = await editing()
+    error = await client.refusal(client.run("winnow.edit", asked(own_folder / "ignored.py")))
+    assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
+
+
+BAD: list[dict[str, Any]] = [
+    {},
+    {"change": "fix"},
+    {"change": 5, "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "fix", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "test", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "test", "position": {"line": -1, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "test", "position": {"line": 0, "character": 0}},
+]
+
+
+@pytest.mark.parametrize("params", [None, 5, [], *BAD], ids=str)
+async def test_requests_that_make_no_sense_are_refused(on_tcp, params: Any) -> None:
+    assert (await on_tcp.refusal(on_tcp.start("winnow/edit", params)[1])).code == INVALID_PARAMS
+
+
+async def test_a_line_that_is_not_there_is_refused(editing, file: Path) -> None:
+    client = await editing()
+    error = await client.refusal(client.run("winnow.edit", asked(file, "document", line=999)))
+    assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
