@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -24,9 +23,7 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import EncodesFiles
 from winnow_engine.errors import FileChangedError
-from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts, open_analysts
@@ -43,6 +40,7 @@ from winnow_engine.question import Cursor, Question
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
+from winnow_engine.selection.encoders import Encoders, OpenFleet
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
@@ -55,12 +53,6 @@ from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Request, Target, ignore
 from winnow_engine.targets.opening import open_target
-
-# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
-_drafter_loads = threading.Lock()
-
-OpenFleet = Callable[[Drafter, int], Fleet | None]
-"""Opens what encodes in place of a drafter from now on, for so many bytes at first; None if the drafter does."""
 
 
 class Assistant:
@@ -85,27 +77,27 @@ class Assistant:
         open_fleet: OpenFleet | None = None,
     ) -> None:
         self._store, self._analysts = store, analysts or Analysts(0)
-        self._open_fleet = open_fleet
-        self._fleet: Fleet | None = None
-        self._opening_fleet = threading.Lock()
-        self._open_drafter, self._open_target = open_drafter, open_target
-        self._closing = Cancellation()
+        self._encoders = Encoders(store, open_drafter, open_fleet)
+        self._open_target = open_target
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
         self._reading = Gate(1)
         self._indexes = False  # whether this process completes its index
-        self.keys = Loading(self._open_keys)
         self.target = Loading(open_target) if open_target else None
+
+    @property
+    def keys(self) -> Loading[KeyCache]:
+        """The drafter with the keys that it made."""
+        return self._encoders.keys
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about reading and encoding: which processes were lost, and what that meant."""
-        return (*self._analysts.notices, *(self._fleet.notices if self._fleet else ()))
+        return (*self._analysts.notices, *self._encoders.notices)
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
-        if self.keys.error:
-            self.keys = Loading(self._open_keys)
+        self._encoders.retry()
         if self._open_target and self.target and self.target.error:
             self.target = Loading(self._open_target)
 
@@ -235,27 +227,11 @@ class Assistant:
 
     def close(self) -> None:
         """Free target, fleet and analysts, once models that are loading are there. Its owner closes the store."""
-        self._closing.cancel()
-        self.keys.settle()
+        self._encoders.close()
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
-        if self._fleet is not None:
-            self._fleet.close()
         self._analysts.close()
-
-    def _open_keys(self) -> KeyCache:
-        with _drafter_loads:
-            self._closing.check()
-            drafter = self._open_drafter()
-            return KeyCache(self._store, drafter, partial(self._encoders_for, drafter))
-
-    def _encoders_for(self, drafter: Drafter, size: int) -> EncodesFiles:
-        """What encodes so many bytes: the fleet that there is, or one opened for them, or the drafter."""
-        with self._opening_fleet:
-            if self._fleet is None and self._open_fleet is not None:
-                self._fleet = self._open_fleet(drafter, size)
-            return self._fleet or drafter
 
     def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory.

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.assistant import Assistant, OpenFleet
+from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
@@ -23,6 +23,7 @@ from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
+from winnow_engine.selection.encoders import OpenFleet
 from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options

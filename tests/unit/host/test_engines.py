@@ -69,7 +69,7 @@ async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(
         engines.Engine(ModelConfig(name, "t.gguf", "f16", "off"), store) for name in ("second.gguf", "last.gguf")
     )
     closing = asyncio.create_task(asyncio.to_thread(given_up.close))
-    while not given_up._assistant._closing.cancelled:
+    while not given_up._assistant._encoders._closing.cancelled:
         await asyncio.sleep(0)
     assert loads == ["first.gguf"]
     goes.set()
