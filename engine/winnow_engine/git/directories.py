@@ -10,7 +10,10 @@ from winnow_engine.errors import GitError
 from winnow_engine.system import read_regular
 
 # What git opens before it does anything.
-_READ_FIRST = ("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow")
+_READ_FIRST = (
+    *("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow"),
+    *("info/attributes", "info/grafts", "objects/info/alternates"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ def check_readable(folder: Path) -> None:
     """
     for level in (folder, *folder.parents):
         found = directories(level)
-        paths = {place / name for place in (found.own, found.shared) for name in _READ_FIRST}
+        branch = _first_line(found.own / "HEAD").removeprefix("ref:").strip()
+        paths = {place / name for place in (found.own, found.shared) for name in (*_READ_FIRST, branch)}
         waiting = next((path for path in sorted(paths | {level / "HEAD"}) if _waits(path)), None)
         if waiting is not None:
             raise GitError(f"git cannot read {waiting}: it is a FIFO or a device; delete it, or restore the file")

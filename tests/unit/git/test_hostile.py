@@ -234,7 +234,9 @@ def test_a_git_of_the_repository_is_not_the_program(
     assert traps.sprung() == set()
 
 
-@pytest.mark.parametrize("name", ["HEAD", "config", "index", "packed-refs", "commondir"])
+@pytest.mark.parametrize(
+    "name", ["HEAD", "config", "index", "packed-refs", "commondir", "refs/heads/main", "objects/info/alternates"]
+)
 def test_a_fifo_that_git_would_wait_for_is_told_at_once(tmp_path: Path, name: str) -> None:
     top = git.new(tmp_path / "repository")
     git.commit(top, "one", {"sub/a.py": "A = 1\n"})
