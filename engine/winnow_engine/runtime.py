@@ -240,6 +240,14 @@ class Loading(Generic[T]):
             wait((self._future,), timeout=_POLL_S)
         return self._future.result()
 
+    def wait_at_most(self, seconds: float, cancellation: Cancellation) -> T | None:
+        """As `wait_for`, but None if it is not loaded within so many seconds from now."""
+        wait_until = time.monotonic() + seconds
+        while not self._future.done() and time.monotonic() < wait_until:
+            cancellation.check()
+            wait((self._future,), timeout=_POLL_S)
+        return self._future.result() if self._future.done() else None
+
     def raise_if_failed(self) -> None:
         """Raise what loading raised, if it is over and did; a long wait for nothing is spared that way."""
         if self._future.done():

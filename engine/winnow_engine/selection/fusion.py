@@ -44,7 +44,8 @@ class FusedScores:
     highest equal `log_odds`, the log-odds that anything in the workspace answers: below 0 probably nothing does.
     `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C] or [1].
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
-    the one with the largest share of the unit.
+    the one with the largest share of the unit. `sizing` are the scores by which `auto` decides how much to keep, if
+    those are others: what a reader adds parts units so far that the best seem sure.
     """
 
     total: Scores
@@ -52,6 +53,7 @@ class FusedScores:
     log_odds: float
     units: NDArray[np.int64]
     weights: NDArray[np.float32]
+    sizing: Scores | None = None
 
     def among(self, units: NDArray[np.int64]) -> FusedScores:
         """The scores with all but some units ruled out."""
@@ -62,9 +64,10 @@ class FusedScores:
         return replace(self, total=_raised(total, self.log_odds) if len(units) else total)
 
     def with_more(self, name: str, added: Scores) -> FusedScores:
-        """The scores with what a further feature adds to each unit, float32 [U]."""
+        """The scores with what a further feature adds to each unit, float32 [U]. How much to keep stays as it was."""
         contributions = {**self.contributions, name: added[self.units]}
-        return replace(self, total=_raised(self.total + added, self.log_odds), contributions=contributions)
+        total = _raised(self.total + added, self.log_odds)
+        return replace(self, total=total, contributions=contributions, sizing=self.total)
 
     def score_of(self, unit: int) -> float:
         """The score of one unit, rounded to 0.0001; that of the least likely one if it was not scored."""

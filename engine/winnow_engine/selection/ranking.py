@@ -119,9 +119,8 @@ class Ranked:
             tokens[units_shown(shown, self.workspace)] = 0
             most = max(most - shown.tokens, LEAST_TOKENS)
         scores, units, given = self.scores, self.scores.units, focus is not None or shown is not None
-        needed = tokens_needed(
-            scores.total[units], tokens[units], self._subquestions, most, scores.weights, at_cursor=given
-        )
+        sizing = scores.total if scores.sizing is None else scores.sizing
+        needed = tokens_needed(sizing[units], tokens[units], self._subquestions, most, scores.weights, at_cursor=given)
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:

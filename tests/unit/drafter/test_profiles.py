@@ -37,7 +37,7 @@ def found(name: str) -> ProfileFolder:
 @pytest.mark.parametrize(
     ("name", "drafter", "identity"),
     [
-        (QWEN, shape(896, 14, 2), "adapter-4f71704bbed04622"),
+        (QWEN, shape(896, 14, 2), "adapter-9573c11f599c2839"),
         (SMOLLM2, shape(576, 9, 3), "heads-50358a04b1d65f33"),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_was_calibrated_before_profiles_were_folders_is_still_used(profiles
     (profiles / f"{QWEN}.json").write_text(json.dumps({"adapter": "qwen2.5-coder-0.5b.safetensors", "fusion": FUSION}))
     assert found(SMOLLM2).open(shape(576, 9, 3)).layers == 1
     assert found(QWEN).fusion == FUSION
-    assert found(QWEN).open(shape(896, 14, 2)).identity == "adapter-4f71704bbed04622"
+    assert found(QWEN).open(shape(896, 14, 2)).identity == "adapter-9573c11f599c2839"
     write_profile(profiles / "new", QWEN, {"kinds": {"words": {}}}, HEADS)
     assert found(QWEN).path == profiles / "new"
 

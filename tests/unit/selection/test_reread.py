@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,13 @@ def test_what_the_reader_says_is_added_less_its_mean(workspace: Workspace) -> No
     assert after.contributions_to(0)["reader"] == pytest.approx(2 * (said[0] - said.mean()), abs=0.01)
 
 
+def test_how_much_to_keep_is_decided_by_the_scores_without_the_reader(workspace: Workspace) -> None:
+    before, after = read_again(asked(workspace, "what happens"))
+    assert before.sizing is None
+    np.testing.assert_array_equal(after.sizing, before.total)
+    assert not np.array_equal(after.total, before.total)
+
+
 def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace: Workspace) -> None:
     reader = LongestFirst()
     read_again(asked(workspace, "what happens"), reader=reader)
@@ -164,6 +172,24 @@ def test_a_device_that_fails_is_given_up_and_said_so_once(workspace: Workspace) 
     for _ in range(2):
         assert reread(question, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
     assert notices == ["what leads is not read once more, because the GPU failed (cuMemAlloc: no room)"]
+
+
+def test_a_question_does_not_wait_long_for_a_reader_that_is_loading(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.drafter.reader.background._PATIENCE_S", 0.05)
+    loaded = Event()
+
+    def load() -> Any:
+        loaded.wait(30)
+        return LongestFirst()
+
+    question, background = asked(workspace, "what happens"), BackgroundReader(USE, load, pytest.fail)
+    before, tokens = fuse(question, WEIGHTS), tokens_of(workspace)
+    assert reread(question, before, tokens, Stub(), background, NEVER) is before  # type: ignore[arg-type]
+    loaded.set()
+    background.begin().settle()
+    assert reread(question, before, tokens, Stub(), background, NEVER) is not before  # type: ignore[arg-type]
 
 
 def test_a_cancelled_question_is_not_read() -> None:

@@ -13,6 +13,8 @@ from winnow_engine.drafter.reader.reading import Reader
 from winnow_engine.drafter.reader.use import ReaderUse
 from winnow_engine.runtime import Loading
 
+_PATIENCE_S = 2.0  # for a reader that is loading: its weights are there; made for the first time, they take 10 s
+
 
 class BackgroundReader:
     """Scores units once it is loaded. Safe to use from several threads."""
@@ -31,12 +33,15 @@ class BackgroundReader:
             return self._loading
 
     def scores(self, question: Int32, units: Sequence[UnitText], cancellation: Cancellation) -> Float32 | None:
-        """As `Reader.scores` of all these units, float32 [U]; None once its device has failed. CancelledError."""
+        """As `Reader.scores` of all these units, float32 [U]; None once its device has failed. CancelledError.
+
+        None also if it is not loaded within two seconds: an answer does not wait longer for a second stage.
+        """
         if self._given_up:
             return None
         try:
-            reader = self.begin().wait_for(cancellation)
-            return reader.scores(reader.segments(question, units), cancellation)
+            reader = self.begin().wait_at_most(_PATIENCE_S, cancellation)
+            return None if reader is None else reader.scores(reader.segments(question, units), cancellation)
         except DeviceError as error:
             self._give_up(error)
             return None

@@ -69,6 +69,8 @@ class Winnow:
     def ranker(self, subject: Subject) -> Ranker:
         """See `Method`."""
         assistant = Assistant(subject.store, self._drafter)
+        if (reader := self._drafter().reader) is not None:
+            reader.begin().settle()  # a question waits for it for two seconds
         units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
         def rank(question: Question) -> Ranking:
