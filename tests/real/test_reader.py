@@ -1,4 +1,4 @@
-"""A profile with a reader of random weights on the real drafter: it moves units as its formula says."""
+"""A reader on the real drafter: of random weights it moves units as its formula says; the one that ships finds answers."""
 
 import json
 from contextlib import closing
@@ -12,6 +12,8 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
+from winnow_engine.drafter.reader.file import read_reader
+from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Sources
@@ -50,6 +52,8 @@ def on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def selected(drafter: Drafter, folder: Path, question: str = QUESTION) -> Selection:
+    if drafter.reader is not None:
+        drafter.reader.begin().settle()  # a question waits for two seconds at most
     with closing(Store(folder / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         return assistant.select(SOURCES, Question(question), Budget(50_000))
 
@@ -98,3 +102,34 @@ def test_a_broken_reader_is_an_error_of_the_drafter(qwen_small: Path, profile: P
 def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
     (profile / "reader.safetensors").unlink()
     assert Drafter(qwen_small).reader is None
+
+
+ANSWERS = {
+    "Which function cuts units into segments that fit a reader?": "segments_of",
+    "How are the votes of a unit's tokens weighed into one score?": "ReaderHead.scores",
+    "What happens when the device of a reader fails?": "BackgroundReader._give_up",
+    "How are scores added to those that there are already?": "Addition.of",
+}
+
+
+def test_the_one_that_ships_finds_what_answers(
+    qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    header = read_header(qwen_small)
+    shipped = shipped_profile(fingerprint(GgufTensors(qwen_small, header)))
+    assert shipped is not None
+    assert shipped.reader is not None
+    drafter = Drafter(qwen_small)
+    reader = open_reader(qwen_small, read_reader(shipped.reader.file, header), drafter.template.prefix)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+        workspace = assistant.read(SOURCES, Cancellation())
+    named = [place for place, (_, unit) in enumerate(workspace.units) if unit.name]
+    texts = texts_of(workspace, np.array(named), drafter)
+    names = [workspace.units[place][1].name for place in named]
+    ranks = []
+    for question, name in ANSWERS.items():
+        segments = reader.segments(drafter.template.question(question, None).ids, texts)
+        scores = reader.scores(segments, Cancellation())
+        ranks.append([names[place] for place in np.argsort(-scores)].index(name))
+    assert sum(rank < 3 for rank in ranks) >= 3, ranks
