@@ -1,4 +1,4 @@
-"""A reader on the real drafter: of random weights it moves units as its formula says; the one that ships finds answers."""
+"""A reader on the real drafter: of random weights it moves units as its formula says; what ships finds answers."""
 
 import json
 from contextlib import closing
