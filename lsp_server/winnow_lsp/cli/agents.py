@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import WorkspaceError
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.clients import install, uninstall
 from winnow_lsp.cli.options import config_of, given_settings, uses_server
@@ -56,9 +57,11 @@ def _serve_http(address: Address, options: dict[str, Any]) -> None:
 
     from winnow_lsp.mcp.serving import serve_http
 
-    config, guard = config_of(options), guard_for(address)
+    config, guard, workspace = config_of(options), guard_for(address), Path(options["workspace"])
+    if not workspace.is_dir():
+        raise WorkspaceError(f"there is no folder {workspace}: name the one to serve with --workspace")
     with bound(*address):
-        asyncio.run(serve_http(config, Path(options["workspace"]), *address, guard, say_ready))
+        asyncio.run(serve_http(config, workspace, *address, guard, say_ready))
 
 
 agents.add_command(install)

@@ -36,6 +36,7 @@ def given(context: click.Context, *without: str) -> list[str]:
     """The options that a command was given, but for some, with paths that lead there from any folder."""
     options = [one for one in context.command.params if isinstance(one, click.Option) and one.name not in without]
     files = given_settings(context.params)
+    files["shared_index"] = files["index.shared"]
     return [
         written
         for option in options

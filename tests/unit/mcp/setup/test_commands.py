@@ -34,6 +34,18 @@ def test_a_project_is_the_folder_one_is_in(home: Path, capsys: pytest.CaptureFix
     assert f"{home / '.cursor'} did not exist and was made" in capsys.readouterr().err
 
 
+def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = ["--shared-index", "team", "--shared-index", "https://example.org/index"]
+    assert main(["mcp", "install", "gemini", "--print", *shared]) == 0
+    [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
+    assert server["args"][1:] == [f"--shared-index={home / 'team'}", "--shared-index=https://example.org/index"]
+
+
+def test_a_folder_that_is_not_there_is_not_served(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--http", "0", "--workspace", "nowhere"]) == 4
+    assert "there is no folder nowhere" in capsys.readouterr().err
+
+
 def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "model.gguf").touch()
     models = ["--drafter", "smollm2-135m", "--target", "model.gguf", "--draft", "none"]
