@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.foreign import printable
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.host.roots import named_folders
 from winnow_lsp.host.uris import file_path
@@ -37,7 +38,7 @@ class Workspaces:
 
 
 async def _roots(session: ServerSession) -> list[Path]:
-    """The client's roots that are folders; none if it does not say."""
+    """The client's roots that are folders; none if it does not say. WorkspaceError if it names others only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated in the protocol, but what today's clients have
         asking = session.list_roots()
@@ -45,7 +46,11 @@ async def _roots(session: ServerSession) -> list[Path]:
         listed = await asyncio.wait_for(asking, _ROOTS_S)
     except (MCPError, TimeoutError):
         return []
-    return list(_folders(str(root.uri) for root in listed.roots))
+    named = [str(root.uri) for root in listed.roots]
+    found = list(_folders(named))
+    if named and not found:
+        raise WorkspaceError(f"no root that the client names is a folder here: {', '.join(map(printable, named))}")
+    return found
 
 
 def _folders(uris: Iterable[str]) -> Iterable[Path]:

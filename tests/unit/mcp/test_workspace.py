@@ -49,6 +49,14 @@ async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, 
     assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
 
 
+async def test_roots_of_which_none_is_a_folder_are_named(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    default, one, _ = folders
+    gone, remote = (tmp_path / "gone").as_uri(), "file://elsewhere/x"
+    assert await roots(default, Session([gone, one.as_uri()])) == (Folder(one),)
+    with pytest.raises(WorkspaceError, match=f"no root that the client names is a folder here: {gone}, {remote}"):
+        await roots(default, Session([gone, remote]))
+
+
 async def test_roots_outside_of_the_bounds_are_refused(folders: tuple[Path, Path, Path]) -> None:
     one, other, default = folders
     assert await roots(default, Session([one.as_uri(), other.as_uri()]), other.parent) == (Folder(other),)
