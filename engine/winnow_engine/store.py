@@ -7,6 +7,7 @@ damaged counts as missing.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import sqlite3
@@ -294,7 +295,9 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _refused(path: Path, error: Exception) -> WorkspaceError:
-    return WorkspaceError(f"the index cache {path} cannot be used: {error}; delete it, or set WINNOW_CACHE_DIR")
+    full = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
+    remedy = "free some room" if full else "make it writable or delete it"
+    return WorkspaceError(f"the index cache {path} cannot be used: {error}; {remedy}, or set WINNOW_CACHE_DIR")
 
 
 def default_path() -> Path:

@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +179,13 @@ def test_a_record_from_elsewhere_of_numbers_that_numpy_lacks_is_missing(path: Pa
     store = Store(path)
     store.attach("elsewhere", lambda _: Elsewhere())
     assert store.get("n", ["a"]) == {}
+
+
+def test_a_full_disk_is_told_from_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count={pages + 1}")
+        with pytest.raises(WorkspaceError, match="is full; free some room, or set WINNOW_CACHE_DIR"):
+            store.put("names", "one", {"array": np.arange(100_000)})
+    with pytest.raises(WorkspaceError, match="make it writable or delete it"):
+        Store(tmp_path)
