@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,23 @@ from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.cpu.warming import warm_encoder
 from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.shapes import Batch, Encoded, Encoder, Float16, Float32, Int8, Int32, Int64, Keys, Scorer, Weights
+from winnow_cuda.shapes import (
+    Batch,
+    Encoded,
+    Encoder,
+    Float16,
+    Float32,
+    Int8,
+    Int32,
+    Int64,
+    Keys,
+    RowEncoder,
+    Scorer,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from winnow_cuda.gpu.encoder import GpuEncoder
 
 B = TypeVar("B")
 T = TypeVar("T")
@@ -66,7 +82,7 @@ def open_encoder(
         return on_cpu()
 
 
-def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on_compile: Notify) -> Encoder:
+def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on_compile: Notify) -> RowEncoder:
     """The encoder for `weights` without a prefix; it stays where it is, and raises DeviceError if the device fails.
 
     `weights` have a shape that the device supports.
@@ -75,7 +91,7 @@ def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on
     return _on_device(weights, nothing, binaries, on_compile) if availability().usable else CpuEncoder(weights, nothing)
 
 
-def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], on_compile: Notify) -> Encoder:
+def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], on_compile: Notify) -> GpuEncoder:
     from winnow_cuda.gpu.blas import cublas
     from winnow_cuda.gpu.encoder import GpuEncoder
 

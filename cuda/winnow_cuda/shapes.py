@@ -119,12 +119,16 @@ class Readout:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A drafter's embedding, its first `shape.layers` layers, and the readout of the last one, if it was trained."""
+    """A drafter's embedding, its first `shape.layers` layers, and the readout of the last one, if it was trained.
+
+    `rows` is a head that reads every row (`RowEncoder`).
+    """
 
     shape: TransformerShape
     embedding: EmbeddingTable
     layers: tuple[LayerWeights, ...]
     readout: Readout | None = None
+    rows: KeyHead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +216,21 @@ class Encoder(Protocol):
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """Run `batch` and read the keys of rows runs[r, 0]:runs[r, 1] (int32 [R, 2], in ascending order, each within
         one sequence). Only for weights with a readout."""
+
+
+class RowEncoder(Protocol):
+    """Layers on some device, and a head that reads every row of the last. Safe to call from several threads.
+
+    batch_tokens is how many tokens to encode in one call.
+    """
+
+    batch_tokens: int
+
+    def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
+        """Run `batch` and return what the weights' head `rows` makes of its rows, float32 [T, columns].
+
+        What `between_layers` raises ends the pass.
+        """
 
 
 class Scorer(Protocol):

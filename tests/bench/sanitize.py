@@ -44,10 +44,14 @@ def encode(prefix: np.ndarray) -> None:
     weights = random_weights()
     weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
-    expected = CpuEncoder(weights, prefix).encode(batch)
+    assert weights.readout is not None
+    weights = replace(weights, rows=weights.readout.token)
+    cpu = CpuEncoder(weights, prefix)
+    expected, rows = cpu.encode(batch), cpu.encode_rows(batch)
     for library in {None, cublas(open_device())}:
         encoder = GpuEncoder(open_device(), weights, prefix, library)
         print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
+        print("rows", difference(encoder.encode_rows(batch), rows))
         keys = encoder.encode_keys(batch, runs)
         print("keys of", len(keys.codes), "tokens")
         joint = encoder.encode(batch_of((700,), BlockRule(0.08)))

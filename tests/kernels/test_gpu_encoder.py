@@ -59,13 +59,13 @@ def weights_of(shape: TransformerShape, normed: bool, biased: bool) -> Weights:
 
 
 def readout_of(width: int) -> Readout:
-    random = np.random.default_rng(7)
+    return Readout(head_of(64, width), head_of(257, width))
 
-    def head(columns: int) -> KeyHead:
-        matrix, mean = (random.standard_normal(size, np.float32) for size in ((columns, width), width))
-        return KeyHead(matrix, mean * 0.1, 0.5 + np.abs(random.standard_normal(width, np.float32)))
 
-    return Readout(head(64), head(257))
+def head_of(columns: int, width: int) -> KeyHead:
+    random = np.random.default_rng(columns)
+    matrix, mean = (random.standard_normal(size, np.float32) for size in ((columns, width), width))
+    return KeyHead(matrix, mean * 0.1, 0.5 + np.abs(random.standard_normal(width, np.float32)))
 
 
 def batch_of(lengths: list[int]) -> Batch:
@@ -194,6 +194,27 @@ def test_keys_of_a_batch_that_does_not_fit_come_in_halves(monkeypatch: pytest.Mo
     encoder = GpuEncoder(device, weights, PREFIX)
     scarce(device, 200)
     keys_agree(encoder, CpuEncoder(weights, PREFIX), batch_of([200, 5]))
+
+
+@pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
+def test_rows_are_read_as_on_the_cpu(capability: tuple[int, int]) -> None:
+    weights, batch = replace(weights_of(QWEN2, False, True), rows=head_of(3, QWEN2.width)), batch_of([70, 5])
+    rows_agree(GpuEncoder(SimulatedDevice(capability), weights, PREFIX), CpuEncoder(weights, PREFIX), batch)
+
+
+def rows_agree(gpu: GpuEncoder, cpu: CpuEncoder, batch: Batch) -> None:
+    actual, expected = gpu.encode_rows(batch), cpu.encode_rows(batch)
+    assert actual.shape == (len(batch.ids), 3)
+    assert error(actual, expected) < RTOL
+
+
+def test_rows_of_a_batch_that_does_not_fit_are_read_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = replace(weights_of(LLAMA, False, False), rows=head_of(3, LLAMA.width))
+    monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
+    device = SimulatedDevice((8, 6))
+    encoder = GpuEncoder(device, weights, PREFIX)
+    scarce(device, 8)
+    rows_agree(encoder, CpuEncoder(weights, PREFIX), batch_of([4, 3, 5]))
 
 
 def test_nothing_encodes_to_nothing() -> None:

@@ -24,6 +24,7 @@ from winnow_cuda.ops.int16_gemm import int16_gemm
 from winnow_cuda.ops.int16_swiglu import int16_swiglu
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
+from winnow_cuda.ops.standardise import standardise
 from winnow_cuda.ops.swiglu import swiglu
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Matrix, PackedMatrix, Weights
 
@@ -88,6 +89,13 @@ class CpuEncoder:
         assert self._weights.readout is not None
         hidden = self._encode(self._start(batch), frozenset(), between_layers).hidden
         return read_keys(hidden, runs, self._weights.readout)
+
+    def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
+        """As `RowEncoder.encode_rows`."""
+        head = self._weights.rows
+        assert head is not None
+        hidden = self._encode(self._start(batch), frozenset(), between_layers).hidden
+        return np.asarray(standardise(hidden, head.mean, head.deviation) @ head.matrix.T, np.float32)
 
     def _encode(self, state: _Pass, taps: frozenset[int], between_layers: Callable[[], None] | None) -> Encoded:
         queries, keys = {}, {}

@@ -16,7 +16,7 @@ from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.gpu.joint import SparseAttention
 from winnow_cuda.gpu.products import Products
-from winnow_cuda.gpu.readout import DeviceReadout, ReadRows, joined_keys
+from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, ReadRows, joined_keys
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
@@ -79,6 +79,7 @@ class GpuEncoder:
             self._prefix_rows = 0
             readout = weights.readout
             self._readout = None if readout is None else DeviceReadout(device, self._products, readout)
+            self._rows = None if weights.rows is None else DeviceHead(device, self._products, weights.rows)
             if len(prefix):
                 positions = np.arange(len(prefix), dtype=np.int32)
                 self._keep_prefix(Batch(prefix, positions, np.array([0, len(prefix)])))
@@ -117,6 +118,19 @@ class GpuEncoder:
             later = runs[:, 0] >= len(first.ids)
             parts = (first, runs[~later]), (second, runs[later] - np.int32(len(first.ids)))
             return joined_keys([self.encode_keys(half, rows, between_layers) for half, rows in parts])
+
+    def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
+        """As `RowEncoder.encode_rows`, and as `encode` when memory is short. Hidden states stay on the device."""
+        assert self._rows is not None
+        with self._device.lock:
+            self._device.activate()
+            try:
+                read = self._rows.read(*self._forward(self._start(batch), between_layers))
+                return self._device.download(read)[:, : self._rows.columns]
+            except OutOfDeviceMemoryError:
+                if len(batch.offsets) <= 2:
+                    raise
+            return np.concatenate([self.encode_rows(half, between_layers) for half in _halved(batch)])
 
     def run(self, batch: Batch) -> None:
         """Run `batch`, without waiting, and leave its hidden states on the device. For `winnow bench`."""

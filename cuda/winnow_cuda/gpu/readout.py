@@ -16,13 +16,27 @@ from winnow_cuda.shapes import Int32, KeyHead, Keys, Readout, rows_of
 _COLUMNS = 16  # products come in multiples of this many columns
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class DeviceHead:
     """A `KeyHead` on the device, its matrix float16 with rows of zeros up to a multiple of _COLUMNS."""
 
-    matrix: DeviceArray
-    mean: DeviceArray
-    inverse: DeviceArray  # 1 / deviation
+    def __init__(self, device: Device, products: Products, head: KeyHead) -> None:
+        """OutOfDeviceMemoryError."""
+        self._device, self._products, self.columns = device, products, len(head.matrix)
+        padded = np.pad(head.matrix, ((0, -self.columns % _COLUMNS), (0, 0)))
+        self._matrix, self._mean = device.upload(padded.astype(np.float16)), device.upload(head.mean)
+        self._inverse = device.upload(np.asarray(1 / head.deviation, np.float32))
+
+    def read(self, x: DeviceArray, normed: DeviceArray) -> DeviceArray:
+        """What the head makes of x, float32 [T, width]: float32 [T, columns and some zeros], without waiting.
+
+        `normed`, float16 of the shape of x, is scratch.
+        """
+        tokens, width = x.shape
+        grid = -(-tokens // standardise_op.ROWS), 1
+        self._device.launch(standardise_op.standardise(width), grid, x, self._mean, self._inverse, normed, tokens)
+        found = self._device.empty((tokens, self._matrix.shape[0]), np.float32)
+        self._products.wide(normed, self._matrix, found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +53,8 @@ class DeviceReadout:
 
     def __init__(self, device: Device, products: Products, readout: Readout) -> None:
         """OutOfDeviceMemoryError."""
-        self._device, self._products = device, products
-        self._token, self._unit = (_upload(device, head) for head in (readout.token, readout.unit))
+        self._device = device
+        self._token, self._unit = (DeviceHead(device, products, head) for head in (readout.token, readout.unit))
 
     def keys(self, x: DeviceArray, normed: DeviceArray, runs: Int32) -> Keys:
         """The keys of x, float32 [T, width]. `normed`, float16 of the same shape, is scratch."""
@@ -55,26 +69,12 @@ class DeviceReadout:
         device, tokens = self._device, x.shape[0]
         codes, scales = device.empty((tokens, quantise_op.COLUMNS), np.int8), device.empty((tokens,), np.float32)
         sums = device.empty((len(parts), pool_op.COLUMNS), np.float32)
-        keys = self._through(self._token, x, normed)
+        keys = self._token.read(x, normed)
         kernel = quantise_op.quantise_keys(keys.shape[1])
         device.launch(kernel, (-(-tokens // quantise_op.ROWS), 1), keys, codes, scales, tokens)
-        shares = self._through(self._unit, x, normed)
+        shares = self._unit.read(x, normed)
         device.launch(pool_op.pool_runs(shares.shape[1]), (len(parts), 1), shares, device.upload(parts), sums)
         return ReadRows(codes, scales, sums)
-
-    def _through(self, head: _Head, x: DeviceArray, normed: DeviceArray) -> DeviceArray:
-        tokens, width = x.shape
-        grid = -(-tokens // standardise_op.ROWS), 1
-        self._device.launch(standardise_op.standardise(width), grid, x, head.mean, head.inverse, normed, tokens)
-        found = self._device.empty((tokens, head.matrix.shape[0]), np.float32)
-        self._products.wide(normed, head.matrix, found)
-        return found
-
-
-def _upload(device: Device, head: KeyHead) -> _Head:
-    padded = np.pad(head.matrix, ((0, -len(head.matrix) % _COLUMNS), (0, 0)))
-    inverse = np.asarray(1 / head.deviation, np.float32)
-    return _Head(device.upload(padded.astype(np.float16)), device.upload(head.mean), device.upload(inverse))
 
 
 def _split(runs: Int32) -> tuple[Int32, Int32]:

@@ -20,7 +20,7 @@ from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import availability
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Encoder, Float32, Weights
+from winnow_cuda.shapes import Float32, Weights
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.reader import reading
 from winnow_engine.drafter.reader.file import read_reader
@@ -92,7 +92,7 @@ def compared(exact: Float32, others: Mapping[str, Float32]) -> dict[str, Any]:
     return found
 
 
-def _on_cpu(weights: Weights, *_: Any) -> Encoder:
+def _on_cpu(weights: Weights, *_: Any) -> CpuEncoder:
     return CpuEncoder(weights, np.empty(0, np.int32))
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from tiny_model import WIDTH, write_model
 from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.shapes import Batch
+from winnow_cuda.ops.standardise import standardise_numpy
+from winnow_cuda.shapes import Batch, KeyHead
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.low_rank import Tensors, write_tensors
 from winnow_engine.drafter.reader.file import read_reader
@@ -80,12 +82,17 @@ def test_each_segment_begins_with_the_question_and_names_a_file_once() -> None:
     ]
 
 
+def read_by(head: KeyHead, hidden: np.ndarray) -> np.ndarray:
+    return np.asarray(standardise_numpy(hidden, head.mean, head.deviation) @ head.matrix.T, np.float32)
+
+
 def test_the_head_is_its_formula() -> None:
     random = np.random.default_rng(0)
     hidden = random.normal(0, 3, (40, 8)).astype(np.float32)
     mu, sd = random.normal(0, 1, 8).astype(np.float32), random.uniform(0.5, 2, 8).astype(np.float32)
     votes, starts, stops = random.normal(0, 1, (3, 8)).astype(np.float32), np.array([3, 4, 20]), np.array([4, 17, 40])
-    found = ReaderHead(votes, ids(2).astype(np.float32), mu, sd).scores(hidden, starts, stops)
+    head = ReaderHead(votes, ids(2).astype(np.float32), mu, sd)
+    found = head.scores(read_by(head.rows, hidden), starts, stops)
     wanted = []
     for start, stop in zip(starts, stops, strict=True):
         rows = [(x / math.sqrt((x @ x) / 8 + 1e-6) - mu) / sd for x in hidden[start:stop].astype(float)]
@@ -112,7 +119,7 @@ def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: P
     wanted = []
     for one in segments:
         batch = Batch(one.ids, np.arange(len(one), dtype=np.int32), np.array([0, len(one)]))
-        wanted.append(head.scores(layers.encode(batch).hidden, one.starts, one.stops))
+        wanted.append(head.scores(read_by(head.rows, layers.encode(batch).hidden), one.starts, one.stops))
     found = reader.scores(segments, Cancellation())
     np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-4, atol=1e-4)
     assert np.std(found) > 0.1
@@ -130,7 +137,7 @@ def test_a_gpu_scores_segments_in_one_batch_nearly_as_the_cpu(
     capability: tuple[int, int], drafter: Path, cache: Path, reader: Reader
 ) -> None:
     file = read_reader(cache / "reader.safetensors", read_header(drafter))
-    weights = load_weights(drafter, read_header(drafter), 4, file.updates.merged)
+    weights = replace(load_weights(drafter, read_header(drafter), 4, file.updates.merged), rows=file.head.rows)
     on_gpu = Reader(GpuEncoder(SimulatedDevice(capability), weights, np.empty(0, np.int32)), file.head, PREFIX)
     segments = list(segments_of(PREFIX, QUESTION, units(4, tokens=20), ids(9), 80))
     assert len(segments) == 2

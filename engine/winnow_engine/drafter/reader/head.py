@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winnow_cuda.ops.standardise import standardise
-from winnow_cuda.shapes import Float32, Int64
+from winnow_cuda.shapes import Float32, Int64, KeyHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +34,17 @@ class ReaderHead:
         """The columns of the hidden states."""
         return len(self.mu)
 
-    def scores(self, hidden: Float32, starts: Int64, stops: Int64) -> Float32:
-        """The scores of units, float32 [U], of which u has rows starts[u]:stops[u] of hidden, float32 [T, width].
+    @property
+    def rows(self) -> KeyHead:
+        """What reads every row: its three columns are v·x̂, w·x̂ and l·x̂."""
+        return KeyHead(self.votes, self.mu, self.sd)
+
+    def scores(self, read: Float32, starts: Int64, stops: Int64) -> Float32:
+        """The scores of units, float32 [U], of which u has rows starts[u]:stops[u] of what `rows` read, float32 [T, 3].
 
         Each has at least one.
         """
-        votes, logits, last = (standardise(hidden, self.mu, self.sd) @ self.votes.T).astype(np.float64).T
+        votes, logits, last = read.astype(np.float64).T
         weights = np.logaddexp(0, logits)
         sums = np.pad(np.cumsum(np.stack([votes * weights, weights], axis=1), axis=0), ((1, 0), (0, 0)))
         votes_in, weights_in = (sums[stops] - sums[starts]).T

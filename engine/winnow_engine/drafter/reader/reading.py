@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from winnow_cuda.backends import open_bare_encoder, takes_packed
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32
+from winnow_cuda.shapes import Batch, Float32, Int32, RowEncoder
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.kernels import default_folder
 from winnow_engine.drafter.merged import MergedWeights, name_of
@@ -24,7 +25,7 @@ from winnow_engine.models.gguf_header import read_header
 class Reader:
     """Scores units that it reads together, behind a question. Safe to use from several threads."""
 
-    def __init__(self, encoder: Encoder, head: ReaderHead, prefix: Int32) -> None:
+    def __init__(self, encoder: RowEncoder, head: ReaderHead, prefix: Int32) -> None:
         """`encoder` runs all layers with the updates, behind nothing; segments begin with `prefix`."""
         self._encoder, self._head, self._prefix = encoder, head, prefix
 
@@ -44,9 +45,9 @@ class Reader:
             offsets = np.cumsum([0, *map(len, group)])
             positions = np.concatenate([np.arange(len(one), dtype=np.int32) for one in group])
             batch = Batch(np.concatenate([one.ids for one in group]), positions, offsets)
-            hidden = self._encoder.encode(batch, between_layers=cancellation.check).hidden
+            read = self._encoder.encode_rows(batch, cancellation.check)
             for segment, start, stop in zip(group, offsets, offsets[1:], strict=False):
-                found.append(self._head.scores(hidden[start:stop], segment.starts, segment.stops))
+                found.append(self._head.scores(read[start:stop], segment.starts, segment.stops))
         return np.concatenate(found)
 
 
@@ -61,4 +62,5 @@ def open_reader(
     identity = GgufTensors(drafter, header).identity(file.layers, file.identity)
     kept = MergedWeights(weights_folder(), name_of(identity, pack_weights))
     weights = load_weights(drafter, header, file.layers, file.updates.merged, kept, pack=pack_weights)
+    weights = replace(weights, rows=file.head.rows)
     return Reader(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)
