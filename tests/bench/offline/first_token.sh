@@ -54,39 +54,25 @@ unpack() {
     touch "$offline/ready"
 }
 
-name_drafter() { # the drafter under its name, as long as the registry says; what it lacks nobody reads
-  python3 - "$offline" <<'PYTHON'
-import os, shutil, sys
+name_drafter() { # the drafter, put together, under its name and as long as the registry says
+  cat "$parts"/upper-* >"$offline/upper.gguf" && python3 - "$offline" <<'PYTHON'
+import os, sys
 from pathlib import Path
 from winnow_engine.models.registry import DEFAULT_DRAFTER, find
+from winnow_research.first_token.gguf_copy import joined
 
 model, folder = find(DEFAULT_DRAFTER), Path(sys.argv[1])
 unfinished = folder / "models.part"
 unfinished.mkdir(exist_ok=True)
-shutil.copyfile(folder / "lower.gguf", unfinished / model.file)
+joined([folder / "lower.gguf", folder / "upper.gguf"], unfinished / model.file)
 os.truncate(unfinished / model.file, model.bytes)
 unfinished.rename(folder / "models")
+(folder / "drafter.gguf").symlink_to(folder / "models" / model.file)
 PYTHON
-}
-
-whole_drafter() { # all of its layers, if the upper ones were sent
-  [ -e "$parts/upper-00" ] || return 0
-  [ -e "$offline/whole.gguf" ] || {
-    cat "$parts"/upper-* >"$offline/upper.gguf" && python3 - "$offline" <<'PYTHON'
-import sys
-from pathlib import Path
-from winnow_research.first_token.gguf_copy import joined
-
-folder = Path(sys.argv[1])
-joined([folder / "lower.gguf", folder / "upper.gguf"], folder / "whole.part")
-(folder / "whole.part").rename(folder / "whole.gguf")
-PYTHON
-  } || return
-  echo "--whole-drafter $offline/whole.gguf"
 }
 
 ttft() { # usage: ttft NAME OPTION...
-  timeout "$limit" python3 -m winnow_lsp bench ttft --synthetic qwen3.6-27b --drafter "$offline/lower.gguf" \
+  timeout "$limit" python3 -m winnow_lsp bench ttft --synthetic qwen3.6-27b --drafter "$offline/drafter.gguf" \
     --repository "${REPOSITORY:-fastify}" \
     --out "$results/ttft-$1.json" --figure "$results/ttft-$1.svg" "${@:2}"
 }
@@ -96,10 +82,10 @@ step() {
     small) ttft small --contexts 16k,32k,64k --row winnow --row vanilla --vanilla-seconds 75 ;;
     large) ttft large --contexts 128k --row winnow --row vanilla --vanilla-seconds 150 ;;
     sweep) ttft sweep --contexts 32k --row vanilla --row sweep --vanilla-seconds 0 ;; # vanilla once, for the figure
-    joint) ttft joint --contexts 32k,128k --row joint --repetitions 3 $(whole_drafter) ;;
-    index) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/lower.gguf" --sizes 100k,1m,10m \
+    joint) ttft joint --contexts 32k,128k --row joint --repetitions 3 --whole-drafter "$offline/drafter.gguf" ;;
+    index) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/drafter.gguf" --sizes 100k,1m,10m \
       --out "$results/index.json" ;;
-    simulated) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/lower.gguf" --sizes 1m \
+    simulated) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/drafter.gguf" --sizes 1m \
       --simulate 10m,100m --out "$results/index-simulated.json" ;;
     *) echo "no step $1" >&2 && return 2 ;;
   esac

@@ -3,8 +3,8 @@
 usage: python tests/bench/offline/pack_first_token.py DIRECTORY LLAMA.tar.xz [--part-mb N] [--python VERSION]
 
 Each folder holds one part, small enough to be sent on its own. Collect the files of all of them in one folder there,
-then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth: only the joint pass wants
-them. LLAMA is llama-cpp-python built for that GPU: `lib` with the libraries, `site` with the package. NumPy comes
+then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth, which its reader runs.
+LLAMA is llama-cpp-python built for that GPU: `lib` with the libraries, `site` with the package. NumPy comes
 along for machines whose own does not suit numba-cuda; numba, numba-cuda and cuBLAS should be there.
 """
 
