@@ -112,7 +112,7 @@ class Calibration:
         weights, said = self._held_out(file, heads).check(weights, read_fusion_weights(shipped(file).fusion))
         self.report(said)
         default = own.path if own and own.path.parent == user_directory() else user_directory() / name
-        write_profile(out or default, name, weights.document(), heads, adapter)
+        write_profile(out or default, name, weights.document(), heads, adapter, used)
         return out or default
 
     def _heads(self, file: Path) -> Heads:

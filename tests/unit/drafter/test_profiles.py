@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,21 @@ def test_an_adapter_is_copied_into_the_folder_and_replaced(profiles: Path, tmp_p
     write_profile(profiles / "mine", QWEN, {"kinds": {"maxsim": {}}}, adapter=found(QWEN).adapter)
     assert found(QWEN).fusion == {"kinds": {"maxsim": {}}}
     assert sorted(path.name for path in (profiles / "mine").iterdir()) == ["adapter.safetensors", "profile.json"]
+
+
+def test_a_profile_keeps_the_reader_of_the_one_before(profiles: Path) -> None:
+    shipped = shipped_profile(QWEN)
+    assert shipped is not None
+    assert shipped.reader is not None
+    for before in (shipped, None):
+        before = before or found(QWEN)  # written once more into its own folder
+        write_profile(profiles / "mine", QWEN, FUSION, adapter=before.adapter, before=before)
+        kept = found(QWEN).reader
+        assert kept is not None
+        assert kept == replace(shipped.reader, file=profiles / "mine" / "reader.safetensors")
+        assert kept.file.read_bytes() == shipped.reader.file.read_bytes()
+    write_profile(profiles / "mine", QWEN, FUSION, adapter=found(QWEN).adapter)
+    assert found(QWEN).reader is None
 
 
 def test_what_was_calibrated_before_profiles_were_folders_is_still_used(profiles: Path) -> None:

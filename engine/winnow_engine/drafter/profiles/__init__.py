@@ -37,6 +37,7 @@ from winnow_engine.foreign import read_json
 SHIPPED = Path(__file__).parent
 _DOCUMENT = "profile.json"
 _ADAPTER = "adapter.safetensors"
+_READER = "reader.safetensors"
 _GENERIC, _TRAINED = "generic", "qwen2.5-coder-0.5b"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
@@ -160,23 +161,35 @@ def write_profile(
     fusion: Mapping[str, Any],
     heads: Sequence[Mapping[str, Any]] | None = None,
     adapter: Path | None = None,
+    before: ProfileFolder | None = None,
 ) -> None:
     """Write the profile of the drafter with fingerprint `name`: with a copy of `adapter`, or with `heads`.
 
-    Replaces the profile that the folder has. `profile.json` is written last, so that no half-written profile is found.
+    It keeps the reader of the profile `before` it. Replaces the profile that the folder has. `profile.json` is written
+    last, so that no half-written profile is found. ProfileError if that reader lies outside its folder.
     """
     assert (heads is None) != (adapter is None), "a profile has an adapter or heads"
+    reader = before.reader if before is not None else None
     folder.mkdir(parents=True, exist_ok=True)
-    if adapter is not None and not (folder / _ADAPTER).exists():
-        shutil.copyfile(adapter, folder / _ADAPTER)
-    elif adapter is not None and not adapter.samefile(folder / _ADAPTER):
-        shutil.copyfile(adapter, folder / f"{_ADAPTER}.part")
-        (folder / f"{_ADAPTER}.part").replace(folder / _ADAPTER)
+    if adapter is not None:
+        _copy(adapter, folder / _ADAPTER)
     scoring = {"adapter": _ADAPTER} if heads is None else {"heads": list(heads)}
     document = {"fingerprints": [name], **scoring, "fusion": fusion}
+    if before is not None and reader is not None:
+        _copy(reader.file, folder / _READER)
+        document["reader"] = {**before.document["reader"], "file": _READER}
     part = folder / f"{_DOCUMENT}.part"
     part.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
     part.replace(folder / _DOCUMENT)
+
+
+def _copy(file: Path, to: Path) -> None:
+    """Copy a file to where it may lie already."""
+    if to.exists() and file.samefile(to):
+        return
+    part = to.with_name(f"{to.name}.part")
+    shutil.copyfile(file, part)
+    part.replace(to)
 
 
 def _only(name: str, directory: Path) -> ProfileFolder | None:
