@@ -46,7 +46,7 @@ def ask(assistant: Assistant, question: str, budget: Budget, sampling: Sampling)
     ("question", "golds"),
     [
         ("Where is the current context pushed to the stack, and where is it popped?", PUSH_AND_POP),
-        ("What does FileError.format_message return? Quote the code.", FORMAT_MESSAGE),
+        ("Quote the code of FileError.format_message.", FORMAT_MESSAGE),
     ],
 )
 def test_an_answer_cites_the_lines_that_answer(
