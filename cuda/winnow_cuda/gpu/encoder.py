@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Keys, Transformer
 BATCH_TOKENS = 32768  # a twentieth of a second on a large card; 0.7 GB of activations for a 0.5B drafter
 LEAST_TOKENS = 2048
 _HALF = np.float16
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,43 +97,50 @@ class GpuEncoder:
 
         OutOfDeviceMemoryError if not even its longest sequence fits.
         """
-        with self._device.lock:
-            self._device.activate()
-            try:
-                return self._through(self._start(batch), taps, between_layers)
-            except OutOfDeviceMemoryError:
-                if len(batch.offsets) <= 2:
-                    raise
-            halves = [self.encode(half, taps, between_layers) for half in _halved(batch)]
-            return _joined(halves)
+        return self._fitting(
+            batch,
+            lambda: self._through(self._start(batch), taps, between_layers),
+            lambda: _joined([self.encode(half, taps, between_layers) for half in _halved(batch)]),
+        )
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """As `Encoder.encode_keys`, and as `encode` when memory is short. Only the keys leave the device."""
-        assert self._readout is not None
-        with self._device.lock:
-            self._device.activate()
-            try:
-                return self._readout.keys(*self._forward(self._start(batch), between_layers), runs)
-            except OutOfDeviceMemoryError:
-                if len(batch.offsets) <= 2:
-                    raise
+        readout = self._readout
+        assert readout is not None
+
+        def halves() -> Keys:
             first, second = _halved(batch)
             later = runs[:, 0] >= len(first.ids)
             parts = (first, runs[~later]), (second, runs[later] - np.int32(len(first.ids)))
             return joined_keys([self.encode_keys(half, rows, between_layers) for half, rows in parts])
 
+        return self._fitting(
+            batch, lambda: readout.keys(*self._forward(self._start(batch), between_layers), runs), halves
+        )
+
     def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
         """As `RowEncoder.encode_rows`, and as `encode` when memory is short. Hidden states stay on the device."""
-        assert self._rows is not None
+        head = self._rows
+        assert head is not None
+
+        def whole() -> Float32:
+            read = head.read(*self._forward(self._start(batch), between_layers))
+            return self._device.download(read)[:, : head.columns]
+
+        return self._fitting(
+            batch, whole, lambda: np.concatenate([self.encode_rows(half, between_layers) for half in _halved(batch)])
+        )
+
+    def _fitting(self, batch: Batch, whole: Callable[[], T], halves: Callable[[], T]) -> T:
+        """What `whole` makes of a batch on the device, or `halves` where its memory is too short for that."""
         with self._device.lock:
             self._device.activate()
             try:
-                read = self._rows.read(*self._forward(self._start(batch), between_layers))
-                return self._device.download(read)[:, : self._rows.columns]
+                return whole()
             except OutOfDeviceMemoryError:
                 if len(batch.offsets) <= 2:
                     raise
-            return np.concatenate([self.encode_rows(half, between_layers) for half in _halved(batch)])
+            return halves()
 
     def run(self, batch: Batch) -> None:
         """Run `batch`, without waiting, and leave its hidden states on the device. For `winnow bench`."""
