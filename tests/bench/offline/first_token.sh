@@ -67,13 +67,11 @@ unfinished.mkdir(exist_ok=True)
 joined([folder / "lower.gguf", folder / "upper.gguf"], unfinished / model.file)
 os.truncate(unfinished / model.file, model.bytes)
 unfinished.rename(folder / "models")
-(folder / "drafter.gguf").symlink_to(folder / "models" / model.file)
 PYTHON
 }
 
 ttft() { # usage: ttft NAME OPTION...
-  timeout "$limit" python3 -m winnow_lsp bench ttft --synthetic qwen3.6-27b --drafter "$offline/drafter.gguf" \
-    --repository "${REPOSITORY:-fastify}" \
+  timeout "$limit" python3 -m winnow_lsp bench ttft --synthetic qwen3.6-27b --repository "${REPOSITORY:-fastify}" \
     --out "$results/ttft-$1.json" --figure "$results/ttft-$1.svg" "${@:2}"
 }
 
@@ -82,11 +80,10 @@ step() {
     small) ttft small --contexts 16k,32k,64k --row winnow --row vanilla --vanilla-seconds 75 ;;
     large) ttft large --contexts 128k --row winnow --row vanilla --vanilla-seconds 150 ;;
     sweep) ttft sweep --contexts 32k --row vanilla --row sweep --vanilla-seconds 0 ;; # vanilla once, for the figure
-    joint) ttft joint --contexts 32k,128k --row joint --repetitions 3 --whole-drafter "$offline/drafter.gguf" ;;
-    index) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/drafter.gguf" --sizes 100k,1m,10m \
-      --out "$results/index.json" ;;
-    simulated) timeout "$limit" python3 -m winnow_lsp bench index --drafter "$offline/drafter.gguf" --sizes 1m \
-      --simulate 10m,100m --out "$results/index-simulated.json" ;;
+    joint) ttft joint --contexts 32k,128k --row joint --repetitions 3 ;;
+    index) timeout "$limit" python3 -m winnow_lsp bench index --sizes 100k,1m,10m --out "$results/index.json" ;;
+    simulated) timeout "$limit" python3 -m winnow_lsp bench index --sizes 1m --simulate 10m,100m \
+      --out "$results/index-simulated.json" ;;
     *) echo "no step $1" >&2 && return 2 ;;
   esac
 }

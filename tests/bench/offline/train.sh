@@ -6,8 +6,8 @@
 # `mean` for two adapters, trained on different questions, and what they are together; `reader` for a joint reader behind
 # the mean. WORK gets the data sets and checkpoints; what is done there is not done again. WORK/results is to be taken
 # away: the questions alone, adapters, profiles, the reader, losses and logs. WRITER and DRAFTER name the models, FEWER
-# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, READER_RANK is the rank
-# of the reader's updates, and RECOMPUTE is what makes a step fit into 80 GB.
+# divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, READER_RANK is
+# the rank of the reader's updates, and RECOMPUTE is what makes a step fit into 80 GB.
 set -uo pipefail
 data=$1 commits=$2 work=$3 results=$3/results
 writer=${WRITER:-qwen2.5-coder-1.5b} drafter=${DRAFTER:-qwen2.5-coder-0.5b} fewer=${FEWER:-1}
