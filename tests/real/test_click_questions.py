@@ -60,5 +60,6 @@ def test_few_candidates_keep_what_scoring_every_unit_keeps(
     found = kept(assistant)
     shares = [len(golds(some) & golds(all_of)) / len(all_of) for some, all_of in zip(found, expected, strict=True)]
     assert sum(shares) / len(shares) > 0.9, shares
-    same = sum(best(some) == best(all_of) for some, all_of in zip(found, expected, strict=True))
-    assert same >= len(expected) - 1, (found, expected)
+    for some, all_of in zip(found, expected, strict=True):
+        scores = {(span.path, span.start_line): span.score for span in all_of}
+        assert scores[best(some)] > scores[best(all_of)] - 0.05, (best(some), best(all_of))  # or a tie
