@@ -27,7 +27,8 @@ _OLLAMA = "127.0.0.1:11434"
 _OTHERS = ("127.0.0.1:1234", "127.0.0.1:8080", "127.0.0.1:8000", "127.0.0.1:30000")
 _NAMES = {"organization_owner": "LM Studio", "llamacpp": "llama-server", "vllm": "vLLM", "sglang": "SGLang"}
 _WINNOW = "winnow"
-_WAIT_S = 0.3
+# What answers the first page is a model server, and worth waiting for.
+_WAIT_S, _WAIT_FOR_SERVER_S = 1.0, 3.0
 _MOST_BYTES = 1 << 20
 _MOST_MODELS, _LONGEST_NAME = 50, 200
 
@@ -53,9 +54,10 @@ def hosts(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 def discover(asked: tuple[str, ...] | None = None) -> tuple[FoundModel, ...]:
-    """The models on servers of this machine; about 0.6 s at most. `asked` are hosts and ports in place of `hosts()`.
+    """The models on servers of this machine; `asked` are hosts and ports in place of `hosts()`.
 
-    Call it from a thread without an event loop.
+    It takes a second at most, and four where a server lists models and then hangs. Call it from a thread without an
+    event loop.
     """
     return asyncio.run(_discover(hosts() if asked is None else asked))
 
@@ -67,12 +69,12 @@ async def _discover(asked: tuple[str, ...]) -> tuple[FoundModel, ...]:
 
 
 async def _models_at(client: httpx.AsyncClient, host: str) -> list[FoundModel]:
-    listed = await _json(client, host, "/v1/models")
+    listed = await _json(client, host, "/v1/models", _WAIT_S)
     entries = _entries(listed, "data")
     if not entries or any(entry.get("owned_by") == _WINNOW for entry in entries):
         return []
     version, tags, properties = await asyncio.gather(
-        *(_json(client, host, page) for page in ("/api/version", "/api/tags", "/props"))
+        *(_json(client, host, page, _WAIT_FOR_SERVER_S) for page in ("/api/version", "/api/tags", "/props"))
     )
     if isinstance(number := version.get("version"), str) and "models" in tags:
         models = list(_ollama(host, number, _entries(tags, "models")))
@@ -113,10 +115,10 @@ def _entries(document: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
-async def _json(client: httpx.AsyncClient, host: str, page: str) -> dict[str, Any]:
+async def _json(client: httpx.AsyncClient, host: str, page: str, wait_s: float) -> dict[str, Any]:
     """The JSON object on a page; {} for anything else."""
     try:
-        async with asyncio.timeout(_WAIT_S), client.stream("GET", f"http://{host}{page}") as response:
+        async with asyncio.timeout(wait_s), client.stream("GET", f"http://{host}{page}") as response:
             document = read_json(await _body(response)) if response.status_code == httpx.codes.OK else {}
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, ValueError):
         return {}

@@ -1,6 +1,7 @@
 """Servers on this machine are found, told apart, and asked for nothing but what they serve."""
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +41,16 @@ def test_ollamas_models_that_chat_here_are_found(ollama: str) -> None:
     )
     log = httpx.get(f"{ollama}/log").json()
     assert {(method, path, document) for method, path, _, document in log} == {("GET", page, None) for page in PAGES}
+
+
+def test_a_busy_ollama_is_still_told_apart(hostile: Hostile) -> None:
+    def slowly(talk: Talk) -> None:
+        time.sleep(1.2)
+        talk.json({"version": "0.33.0"})
+
+    lists(hostile, {"id": "m:7b", "owned_by": "library"}, **{"api/tags": {"models": [{"name": "m:7b"}]}})
+    hostile.pages["/api/version"] = slowly
+    assert [model.server for model in found(hostile)] == ["Ollama 0.33.0"]
 
 
 @pytest.mark.parametrize(
