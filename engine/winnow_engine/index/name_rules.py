@@ -66,7 +66,7 @@ def reason_against(name: str, is_dir: bool) -> str | None:
     lower = name.lower()
     if is_dir:
         known = lower in _DIRECTORIES or lower.endswith(".egg-info")
-        return f"left out by default: {name}/" if known else None
+        return f"a tool's own directory: {name}/" if known else None
     if _SUSPECT.match(lower) is None:  # 60 times as fast as each pattern for itself
         return None
     if _match(lower, _NO_SECRETS) is None and (pattern := _match(lower, _SECRETS)):

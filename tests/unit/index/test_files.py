@@ -62,9 +62,9 @@ def test_files_come_with_their_bytes_in_path_order(root: Path) -> None:
         ("logo.png", "binary: matches '*.png'"),
         ("jquery.min.js", "minified: matches '*.min.js'"),
         ("api_pb2.py", "generated: matches '*_pb2.py'"),
-        ("node_modules/left-pad/index.js", "left out by default: node_modules/"),
-        ("lib/__pycache__/a.py", "left out by default: __pycache__/"),
-        ("winnow.egg-info/PKG-INFO", "left out by default: winnow.egg-info/"),
+        ("node_modules/left-pad/index.js", "a tool's own directory: node_modules/"),
+        ("lib/__pycache__/a.py", "a tool's own directory: __pycache__/"),
+        ("winnow.egg-info/PKG-INFO", "a tool's own directory: winnow.egg-info/"),
     ],
 )
 def test_names_left_out_by_default(root: Path, path: str, expected: str) -> None:
