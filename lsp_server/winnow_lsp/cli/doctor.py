@@ -105,9 +105,11 @@ def _models() -> Iterator[Finding]:
     directory = default_directory()
     for model in MODELS:
         state = quick_state(model, directory)
-        needed = model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET)
-        works = state is FileState.OK or (state is FileState.MISSING and not needed)
-        yield Finding(works, f"model {model.name}", state.value, f"winnow models pull {model.name}")
+        get = f"winnow models pull {model.name}"
+        if state is FileState.MISSING and model.name not in (DEFAULT_DRAFTER, DEFAULT_TARGET):
+            yield Finding(True, f"model {model.name}", f"optional, not installed; get it: {get}")
+        else:
+            yield Finding(state is FileState.OK, f"model {model.name}", state.value, get)
 
 
 def _servers() -> Iterator[Finding]:

@@ -3,8 +3,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
-from winnow_lsp.cli.doctor import _built_by, _snapshots, _weights
+from winnow_lsp.cli.doctor import _built_by, _models, _snapshots, _weights
+
+
+def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    found = {finding.subject.removeprefix("model "): finding for finding in _models()}
+    for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
+        assert (found[name].works, found[name].seen) == (False, "missing")
+    assert found["smollm2-135m"].works
+    assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
 
 
 def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
