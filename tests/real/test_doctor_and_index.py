@@ -46,7 +46,7 @@ def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> 
     for _ in range(2):
         done = winnow(*arguments, WINNOW_CACHE_DIR=str(tmp_path / "cache"))
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("1 files, 1 units")
+        assert done.stdout.startswith("1 file, 1 unit,")
     assert "secret: matches" in winnow(*arguments, "--explain", ".env").stdout
     assert "a.py: counts" in winnow(*arguments, "--explain", "a.py").stdout
     assert "a.py: counts" in winnow(*arguments, "--explain", os.path.relpath(workspace / "a.py")).stdout

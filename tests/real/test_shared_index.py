@@ -92,7 +92,7 @@ def test_one_index_has_several_repositories_and_a_question_may_be_about_them_all
     done = user.run("index", *both, "--drafter", "smollm2-135m", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("project: 3 files")
-    assert "other: 1 files, 1 units" in done.stdout
+    assert "other: 1 file, 1 unit," in done.stdout
     asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "4", "--json")
     answered = user.run("ask", "What does wait_for_bus wait for?", *both, *asked, "--shared-index", str(out))
     assert answered.returncode == 0, answered.stderr

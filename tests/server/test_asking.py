@@ -179,8 +179,8 @@ async def test_turns_that_do_not_fit_are_left_out_and_that_is_said(connect) -> N
     second = await client.ask(QUESTION, conversation="c")
     third = await client.ask(QUESTION, conversation="c")
     assert (first["notices"], second["stats"]["promptTokens"]) == ([], first["stats"]["promptTokens"])
-    assert second["notices"] == ["1 earlier turn was left out to fit 5 tokens of them"]
-    assert third["notices"] == ["2 earlier turns were left out to fit 5 tokens of them"]
+    assert second["notices"] == ["1 earlier turn left out to fit 5 tokens of them"]
+    assert third["notices"] == ["2 earlier turns left out to fit 5 tokens of them"]
 
 
 async def test_conversations_of_two_clients_are_apart_even_by_one_name(connect) -> None:

@@ -109,7 +109,7 @@ async def test_edits_in_the_editor_make_the_index_stale_until_it_has_followed(co
     file = own_folder / "shop" / "pricing.py"
     client.replace(client.open(file, file.read_text()), NEW)
     status = await client.until(lambda: stale(client))
-    assert (status["state"], status["message"]) == ("stale", "1 files changed")
+    assert (status["state"], status["message"]) == ("stale", "1 file changed")
     await followed(client)
 
 

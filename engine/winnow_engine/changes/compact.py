@@ -13,6 +13,7 @@ from winnow_engine.changes.now import NowLines
 from winnow_engine.changes.units import ChangedUnit, FileUnits
 from winnow_engine.index.name_rules import is_test
 from winnow_engine.question import Cursor, ShownChange
+from winnow_engine.wording import counted
 
 _SHORT_LINES = 60
 _CUT_LINES = 6
@@ -90,7 +91,7 @@ def _shown(
         new = [] if unit else [f"\n{one.units.file.path} ({one.units.file.what})"]
         for head, rows, place in _runs(unit, one.now, length.context) if unit else ():
             kept = rows[: length.lines]
-            more = [f"… {len(rows) - len(kept)} more lines"] if len(kept) < len(rows) else []
+            more = [f"… {counted(len(rows) - len(kept), 'more line')}"] if len(kept) < len(rows) else []
             new += [head, *(f"{row.mark}{_text(row.text)}" for row in kept), *more]
             places += [place] if place is not None and not more else []
         left -= sum(map(len, new)) + len(new)
@@ -119,7 +120,7 @@ def _list_only(changes: Changes, touched: Sequence[TouchedFile], count: Callable
         more = f": {', '.join(names[:8])}" if names else ""
         lines.append(f"{one.units.file.path} ({one.units.file.what}){more}")
     if len(touched) > _MOST_NAMED:
-        lines.append(f"… {len(touched) - _MOST_NAMED} more files")
+        lines.append(f"… {counted(len(touched) - _MOST_NAMED, 'more file')}")
     text = "\n".join(lines)[:_LIST_CHARACTERS]
     return ShownChange(text, (), count(text), complete=False)
 
@@ -134,7 +135,7 @@ def _others(changes: Changes) -> Iterator[str]:
     for file in unread[:_MOST_NAMED]:
         yield f"{file.path} ({file.what}; {file.unread})"
     if len(unread) > _MOST_NAMED:
-        yield f"… {len(unread) - _MOST_NAMED} more files without text"
+        yield f"… {counted(len(unread) - _MOST_NAMED, 'more file')} without text"
 
 
 def _runs(unit: ChangedUnit, now: NowLines, context: int | None) -> Iterator[tuple[str, Sequence[_Row], Cursor | None]]:

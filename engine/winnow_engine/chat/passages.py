@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from winnow_engine.index.languages import all_languages, for_path
 from winnow_engine.index.lines import Lines
 from winnow_engine.prompting.messages import Message, Role
+from winnow_engine.wording import counted
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _PATH = re.compile(r"[\w./-]*[\w-]\.\w{1,8}")
@@ -160,4 +161,4 @@ def _marked(pieces: Iterator[str | int]) -> Iterator[str]:
 
 def _mark(missing: int) -> Iterator[str]:
     if missing:
-        yield f"⋯ {missing} lines left out\n"
+        yield f"⋯ {counted(missing, 'line')} left out\n"

@@ -10,6 +10,7 @@ from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.history.shaping import Shaping
 from winnow_engine.question import ShownChange, ShownCommit
+from winnow_engine.wording import counted
 
 _SHORT_ID = 10
 # How many commits, lines of a message and changed lines of a commit are shown, at each length.
@@ -57,7 +58,7 @@ def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> It
     for one in shown:
         yield from _commit(one, message, lines)
     if len(shown) < len(past.commits):
-        yield f"… {len(past.commits) - len(shown)} older commits"
+        yield f"… {counted(len(past.commits) - len(shown), 'older commit')}"
     if shown:
         yield past.bidding.format(id=shown[0].commit.id[:_SHORT_ID])
 
@@ -88,7 +89,7 @@ def _difference(file: ChangedFile, hunks: Sequence[Hunk], most: int) -> Iterator
         rows += [f"+{_text(file.after_lines[line - 1])}" for line in hunk.after]
     yield from rows[:most]
     if len(rows) > most:
-        yield f"… {len(rows) - most} more lines"
+        yield f"… {counted(len(rows) - most, 'more line')}"
 
 
 def _text(line: bytes) -> str:

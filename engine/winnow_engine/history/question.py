@@ -16,6 +16,7 @@ from winnow_engine.history.past import Past, cited_commits, shown_past
 from winnow_engine.history.shaping import shaping_commits
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import WHEN, WHY, Change, CodeAtCursor, Cursor, Question
+from winnow_engine.wording import counted
 
 
 def asked_past(
@@ -62,7 +63,7 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
         f"The history of {_place(cursor)}, newest commit first. Lines that begin with - were removed by the commit, "
         "lines with + were added."
     )
-    not_yet = (f"{uncommitted} of the lines are in no commit yet.",) if uncommitted else ()
+    not_yet = (f"In no commit yet: {counted(uncommitted, 'line')} of these.",) if uncommitted else ()
     bidding = "\nAnswer from the messages of these commits, and cite each by its id. Begin with: Commit {id}"
     return Past(f"the history of {_place(cursor)}", (heading, *not_yet), tuple(found), bidding)
 

@@ -14,6 +14,7 @@ from winnow_engine.index.remembered import Content
 from winnow_engine.index.symbols import FileAnalysis
 from winnow_engine.index.tables import Tables
 from winnow_engine.packs import Record
+from winnow_engine.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +113,4 @@ class IndexedFile:
     def check_line(self, line: int) -> None:
         """Raise PositionError if there is no such line."""
         if not 1 <= line <= self.line_count:
-            raise PositionError(f"{self.path} has {self.line_count} lines; there is no line {line}")
+            raise PositionError(f"{self.path} has {counted(self.line_count, 'line')}; there is no line {line}")

@@ -14,6 +14,7 @@ from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.ranking import Ranked, Selection
+from winnow_engine.wording import counted
 
 _MARGIN = 0.95  # of what should fit, after a prompt that did not
 
@@ -122,5 +123,4 @@ def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, 
         limit = f"the target's context of {limits.reader.context_limit:,}"
         yield f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"
     if left_out:
-        turns = "turn was" if left_out == 1 else "turns were"
-        yield f"{left_out} earlier {turns} left out to fit {limits.budget.earlier_tokens:,} tokens of them"
+        yield f"{counted(left_out, 'earlier turn')} left out to fit {limits.budget.earlier_tokens:,} tokens of them"

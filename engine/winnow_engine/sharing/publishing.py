@@ -16,6 +16,7 @@ from winnow_engine.folders import sync_folder, temporary
 from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
 from winnow_engine.sharing.table import Place, Table, content_name, packed_table
 from winnow_engine.store import Store, checksum
+from winnow_engine.wording import counted
 
 _LOCK = "winnow-index.lock"
 _READABLE = 0o644  # a web server runs as another user
@@ -59,7 +60,7 @@ def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Tabl
                 file.write(data)
                 start += len(data)
             if missing := set(names[namespace]) - places.keys():
-                raise SharedIndexError(f"{len(missing):,} records are gone from the cache: index again")
+                raise SharedIndexError(f"{counted(len(missing), 'record')} gone from the cache: index again")
         _finish(file)
     return table
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from winnow_engine.wording import counted
 from winnow_research.first_token.run import BUDGETS, JOINT, SWEEP, VANILLA, WINNOW
 from winnow_research.first_token.winnow import STATES
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The figures of one size."""
-    yield f"{found['tokens']:,} tokens in {found['files']} files, {found['questions']} questions"
+    yield f"{found['tokens']:,} tokens in {counted(found['files'], 'file')}, {counted(found['questions'], 'question')}"
     vanilla = found.get(VANILLA, {})
     yield from _row("vanilla", vanilla, None, f", {vanilla.get('best', '')}")
     reference = vanilla.get("median_s")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow_engine.core import Citation, Kept, Span
+from winnow_engine.wording import counted
 from winnow_lsp.host.marking import code
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import Waiting
@@ -69,7 +70,7 @@ class Updates:
         """Show the places that the answer will rest on, and how long the first word will take."""
         files = len({span.path for span in kept.spans})
         self._search.show(
-            f"Kept {_count(len(kept.spans), 'place')} in {_count(files, 'file')}",
+            f"Kept {counted(len(kept.spans), 'place')} in {counted(files, 'file')}",
             "completed",
             locations=[{"path": str(self._folder / span.path), "line": span.start_line} for span in kept.spans],
             content=[{"type": "content", "content": _text(self._links(kept.spans))}],
@@ -115,7 +116,3 @@ class Updates:
 
 def _text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -30,6 +30,7 @@ from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
+from winnow_engine.wording import counted
 from winnow_lsp.cli.found import command, described
 
 _LEAST_FREE_BYTES = 2 << 30
@@ -83,13 +84,18 @@ def _processor() -> Iterator[Finding]:
     cpuinfo = Path("/proc/cpuinfo")
     flags = cpuinfo.read_text().split() if cpuinfo.is_file() else []
     sets = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if name in flags]
-    seen = f"{platform.machine()}, {os.cpu_count()} cores, {' '.join(sets) or 'instruction sets unknown'}"
+    seen = (
+        f"{platform.machine()}, {counted(os.cpu_count() or 1, 'core')}, {' '.join(sets) or 'instruction sets unknown'}"
+    )
     yield Finding(True, "processor", f"{seen}; Python {platform.python_version()}")
 
 
 def _blas() -> Iterator[Finding]:
     found = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-    seen = ", ".join(f"{p['internal_api']} {p.get('architecture', '')} ({p['num_threads']} threads)" for p in found)
+    seen = ", ".join(
+        f"{pool['internal_api']} {pool.get('architecture', '')} ({counted(pool['num_threads'], 'thread')})"
+        for pool in found
+    )
     chosen = os.environ.get("OPENBLAS_CORETYPE")
     note = f"; OPENBLAS_CORETYPE={chosen}" if chosen else ""
     yield Finding(bool(found), "BLAS", (seen or "none found") + note, "install NumPy from a wheel")
@@ -189,4 +195,4 @@ def _weights() -> Iterator[Finding]:
     """Drafters' weights that need not be computed again."""
     folder = merged.default_folder()
     number, size = merged.used_bytes(folder)
-    yield Finding(True, "merged weights", f"of {number} drafters, {size / 1e6:,.0f} MB, kept in {folder}")
+    yield Finding(True, "merged weights", f"of {counted(number, 'drafter')}, {size / 1e6:,.0f} MB, kept in {folder}")

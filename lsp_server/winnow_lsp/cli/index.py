@@ -25,6 +25,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
 from winnow_engine.selection.encoders import OpenFleet
 from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
+from winnow_engine.wording import counted
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
@@ -126,7 +127,7 @@ def _index(
     with ProgressView(quiet=as_json) as view:
         workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation, stages)
     one = _Indexed(str(folder.root), len(workspace.files), len(workspace.units), time.perf_counter() - started)
-    said = f"{one.files:,} files, {one.units:,} units, {one.seconds:.1f} s"
+    said = f"{counted(one.files, 'file')}, {counted(one.units, 'unit')}, {one.seconds:.1f} s"
     _say(f"{folder.name}: {said}" if folder.name else said, as_json)
     return one, workspace
 

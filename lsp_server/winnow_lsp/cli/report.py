@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from winnow_engine.core import Span
+from winnow_engine.wording import counted
 from winnow_lsp.host.reply import place
 
 
@@ -17,7 +18,7 @@ def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
 
 def spans_lines(spans: Iterable[Span]) -> list[str]:
     """A line a span: place, tokens, score, what it is."""
-    return [f"{place(s)}  {s.tokens} tokens  {s.score:+.2f}  {kind_and_name(s)}" for s in spans]
+    return [f"{place(s)}  {counted(s.tokens, 'token')}  {s.score:+.2f}  {kind_and_name(s)}" for s in spans]
 
 
 def kind_and_name(span: Span) -> str:

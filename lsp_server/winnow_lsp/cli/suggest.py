@@ -16,6 +16,7 @@ from winnow_engine.system import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
+from winnow_engine.wording import counted
 from winnow_lsp.cli.found import command, described
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
@@ -45,7 +46,7 @@ def suggest_models(as_json: bool) -> None:
 def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]) -> None:
     memory, (_, gpu) = psutil.virtual_memory(), any_gpu_bytes()
     free = f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB of memory free"
-    click.echo(f"{physical_cores()} cores, {free}; GPU: {gpu}\n")
+    click.echo(f"{counted(physical_cores(), 'core')}, {free}; GPU: {gpu}\n")
     Console().print(_table(suggestions))
     for origin in sorted({one.origin for one in suggestions}):
         click.echo(f"\n{_MEANINGS[origin]}")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from winnow_engine.core import Kept, Progress, Thought
+from winnow_engine.wording import counted
 
 _LONG_S = 100  # from here on in minutes
 _TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch
@@ -70,7 +71,7 @@ class Waiting:
 
 def indexing_line(progress: Progress) -> str:
     """How far the index is, such as `indexing 120 of 300 files, 1,250 tokens/s, about 14 s`."""
-    files = f"indexing {progress.done:,} of {progress.total:,} files"
+    files = f"indexing {progress.done:,} of {counted(progress.total, 'file')}"
     if progress.tokens < _TOKENS_FOR_A_PACE or progress.elapsed_s <= 0:
         return files
     pace = progress.tokens / progress.elapsed_s
@@ -79,7 +80,7 @@ def indexing_line(progress: Progress) -> str:
 
 def thought_line(thought: Thought) -> str:
     """What a thought cost, such as `thought for 12 s (340 tokens)`."""
-    return f"thought for {thought.seconds:.0f} s ({thought.tokens:,} tokens)"
+    return f"thought for {thought.seconds:.0f} s ({counted(thought.tokens, 'token')})"
 
 
 def _about(seconds: float) -> str:

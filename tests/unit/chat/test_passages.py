@@ -26,7 +26,7 @@ def test_the_system_and_the_last_question_are_never_cut() -> None:
     assert compressible(messages) == [1, 2]
     assert {one.message for one in passages(messages)} == {1, 2}
     assert [m.content for m in rebuilt(messages, passages(messages), {})] == [
-        "a", "⋯ 1 lines left out\n", "⋯ 1 lines left out\n", "d", "e", "f",
+        "a", "⋯ 1 line left out\n", "⋯ 1 line left out\n", "d", "e", "f",
     ]  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_what_is_left_out_is_one_mark_a_gap_and_fences_stay_with_their_code() ->
     all_of_it = passages(messages)
     shown = rebuilt(messages, all_of_it, {all_of_it[1].path: [(2, 2)]})[0].content
     assert shown == (
-        "⋯ 1 lines left out\n```python src/area.py\n⋯ 1 lines left out\n    return r * r\n```\n⋯ 1 lines left out\n"
+        "⋯ 1 line left out\n```python src/area.py\n⋯ 1 line left out\n    return r * r\n```\n⋯ 1 line left out\n"
     )
     assert rebuilt(messages, all_of_it, {})[0].content == "⋯ 6 lines left out\n"
 

@@ -134,8 +134,8 @@ def test_results_are_cut_once_the_assistant_has_gone_on_from_them() -> None:
     ]  # fmt: skip
     cut = rebuilt(LOOP, passages(LOOP), {})
     assert [message.content for message in cut] == [
-        "Be brief.", "⋯ 1 lines left out\n", "", "⋯ 2 lines left out\n", "⋯ 1 lines left out\n", "Second?",
-        "", "⋯ 1 lines left out\n", "", "new\n",
+        "Be brief.", "⋯ 1 line left out\n", "", "⋯ 2 lines left out\n", "⋯ 1 line left out\n", "Second?",
+        "", "⋯ 1 line left out\n", "", "new\n",
     ]  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "weights" / "one.weights").write_bytes(bytes(2_000_000))
     (finding,) = _weights()
     assert finding.works
-    assert finding.seen == f"of 1 drafters, 2 MB, kept in {tmp_path / 'weights'}"
+    assert finding.seen == f"of 1 drafter, 2 MB, kept in {tmp_path / 'weights'}"
 
 
 def test_what_built_llama_cpp_is_named_where_it_is_known(tmp_path: Path) -> None:

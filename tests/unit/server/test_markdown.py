@@ -38,9 +38,9 @@ def test_citations_are_links_that_open_at_their_line() -> None:
 
 
 def test_notices_and_an_early_end_are_told() -> None:
-    page = answer_page("Q", answered(finish="length", notices=["1 earlier turn was left out"]))
+    page = answer_page("Q", answered(finish="length", notices=["1 earlier turn left out"]))
     assert "winnow.answer.maxTokens" in page
-    assert page.endswith("## Notes\n\n- 1 earlier turn was left out\n")
+    assert page.endswith("## Notes\n\n- 1 earlier turn left out\n")
 
 
 def test_spans_come_best_first_and_say_why() -> None:

@@ -135,7 +135,7 @@ def test_a_changed_repository_takes_the_place_of_its_shard_and_leaves_others(
 
 def test_what_is_missing_from_the_cache_is_an_error_and_the_index_stays(written: Store, out: Path) -> None:
     before = (out / CONTENTS).read_bytes()
-    with pytest.raises(SharedIndexError, match="1 records are gone from the cache: index again"):
+    with pytest.raises(SharedIndexError, match="1 record gone from the cache: index again"):
         publish(written, {"units-1": [*KEYS, content_key("new.py", b"")]}, 41, out, "project")
     assert (out / CONTENTS).read_bytes() == before
     assert not list(out.glob("*.tmp"))

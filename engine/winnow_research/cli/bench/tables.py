@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from winnow_engine.wording import counted
 from winnow_research.evaluation.figures import BUDGETS, Estimate, RelevanceFigure
 
 
@@ -13,7 +14,7 @@ def tables(found: Iterable[RelevanceFigure]) -> list[str]:
     title = ""
     for figure in found:
         size = f"{figure.tokens:,} tokens" if figure.tokens else "whole repositories"
-        heading = f"{figure.task}, {size}, {figure.group}: {figure.cases} questions"
+        heading = f"{figure.task}, {size}, {figure.group}: {counted(figure.cases, 'question')}"
         if heading != title:
             title = heading
             columns = "".join(f"{f'{budget:,}':>17}" for budget in BUDGETS)

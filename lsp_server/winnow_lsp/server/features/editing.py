@@ -12,6 +12,7 @@ from winnow_engine.editing.changes import FileEdit
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, TextChangedError
+from winnow_engine.wording import counted
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
 from winnow_lsp.server.render.results import proposal_json
@@ -124,7 +125,7 @@ def _changed(path: str) -> TextChangedError:
 async def _agreed(server: WinnowServer, proposal: Proposal) -> bool:
     """Show the difference to a user whose editor does not show edits before it makes them, and ask."""
     lines = proposal.edit.diff.split("\n")[2:]
-    more = [f"… {len(lines) - _MOST_SHOWN} more lines"] if len(lines) > _MOST_SHOWN else []
+    more = [f"… {counted(len(lines) - _MOST_SHOWN, 'more line')}"] if len(lines) > _MOST_SHOWN else []
     shown = "\n".join([*lines[:_MOST_SHOWN], *more])
     actions = [types.MessageActionItem(_APPLY), types.MessageActionItem(_DISCARD)]
     message = f"{proposal.title} in {proposal.edit.path}?\n{shown}"

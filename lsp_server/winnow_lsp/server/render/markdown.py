@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 
 from winnow_engine.core import Thought
+from winnow_engine.wording import counted
 from winnow_lsp.host.marking import code, plain
 from winnow_lsp.host.waiting import thought_line
 
@@ -57,7 +58,8 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
 def _span(span: Mapping[str, Any]) -> str:
     features = ", ".join(f"{name} {value:+.1f}" for name, value in span["features"].items() if value)
     what = f"{span['kind']} {code(span['name'])}" if span["name"] else span["kind"]
-    return f"{_link(span['location'])} · {what} · {span['tokens']} tokens · score {span['score']:+.2f} ({features})"
+    tokens = counted(span["tokens"], "token")
+    return f"{_link(span['location'])} · {what} · {tokens} · score {span['score']:+.2f} ({features})"
 
 
 def _link(location: types.Location) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 
 from winnow_engine.core import Progress
+from winnow_engine.wording import counted
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.render.throttle import Notify, Throttle
@@ -88,11 +89,11 @@ def _summary(drafter: ModelState, target: ModelState, queue: Queue, index: Index
         return "error", index.error
     if index.working:
         done, total = index.progress.done, index.progress.total
-        return "indexing", f"indexing {done:,} of {total:,} files" if done < total else "reading the workspace"
+        return "indexing", f"indexing {done:,} of {counted(total, 'file')}" if done < total else "reading the workspace"
     if loading:
         return "loading", "loading models"
     if index.stale_files:
-        return "stale", f"{index.stale_files:,} files changed"
+        return "stale", f"{counted(index.stale_files, 'file')} changed"
     return "ready", f"ready; answers come from {target.host}" if target.host else "ready"
 
 

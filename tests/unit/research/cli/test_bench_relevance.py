@@ -53,16 +53,16 @@ def test_wrong_options_are_usage_errors(
 def test_a_table_has_a_line_for_each_method_with_intervals() -> None:
     found = figures([outcome("BM25", "describe", 32_000), outcome("Winnow", "describe", 32_000)])
     lines = tables(found)
-    assert lines[1] == "describe, 32,000 tokens, all: 1 questions"
+    assert lines[1] == "describe, 32,000 tokens, all: 1 question"
     assert lines[2].split() == ["500", "1,000", "2,000", "4,000", "8,000", "MRR"]
     assert lines[3].split() == ["BM25", "0", "[0–79]", *["100", "[21–100]"] * 4, "0.50", "[0.50–0.50]"]
     assert lines[4].startswith("Winnow")
-    assert "describe, 32,000 tokens, go: 1 questions" in lines
+    assert "describe, 32,000 tokens, go: 1 question" in lines
 
 
 def test_real_questions_are_also_counted_by_file_and_by_gold() -> None:
     lines = tables(figures([outcome("BM25", "real", 0)]))
-    assert lines[1] == "real, whole repositories, all: 1 questions"
+    assert lines[1] == "real, whole repositories, all: 1 question"
     assert [line[:12].strip() for line in lines[3:7]] == ["BM25", "of the golds", "all files", "any file"]
 
 

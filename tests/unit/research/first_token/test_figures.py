@@ -103,7 +103,7 @@ def test_a_sweep_is_drawn_as_xml_with_a_point_for_each_budget() -> None:
 
 def test_a_row_that_is_missing_says_why() -> None:
     found = {"tokens": 10, "files": 1, "questions": 1, "joint": {"absent": "no layers"}}
-    assert list(lines(found)) == ["10 tokens in 1 files, 1 questions", "  joint: no layers"]
+    assert list(lines(found)) == ["10 tokens in 1 file, 1 question", "  joint: no layers"]
 
 
 def test_a_table_compares_with_vanilla() -> None:
