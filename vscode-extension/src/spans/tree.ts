@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { SpanInfo } from '../ask/contract';
 import { lines, relativePath } from '../asking/places';
-import { count } from '../status/describe';
+import { count, counted } from '../counts';
 import { bar, heatOf, likelihood, percent, stageShares, type FileHeat, type Heat } from './heat';
 import type { Kept, Shown } from './shown';
 
@@ -77,7 +77,7 @@ function group(label: string, description: string): vscode.TreeItem {
 }
 
 function keptOf({ stats, spans }: Kept): string {
-  if (stats === undefined) return `${spans.length} spans`;
+  if (stats === undefined) return counted(spans.length, 'span');
   return `${count(stats.keptTokens)} of ${count(stats.workspaceTokens)} tokens`;
 }
 
@@ -87,7 +87,7 @@ function fileItem(heat: FileHeat): vscode.TreeItem {
   item.resourceUri = vscode.Uri.parse(heat.uri, true);
   item.iconPath = vscode.ThemeIcon.File;
   item.description = `${percent(heat.share)} ${bar(heat.share)}`;
-  item.tooltip = `${heat.keptLines} lines of ${relativePath(heat.uri)} are kept (${percent(heat.share)}), ${count(heat.tokens)} tokens`;
+  item.tooltip = `${counted(heat.keptLines, 'line')} of ${relativePath(heat.uri)} kept (${percent(heat.share)}), ${counted(heat.tokens, 'token')}`;
   item.accessibilityInformation = { label: item.tooltip };
   return item;
 }
@@ -95,7 +95,7 @@ function fileItem(heat: FileHeat): vscode.TreeItem {
 function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
   const item = new vscode.TreeItem(span.name || span.kind.replaceAll('_', ' '), vscode.TreeItemCollapsibleState.Collapsed);
   const answers = percent(likelihood(span.score));
-  item.description = `${lines(span.location.range)} · ${answers} likely · ${count(span.tokens)} tokens`;
+  item.description = `${lines(span.location.range)} · ${answers} likely · ${counted(span.tokens, 'token')}`;
   item.tooltip = `Lines ${lines(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
   item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc', COLOURS[heatOf(span.score, scores)]);
   item.command = { command: 'winnow.openSpan', title: 'Open', arguments: [span.location] };

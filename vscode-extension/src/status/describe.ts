@@ -1,4 +1,5 @@
 /** What the status bar says, for each state of the server. */
+import { count, counted } from '../counts';
 import type { Status } from '../server/protocol';
 import type { ServerState } from '../server/state';
 
@@ -55,16 +56,12 @@ export function facts(state: ServerState, status: Status | undefined): [name: st
   const { index, models, questions, memoryBytes } = status;
   return [
     ...server,
-    ['Index', `${count(index.done)} of ${count(index.total)} files, ${count(index.totalTokens)} tokens, ${count(index.staleFiles)} changed since`],
+    ['Index', `${count(index.done)} of ${counted(index.total, 'file')}, ${counted(index.totalTokens, 'token')}, ${count(index.staleFiles)} changed since`],
     ['Drafter', model(models.drafter)],
     ['Target', model(models.target)],
     ['Questions', `${questions.running} running, ${questions.waiting} waiting`],
     ['Memory', `${count(Math.round(memoryBytes / 1e6))} MB`],
   ];
-}
-
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
 }
 
 function model({ name, state, error }: Status['models']['drafter']): string {

@@ -58,3 +58,8 @@ test('the details name server, index, models, questions and memory', () => {
   ]);
   expect(facts({ kind: 'stopped' }, undefined)).toEqual([]);
 });
+
+test('one file is not called one files', () => {
+  const index = { ...STATUS.index, done: 1, total: 1, totalTokens: 1, staleFiles: 0 };
+  expect(facts(RUNNING, { ...STATUS, index })).toContainEqual(['Index', '1 of 1 file, 1 token, 0 changed since']);
+});

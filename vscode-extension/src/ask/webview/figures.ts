@@ -1,4 +1,5 @@
 /** Numbers of an answer, for people. */
+import { count, counted } from '../../counts';
 import type { Stats, Thinking } from '../contract';
 
 export interface Stage {
@@ -28,12 +29,8 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
 export function thoughtFor({ seconds, tokens }: Thinking): string {
-  return `Thought for ${duration(seconds)} (${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'})`;
+  return `Thought for ${duration(seconds)} (${counted(tokens, 'token')})`;
 }
 
 /** One line on what was read and how fast the answer came. */

@@ -1,3 +1,4 @@
+import { counted } from '../../../counts';
 import { ago, conversations, type Conversation } from '../conversations';
 import { h, iconButton } from '../dom';
 import type { PageState } from '../state';
@@ -38,9 +39,8 @@ export class HistoryList {
 }
 
 function item({ id, title, questions, askedAt }: Conversation, current: boolean): Node {
-  const count = questions === 1 ? '1 question' : `${questions} questions`;
   const open = h('button', { type: 'button', class: 'conversation', 'data-action': 'show', 'data-conversation': id, 'aria-current': current ? 'true' : undefined },
-    h('span', { class: 'name' }, title), h('span', { class: 'detail' }, `${ago(askedAt, Date.now())} · ${count}`));
+    h('span', { class: 'name' }, title), h('span', { class: 'detail' }, `${ago(askedAt, Date.now())} · ${counted(questions, 'question')}`));
   const forget = iconButton('trash', `Delete “${title}”`, 'forget');
   forget.dataset.conversation = id;
   return h('li', {}, open, forget);
