@@ -125,6 +125,60 @@ def test_a_template_that_would_compute_for_ever_is_an_error_that_says_so(
     assert time.monotonic() - began < 5
 
 
+_BIG = "{% set ns = namespace(s='a' * 10 ** 6, l=[]) %}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"{_BIG}{_LOOP}{{% set ns.s = ns.s + ns.s %}}{_END}",
+        f"{_BIG}{_LOOP}{{% set ns.s = ns.s ~ n %}}{_END}",
+        f"{_BIG}{_LOOP}{{% set ns.l = [ns.l, ns.s.upper()] %}}{_END}",
+        f"{_BIG}{_LOOP}{{% set ns.l = [ns.l, ns.s | upper] %}}{_END}",
+        f"{_BIG}{{% set l = [0] * 10 ** 6 %}}{_LOOP}{{% set ns.l = [ns.l, l[1:]] %}}{_END}",
+        f"{{% set ns = namespace(l=[]) %}}{_LOOP}{{% set ns.l = [ns.l, [{'{}, ' * 5000}]] %}}{_END}",
+        f"{_BIG}{_LOOP}{{{{ ns.s }}}}{_END}",
+        f"{_BIG}{{% macro m() %}}{_LOOP}{{{{ ns.s }}}}{_END}{{% endmacro %}}{{{{ m() | length }}}}",
+        f"{_BIG}{{{{ [ns.s] * 10 ** 6 }}}}",
+        f"{_BIG}{{{{ {{'a': [ns.s] * 10 ** 6}}.items() }}}}",
+        f"{_BIG}{{% set ns.l = [ns.s] * 10 ** 6 %}}{{{{ ns }}}}",
+        f"{_BIG}{{{{ ([ns.s] * 10 ** 6) | tojson | length }}}}",
+        f"{_BIG}{{{{ ns.s.replace('a', ns.s) | length }}}}",
+        f"{_BIG}{{{{ range(99999) | join(ns.s) | length }}}}",
+        f"{_BIG}{{{{ ns.s.join(range(99999) | map('string')) | length }}}}",
+        f"{_BIG}{{{{ ('{{0}}' * 10 ** 5).format(ns.s) | length }}}}",
+        "{{ 'a'.ljust(10 ** 10) | length }}",
+        "{{ 'a' | center(10 ** 10) | length }}",
+    ],
+    ids=[
+        *("sum", "tilde", "method", "filter", "slice", "literal", "output", "macro", "printed list", "printed view"),
+        *("printed namespace", "json", "replace", "join filter", "join", "format", "ljust", "center"),
+    ],
+)
+def test_a_template_that_would_fill_the_memory_is_an_error_that_says_so(source: str) -> None:
+    with pytest.raises(UnsupportedModelError, match="larger than"):
+        template(source).render(TURNS)
+
+
+@pytest.mark.parametrize(
+    "source", ["'%9999d' % 1", "'%-.9999f' % 1", "'%*d' % (9999, 1)", "'{:>9999}'.format(1)", "'{:{}}'.format(1, 9)"]
+)
+def test_a_format_has_no_wide_fields(source: str) -> None:
+    with pytest.raises(UnsupportedModelError, match="to a width of its own"):
+        template(f"{{{{ {source} }}}}").render(TURNS)
+
+
+def test_texts_are_made_as_in_python() -> None:
+    source = (
+        "{% set l = ['a', 'b', 'c'] %}{{ 1 ~ 'x' ~ none }}|{{ l[1:] + l[:1] }}|{{ l[::-1] | join('-') }}|{{ l[-1] }}|"
+        "{{ '%s of 2024: %5.2f' % ('x', 1.5) }}|{{ '{} {a}'.format(1732500000, a=2) }}|{{ 'a,b'.split(',', 1) }}|"
+        "{{ l | map('upper') | join(', ') }}|{{ ','.join(l | map('upper')) }}|{{ 'x' | indent(2, true) }}"
+    )
+    assert template(source).render(TURNS) == (
+        "1xNone|['b', 'c', 'a']|c-b-a|c|x of 2024:  1.50|1732500000 2|['a', 'b']|A, B, C|A,B,C|  x"
+    )
+
+
 def test_each_rendering_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_templates, "_MOST_S", 0.05)
     chatml = template(CHATML)
