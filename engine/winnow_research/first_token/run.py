@@ -34,7 +34,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure, on what. `whole_drafter` has all layers, which only the published method needs."""
+    """What to measure, on what. The published method needs a `drafter` with all its layers."""
 
     repository: Repository
     sizes: Sequence[int]
@@ -44,7 +44,6 @@ class Plan:
     sweep_at: int
     target: Path
     drafter: Path
-    whole_drafter: Path
 
 
 class FirstTokenRun:
@@ -124,7 +123,7 @@ class FirstTokenRun:
             closing(Store(Path(folder, "index.sqlite"))) as store,
             closing(LlamaTarget.open(self._plan.target, TargetOptions(speculate="off"))) as target,
         ):
-            joint = Joint(self._plan.whole_drafter, self._drafter, target, self._cancellation)
+            joint = Joint(self._plan.drafter, self._drafter, target, self._cancellation)
             answers: list[tuple[TimedAnswer, float]] = list(joint.answers(workspace, store, self._plan.repetitions))
         shares = [round(share, 4) for _, share in answers]
         return {**summary([timed for timed, _ in answers]), "gold_tokens_kept": shares}

@@ -48,7 +48,6 @@ def _asked_about(_context: click.Context, _option: click.Parameter, value: str) 
 @click.option("--target", metavar="NAME|FILE", default=DEFAULT_TARGET, show_default=True, help="A local model.")
 @click.option("--synthetic", type=click.Choice(list(SHAPES)), help="In place of a target, random weights of its shape.")
 @drafter_option
-@click.option("--whole-drafter", metavar="NAME|FILE", help="One with all layers, for the joint pass [the drafter].")
 @click.option("--contexts", "sizes", default="16k,32k,64k,128k", show_default=True, callback=_sizes)
 @click.option("--row", "rows", multiple=True, type=click.Choice(ROWS), help="Only this one [all].")
 @click.option("--repository", default="fastify", show_default=True, callback=_asked_about)
@@ -62,7 +61,6 @@ def ttft(
     target: str,
     synthetic: str | None,
     drafter: str,
-    whole_drafter: str | None,
     sizes: list[int],
     rows: tuple[str, ...],
     repository: Repository,
@@ -81,8 +79,7 @@ def ttft(
     """
     file = locate(drafter)
     answering = _synthetic(synthetic, file) if synthetic else locate(target)
-    whole = locate(whole_drafter) if whole_drafter else file
-    plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, sweep_at[0], answering, file, whole)
+    plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, sweep_at[0], answering, file)
     about = {"target": synthetic or answering.name, "drafter": file.name, "repository": repository.name}
     with cancel_on_interrupt() as cancellation, closing(FirstTokenRun(plan, say, cancellation)) as run:
         contexts: list[dict[str, Any]] = []
