@@ -12,8 +12,10 @@ from winnow_engine.system import read_regular
 # What git opens before it does anything.
 _READ_FIRST = (
     *("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow"),
-    *("info/attributes", "info/grafts", "objects/info/alternates"),
+    *("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates"),
 )
+# What it opens in a working tree, besides the attributes of folders below the one that is asked about.
+_READ_IN_TREE = (".gitattributes", ".mailmap", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def check_readable(folder: Path) -> None:
         found = directories(level)
         branch = _first_line(found.own / "HEAD").removeprefix("ref:").strip()
         paths = {place / name for place in (found.own, found.shared) for name in (*_READ_FIRST, branch)}
-        waiting = next((path for path in sorted(paths | {level / "HEAD"}) if _waits(path)), None)
+        paths |= {level / name for name in _READ_IN_TREE}
+        waiting = next((path for path in sorted(paths) if _waits(path)), None)
         if waiting is not None:
             raise GitError(f"git cannot read {waiting}: it is a FIFO or a device; delete it, or restore the file")
         if (level / ".git").exists():

@@ -248,6 +248,18 @@ def test_a_fifo_that_git_would_wait_for_is_told_at_once(tmp_path: Path, name: st
     assert time.monotonic() - began < 1
 
 
+@pytest.mark.parametrize("name", [".gitattributes", "sub/.gitattributes", ".mailmap", ".git/info/exclude"])
+def test_a_fifo_among_the_files_is_told_as_soon(tmp_path: Path, name: str) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"sub/a.py": "A = 1\n"})
+    (top / name).unlink(missing_ok=True)
+    os.mkfifo(top / name)
+    began = time.monotonic()
+    with pytest.raises(GitError, match=f"git cannot read .*{name}: it is a FIFO"):
+        open_repository(top / "sub")
+    assert time.monotonic() - began < 1
+
+
 def test_a_fifo_in_a_worktrees_directories_is_told_at_once(tmp_path: Path) -> None:
     top = git.new(tmp_path / "repository")
     git.commit(top, "one", {"a.py": "A = 1\n"})
