@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-# Parameters times tokens that a core is assumed to read a second, until it has read something. Two cores read
-# Qwen2.5-Coder-1.5B (1.78e9 parameters, Q4_K_M) at about 110 tokens/s with AVX2, and at 220 with AVX-512 and VNNI.
-_CORE_PARAMETERS_PER_S = 1.2e11
+# What a core is assumed to need for a token, until it has read something: so long for one of any model, and besides for
+# so many parameters a second. Two cores with AVX-512 and VNNI read SmolLM2-135M at 370 to 450 tokens/s,
+# Qwen2.5-Coder-0.5B (6.3e8 parameters, Q4_K_M) at 280 and 1.5B (1.78e9) at 220 to 250; that at about 110 with AVX2.
+_CORE_TOKEN_S = 0.0045
+_CORE_PARAMETERS_PER_S = 2.4e11
 # Tokens before an average one, in the prompt that throughput is stated for.
 _BEFORE = 1000
 # A shorter prefill says little about a long one.
@@ -64,7 +66,7 @@ def _shifted(token_s: float, more_s: float) -> float:
 
 def assumed_token_s(parameters: int, threads: int) -> float:
     """Seconds a token that a CPU is assumed to need for a model of that size, on so many cores."""
-    return parameters / (threads * _CORE_PARAMETERS_PER_S)
+    return (_CORE_TOKEN_S + parameters / _CORE_PARAMETERS_PER_S) / threads
 
 
 def running_mean(mean: float, newest: float) -> float:

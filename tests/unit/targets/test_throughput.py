@@ -14,7 +14,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
-from winnow_engine.targets.throughput import PrefillThroughput
+from winnow_engine.targets.throughput import PrefillThroughput, assumed_token_s
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
 PROMPT = np.arange(40, 200, dtype=np.int32)
@@ -53,10 +53,17 @@ def test_a_few_tokens_say_nothing() -> None:
 def test_a_larger_model_and_fewer_cores_are_assumed_to_read_slower() -> None:
     throughput = PrefillThroughput()
     throughput.assume(1_777_088_000, 2)
-    assert 1 / throughput.assumed_s == pytest.approx(135, abs=1)
+    assert 1 / throughput.assumed_s == pytest.approx(168, abs=1)
+    throughput.assume(1_777_088_000, 4)
+    assert 1 / throughput.assumed_s == pytest.approx(2 * 168, abs=1)
     throughput.assume(4 * 1_777_088_000, 4)
-    assert 1 / throughput.assumed_s == pytest.approx(135 / 2, abs=1)
+    assert 1 / throughput.assumed_s == pytest.approx(118, abs=1)
     assert throughput.token_s is None
+
+
+@pytest.mark.parametrize(("parameters", "measured"), [(134_515_008, 410), (630_167_424, 280), (1_777_088_000, 250)])
+def test_what_is_assumed_is_near_what_two_cores_were_seen_to_read(parameters: int, measured: float) -> None:
+    assert measured / 1.5 < 1 / assumed_token_s(parameters, 2) < measured * 1.5
 
 
 def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
@@ -68,7 +75,7 @@ def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
 
 
 def assumed(target: LlamaTarget) -> float:
-    return 1.2e11 * OPTIONS.threads / target._parking.session()._model.parameters
+    return 1 / assumed_token_s(target._parking.session()._model.parameters, OPTIONS.threads)
 
 
 def seconds(target: LlamaTarget, start: int, end: int) -> float:
