@@ -52,7 +52,7 @@ from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.store import Store
 from winnow_engine.targets.base import Request, Target, ignore
-from winnow_engine.targets.opening import open_target
+from winnow_engine.targets.opening import open_target, room_for_reader
 
 
 class Assistant:
@@ -311,7 +311,9 @@ def open_assistant(
     """
     return Assistant(
         store,
-        lambda: Drafter(locate(models.drafter), on_compile=on_compile),
+        lambda: Drafter(
+            locate(models.drafter), on_compile=on_compile, rereads=room_for_reader(models, answers=answers)
+        ),
         (lambda: open_target(models)) if answers else None,
         remember=remember,
         analysts=open_analysts(),

@@ -42,10 +42,12 @@ class Drafter:
         profile: Profile | None = None,
         threads: int | None = None,
         on_compile: Callable[[str], None] = lambda kernel: None,
+        rereads: bool = True,
     ) -> None:
         """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
 
         `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
+        Without `rereads` a profile's reader is not used: there is no room for it.
         """
         header, self._gave_up = read_header(path), False
         tensors = GgufTensors(path, header)
@@ -72,7 +74,8 @@ class Drafter:
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
-        self._reader = self._reader_of(opened.reader, path, header, on_compile) if opened.reader else None
+        use = opened.reader if rereads else None
+        self._reader = self._reader_of(use, path, header, on_compile) if use else None
 
     @property
     def place(self) -> str:

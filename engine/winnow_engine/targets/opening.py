@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
+from winnow_engine.config import SPECULATE, ModelConfig, Place, TargetOptions
+from winnow_engine.errors import ModelError
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
-from winnow_engine.targets.residency import decide, measure
+from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reader, measure
 
 
 def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
@@ -37,14 +38,35 @@ def check_target(models: ModelConfig) -> None:
 
 def local_options(models: ModelConfig) -> TargetOptions:
     """How a local target is run: where the configuration says, or for `auto` where it fits beside the drafter."""
-    options = TargetOptions(
+    options = _options(models)
+    return replace(options, place=_place(models, measure(locate(models.drafter), locate(models.target), options)))
+
+
+def room_for_reader(models: ModelConfig, *, answers: bool) -> bool:
+    """Whether the drafter's reader fits on the GPU beside drafter and target; there is no target unless it `answers`.
+
+    A target that cannot be found counts as none. Raises ModelNotFoundError or ModelDamagedError for the drafter.
+    """
+    drafter = locate(models.drafter)
+    if answers and not is_url(models.target):
+        try:
+            memory = measure(drafter, locate(models.target), _options(models))
+            return leaves_room_for_reader(memory, _place(models, memory))
+        except ModelError:
+            pass  # which whoever opens the target says
+    return leaves_room_for_reader(measure(drafter, None, TargetOptions()), "cpu")
+
+
+def _options(models: ModelConfig) -> TargetOptions:
+    return TargetOptions(
         kv_type=models.kv_type,
         speculate=draft_model(models.speculate),
         snapshot_bytes=models.snapshot_megabytes * 10**6,
     )
-    memory = measure(locate(models.drafter), locate(models.target), options)
-    place = decide(memory).target if models.target_place == "auto" else models.target_place
-    return replace(options, place=place)
+
+
+def _place(models: ModelConfig, memory: MemoryNeeds) -> Place:
+    return decide(memory).target if models.target_place == "auto" else models.target_place
 
 
 def draft_model(name: str) -> str | Path:

@@ -23,6 +23,8 @@ _RESERVE_BYTES = 512 << 20
 # Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
 _DRAFTER_WORK_BYTES = 1 << 30
 _TARGET_WORK_BYTES = 512 << 20
+# Weights of the default drafter's reader, and what they work in.
+_READER_BYTES = 1_300 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
 _CONTEXT_TOKENS = 12_288
 # Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.
@@ -80,6 +82,16 @@ def decide(memory: MemoryNeeds) -> Residency:
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
+def leaves_room_for_reader(memory: MemoryNeeds, target: Place) -> bool:
+    """Whether the drafter's reader fits beside drafter and target, with the target where it lives.
+
+    It would take what a target on demand, or the keys and values of a resident one, find free when the plan is made.
+    """
+    on_gpu = memory.target if memory.offload and target != "cpu" else 0
+    needed = memory.drafter + memory.drafter_work + _READER_BYTES + on_gpu
+    return memory.free is not None and needed <= memory.free - _RESERVE_BYTES
+
+
 def _beside_the_drafter(memory: MemoryNeeds) -> Residency:
     """The drafter, which knows CUDA only, is on the CPU. The target may have a GPU by Metal, Vulkan or ROCm."""
     if memory.other is None:
@@ -90,21 +102,26 @@ def _beside_the_drafter(memory: MemoryNeeds) -> Residency:
     return Residency("cpu", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
-def measure(drafter: Path, target: Path, options: TargetOptions) -> MemoryNeeds:
-    """The numbers of this machine and these models, with the target opened by `options`.
+def measure(drafter: Path, target: Path | None, options: TargetOptions) -> MemoryNeeds:
+    """The numbers of this machine and these models, with the target, if it is local, opened by `options`.
 
     Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
     """
-    (free, why), header = gpu_bytes(), read_header(target)
+    free, why = gpu_bytes()
     return MemoryNeeds(
         free=free,
         why=why,
         drafter=drafter.stat().st_size,
         drafter_work=_DRAFTER_WORK_BYTES,
-        target=target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES,
+        target=0 if target is None else _target_bytes(target, options),
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
         other=best_gpu() if free is None else None,
     )
+
+
+def _target_bytes(target: Path, options: TargetOptions) -> int:
+    header = read_header(target)  # ModelNotFoundError if there is no such file
+    return target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES
 
 
 def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:

@@ -28,7 +28,7 @@ from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
-from winnow_engine.targets.residency import decide, measure
+from winnow_engine.targets.residency import decide, leaves_room_for_reader, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_engine.wording import counted
 from winnow_lsp.cli.found import command, described
@@ -148,10 +148,12 @@ def _built_by(package: Path = Path(llama_cpp.__file__).parent) -> str:
 def _residency() -> Iterator[Finding]:
     """Where the default models would live, once they are there."""
     try:
-        found = decide(measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions()))
+        memory = measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions())
     except ModelError:
         return  # that they are missing is said already
-    yield Finding(True, "residency", str(found))
+    found = decide(memory)
+    crowded = found.drafter == "resident" and not leaves_room_for_reader(memory, found.target)
+    yield Finding(True, "residency", f"{found}{'; no room for the reader' if crowded else ''}")
 
 
 def _server(url: str) -> Iterator[Finding]:

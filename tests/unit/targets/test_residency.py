@@ -10,12 +10,13 @@ import llama_cpp
 import numpy as np
 import pytest
 
-from winnow_engine.config import TargetOptions
+from winnow_engine.config import ModelConfig, Place, TargetOptions
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.models.gguf_header import GgufHeader
-from winnow_engine.targets import residency
-from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, measure
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.targets import opening, residency
+from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, leaves_room_for_reader, measure
 
 GB = 10**9
 
@@ -45,6 +46,56 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
     found = decide(memory(free, offload))
     assert (found.drafter, found.target) == (drafter, target)
     assert found.reason == "no GPU" if free is None else f"{free:.1f} GB free" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("free", "offload", "target", "room"),
+    [
+        (None, True, "cpu", False),
+        (9.4, True, "resident", False),
+        (9.5, True, "resident", True),
+        (9.4, True, "on-demand", False),  # it gives its memory back, and needs it again
+        (9.5, True, "on-demand", True),
+        (3.5, True, "cpu", True),
+        (3.3, True, "cpu", False),
+        (3.5, False, "resident", True),
+    ],
+)
+def test_a_reader_is_used_where_all_else_fits_beside_it(
+    free: float | None, offload: bool, target: Place, room: bool
+) -> None:
+    assert leaves_room_for_reader(memory(free, offload), target) is room
+
+
+@pytest.mark.parametrize(
+    ("models", "answers", "free", "room"),
+    [
+        (ModelConfig(), False, 4, True),
+        (ModelConfig(), True, 4, False),
+        (ModelConfig(), True, 6, True),
+        (ModelConfig(target_place="cpu"), True, 4, True),
+        (ModelConfig(target="http://127.0.0.1:8000"), True, 4, True),
+        (ModelConfig(target="/not/there.gguf"), True, 4, True),
+    ],
+)
+def test_room_for_a_reader_depends_on_what_answers(
+    models: ModelConfig, answers: bool, free: float, room: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
+        (tmp_path / f"{name}.gguf").write_bytes(bytes(100))
+    header = GgufHeader("qwen2", "", 28, 0, {}, {})
+    monkeypatch.setattr(residency, "read_header", lambda path: header)
+    monkeypatch.setattr(residency, "gpu_bytes", lambda: (int(free * GB), "a GPU"))
+    monkeypatch.setattr(residency, "memory_bytes", lambda header, options: 2 * GB)
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+    monkeypatch.setattr(opening, "locate", lambda name: _located(tmp_path / f"{name}.gguf"))
+    assert opening.room_for_reader(models, answers=answers) is room
+
+
+def _located(path: Path) -> Path:
+    if not path.is_file():
+        raise ModelNotFoundError(str(path))
+    return path
 
 
 @pytest.mark.parametrize(("free", "place"), [(7, "resident"), (6.5, "cpu")])
