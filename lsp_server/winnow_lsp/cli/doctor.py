@@ -104,7 +104,7 @@ def _blas() -> Iterator[Finding]:
 def _gpu() -> Iterator[Finding]:
     found = availability()
     where = "the drafter runs on it" if found.usable else "the drafter runs on the CPU"
-    yield Finding(True, "GPU", f"{found.reason}; {where}")
+    yield Finding(True, "GPU", f"{found.reason.rstrip('.')}; {where}")
 
 
 def _models() -> Iterator[Finding]:
@@ -112,10 +112,12 @@ def _models() -> Iterator[Finding]:
     for model in MODELS:
         state = quick_state(model, directory)
         get = f"winnow models pull {model.name}"
-        if state is FileState.MISSING and model.name not in (DEFAULT_DRAFTER, DEFAULT_TARGET):
-            yield Finding(True, f"model {model.name}", f"optional, not installed; get it: {get}")
-        else:
+        if state is not FileState.MISSING:
             yield Finding(state is FileState.OK, f"model {model.name}", state.value, get)
+        elif model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
+            yield Finding(False, f"model {model.name}", "not installed", get)
+        else:
+            yield Finding(True, f"model {model.name}", f"optional, not installed; get it: {get}")
 
 
 def _servers() -> Iterator[Finding]:
@@ -189,7 +191,7 @@ def _snapshots() -> Iterator[Finding]:
     """What targets have read, as far as it is on disk."""
     folder = default_folder()
     number, size = used_bytes(folder)
-    seen = f"{number} of what a target has read, {size / 1e6:,.0f} MB, kept in {folder}"
+    seen = f"{counted(number, 'prompt')} that a target has read, {size / 1e6:,.0f} MB, kept in {folder}"
     yield Finding(True, "snapshots", seen)
 
 

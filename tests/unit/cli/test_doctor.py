@@ -12,19 +12,19 @@ def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monke
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     found = {finding.subject.removeprefix("model "): finding for finding in _models()}
     for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
-        assert (found[name].works, found[name].seen) == (False, "missing")
+        assert (found[name].works, found[name].seen) == (False, "not installed")
     assert found["smollm2-135m"].works
     assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
 
 
 def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert next(finding.seen for finding in _snapshots()).startswith("0 of what a target has read, 0 MB")
+    assert next(finding.seen for finding in _snapshots()).startswith("0 prompts that a target has read, 0 MB")
     kept = Snapshots(default_folder(), 1 << 30, "model")
     kept.save(Snapshot(np.arange(9, dtype=np.int32), np.zeros(3_000_000, np.uint8), 1.0))
     (finding,) = _snapshots()
     assert finding.works
-    assert finding.seen == f"1 of what a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"
+    assert finding.seen == f"1 prompt that a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"
 
 
 def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
