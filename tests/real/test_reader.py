@@ -104,6 +104,13 @@ def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> 
     assert Drafter(qwen_small).reader is None
 
 
+@pytest.mark.usefixtures("on_a_device")
+def test_without_room_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
+    assert Drafter(qwen_small).reader is not None
+    (profile / "reader.safetensors").unlink()
+    assert Drafter(qwen_small, rereads=False).reader is None
+
+
 ANSWERS = {
     "Which function cuts units into segments that fit a reader?": "segments_of",
     "How are the votes of a unit's tokens weighed into one score?": "ReaderHead.scores",
