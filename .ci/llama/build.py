@@ -155,8 +155,8 @@ def processor_features(cpuinfo: str) -> set[str]:
 
 def describe(compiler: Compiler, options: Iterable[str]) -> str:
     """All that a build depends on."""
-    files = [(_HERE / name).read_text() for name in ("libraries.cmake", "q4_k.h", "wait.h")]
-    recipe = hashlib.sha256("".join(files).encode()).hexdigest()[:12]
+    files = [*sorted(_HERE.glob("*.cmake")), *sorted(_HERE.glob("*.h"))]
+    recipe = hashlib.sha256("".join(file.read_text() for file in files).encode()).hexdigest()[:12]
     flags = [f"{name}={os.environ[name]}" for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS") if name in os.environ]
     machine = f"{platform.system()} {platform.machine()} {platform.libc_ver()[0]}"
     return "\n".join([LLAMA, compiler.identity, machine, *options, *flags, f"recipe {recipe}"]) + "\n"

@@ -41,6 +41,41 @@ if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT source MATCHES winnow_wait)
   file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/wait.h\"\n${source}")
 endif()
 
+# With AVX-512 and VNNI, few_tokens.h multiplies few tokens with plain weights.
+file(READ ${barrier} source)
+if(CMAKE_C_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_TOKENS)
+  set(tiles "    if (ggml_compute_forward_mul_mat_tiled(params, dst)) {")
+  replace_once(source "${tiles}"
+    "#ifdef WINNOW_FEW_TOKENS\n    if (!winnow_takes(dst))\n#endif\n${tiles}"
+    ggml-cpu.c)
+  set(larger "    if (nr0 == 1 || nr1 == 1) {")
+  replace_once(source "${larger}"
+    "#ifdef WINNOW_FEW_TOKENS\n    if (winnow_takes(dst)) {\n        chunk_size = WINNOW_ROWS;\n    }\n#endif\n${larger}"
+    ggml-cpu.c)
+  string(JOIN "\n" chunk "    // block-tiling attempt" "    const int64_t blck_0 = 16;" "    const int64_t blck_1 = 16;" ""
+    "    const size_t src1_col_stride = src1_cont")
+  replace_once(source "${chunk}"
+    "#ifdef WINNOW_FEW_TOKENS\n    if (winnow_takes(dst)) {\n        winnow_few_tokens(dst, wdata, ir0_start, ir0_end, ir1_start, ir1_end);\n        return;\n    }\n#endif\n${chunk}"
+    ggml-cpu.c)
+  set(before "#include \"tiled/tiled.h\"\n")
+  replace_once(source "${before}" "${before}#include \"${CMAKE_CURRENT_LIST_DIR}/few_tokens.h\"\n" ggml-cpu.c)
+  file(WRITE ${barrier} "${source}")
+endif()
+
+# With AVX-512, few_queries.h has few tokens attend.
+set(attention ${ggml_cpu}/ops.cpp)
+file(READ ${attention} source)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_QUERIES)
+  set(before "#include \"vec.h\"\n\n#include <algorithm>\n#include <cfloat>\n#include <cmath>\n")
+  replace_once(source "${before}" "${before}\n#include \"${CMAKE_CURRENT_LIST_DIR}/few_queries.h\"\n" ops.cpp)
+  string(JOIN "\n" begin "static void ggml_compute_forward_flash_attn_ext_f16(" "        const ggml_compute_params * params,"
+    "        ggml_tensor * dst) {\n")
+  replace_once(source "${begin}"
+    "${begin}#ifdef WINNOW_FEW_QUERIES\n    if (winnow::few_queries(params, dst)) {\n        return;\n    }\n#endif\n"
+    ops.cpp)
+  file(WRITE ${attention} "${source}")
+endif()
+
 # With AVX2, q4_k.h multiplies.
 set(product ${ggml_cpu}/arch/x86/repack.cpp)
 file(READ ${product} source)
