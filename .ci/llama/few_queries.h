@@ -1,33 +1,33 @@
-// Attention of 1 to 16 tokens to what the cache holds, for AVX-512, in place of llama.cpp's, which goes through keys
-// and values once for each head of each token, in half precision. Here up to 16 queries that share keys and values, of
-// several heads and tokens, go through them together, in single precision; what comes out for a query does not depend
-// on the others. Keys are taken 32 at a time, by the online softmax (FlashAttention, arXiv 2205.14135, section 3.1).
+// Attention of 1 to 16 tokens to what the cache holds, in place of llama.cpp's, which goes through keys and values once
+// for each head of each token, in half precision. Here as many queries as a vector has lanes, of several heads and
+// tokens that share keys and values, go through these together, in single precision. What comes out for one does not
+// depend on the others. Keys are taken 32 at a time, by the online softmax (FlashAttention, arXiv 2205.14135, section
+// 3.1).
 //
 // libraries.cmake puts this into ops.cpp. tests/unit/test_few_tokens.py compares it with a plain attention.
 #pragma once
 
-#if defined(__x86_64__) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
-#define WINNOW_FEW_QUERIES
-
 #include "lanes.h"
 
-#include <immintrin.h>
+#ifdef WINNOW_VECTORS
+#define WINNOW_FEW_QUERIES
 
 namespace winnow {
 
 constexpr int TOKENS = 16;           // at most
-constexpr int QUERIES = 16;          // in a tile: lanes of a vector
+constexpr int LANES = WINNOW_LANES;
+constexpr int QUERIES = LANES;       // in a tile
 constexpr int KEYS = 32;             // that are taken at a time
-constexpr int LANES = 16;
 constexpr int LEAST_KEYS = 256;      // for a thread, where there are fewer tiles than threads
+constexpr int WIDE = LANES / 4;      // vectors of columns, for four queries at a time: what fits a core's registers
 
 // Keys or values of one head: rows of half precision, `stride` bytes apart.
 struct Rows {
     const char * from;
     size_t stride;
 
-    __m512 vector(int64_t row, int at) const {
-        return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *) (from + row * stride) + at));
+    winnow_vector vector(int64_t row, int at) const {
+        return winnow_load_halves((const ggml_fp16_t *) (from + row * stride) + LANES * at);
     }
 };
 
@@ -38,10 +38,12 @@ template <int COLUMNS>
 struct Tile {
     alignas(64) float queries[QUERIES][COLUMNS];
     alignas(64) float sums[QUERIES][COLUMNS];
-    __m512 largest, total;
+    winnow_vector largest, total;
     const ggml_fp16_t * masks[QUERIES];
     int count;
 };
+
+constexpr ggml_fp16_t MINUS_INFINITY = 0xFC00;
 
 enum class Mask { none, some, all };
 
@@ -51,16 +53,16 @@ static Mask hidden(const Tile<COLUMNS> & tile, int64_t first, int count) {
     if (tile.masks[0] == nullptr) {
         return Mask::none;
     }
-    const __mmask32 counted = count < KEYS ? (1u << count) - 1 : ~0u;
-    const __m512i infinity = _mm512_set1_epi16((short) 0xFC00);
-    __mmask32 differs = 0, visible = 0;
+    unsigned differs = 0, visible = 0;
     for (int query = 0; query < tile.count; query++) {
         if (query > 0 && tile.masks[query] == tile.masks[query - 1]) {
             continue;
         }
-        const __m512i mask = _mm512_maskz_loadu_epi16(counted, tile.masks[query] + first);
-        differs |= _mm512_test_epi16_mask(mask, mask);
-        visible |= _mm512_mask_cmpneq_epi16_mask(counted, mask, infinity);
+        const ggml_fp16_t * mask = tile.masks[query] + first;
+        for (int key = 0; key < count; key++) {
+            differs |= mask[key];
+            visible |= mask[key] != MINUS_INFINITY;
+        }
     }
     return visible == 0 ? Mask::all : differs == 0 ? Mask::none : Mask::some;
 }
@@ -68,19 +70,19 @@ static Mask hidden(const Tile<COLUMNS> & tile, int64_t first, int count) {
 // Scores of the keys [first, first + count), a vector for each, lane by query.
 template <int COLUMNS, int COUNT>
 static void score(const Tile<COLUMNS> & tile, const Rows & keys, int64_t first, int count, bool masked,
-                  __m512 * scores) {
+                  winnow_vector * scores) {
     constexpr int VECTORS = COLUMNS / LANES;
     for (int key = 0; key < count; key++) {
-        __m512 dots[QUERIES];
+        winnow_vector dots[QUERIES];
         for (int query = 0; query < QUERIES; query++) {
-            dots[query] = _mm512_setzero_ps();
+            dots[query] = winnow_all(0);
         }
 #pragma GCC unroll 4
         for (int at = 0; at < VECTORS; at++) {
-            const __m512 part = keys.vector(first + key, at);
+            const winnow_vector part = keys.vector(first + key, at);
 #pragma GCC unroll 16
             for (int query = 0; query < COUNT; query++) {
-                dots[query] = _mm512_fmadd_ps(part, _mm512_load_ps(tile.queries[query] + LANES * at), dots[query]);
+                dots[query] = winnow_multiply_add(part, winnow_load(tile.queries[query] + LANES * at), dots[query]);
             }
         }
         scores[key] = winnow_added(dots);
@@ -91,72 +93,71 @@ static void score(const Tile<COLUMNS> & tile, const Rows & keys, int64_t first, 
             for (int query = 0; query < tile.count; query++) {
                 added[query] = _cvtsh_ss(tile.masks[query][first + key]);
             }
-            scores[key] = _mm512_add_ps(scores[key], _mm512_load_ps(added));
+            scores[key] = winnow_add(scores[key], winnow_load(added));
         }
     }
 }
 
 // Turn scores into exponentials, below the largest of each query, and count them.
 template <int COLUMNS>
-static void exponentiate(Tile<COLUMNS> & tile, int count, __m512 * scores) {
-    __m512 largest = tile.largest;
+static void exponentiate(Tile<COLUMNS> & tile, int count, winnow_vector * scores) {
+    winnow_vector largest = tile.largest;
     for (int key = 0; key < count; key++) {
-        largest = _mm512_max_ps(largest, scores[key]);
+        largest = winnow_larger(largest, scores[key]);
     }
     // A query that has seen nothing yet has no largest score.
-    const __m512 least = _mm512_max_ps(largest, _mm512_set1_ps(-FLT_MAX));
-    __m512 total = _mm512_setzero_ps();
+    const winnow_vector least = winnow_larger(largest, winnow_all(-FLT_MAX));
+    winnow_vector total = winnow_all(0);
     for (int key = 0; key < count; key++) {
-        scores[key] = ggml_v_expf(_mm512_sub_ps(scores[key], least));
-        total = _mm512_add_ps(total, scores[key]);
+        scores[key] = ggml_v_expf(winnow_subtract(scores[key], least));
+        total = winnow_add(total, scores[key]);
     }
     alignas(64) float factors[QUERIES];
-    const __m512 factor = ggml_v_expf(_mm512_sub_ps(tile.largest, least));
-    _mm512_store_ps(factors, factor);
-    tile.total = _mm512_fmadd_ps(tile.total, factor, total);
-    const __mmask16 grown = _mm512_cmp_ps_mask(largest, tile.largest, _CMP_GT_OQ);
+    const winnow_vector factor = ggml_v_expf(winnow_subtract(tile.largest, least));
+    winnow_store(factors, factor);
+    tile.total = winnow_multiply_add(tile.total, factor, total);
     tile.largest = largest;
     for (int query = 0; query < tile.count; query++) {
-        for (int at = 0; at < COLUMNS && (grown >> query & 1); at += LANES) {
-            const __m512 before = _mm512_load_ps(tile.sums[query] + at);
-            _mm512_store_ps(tile.sums[query] + at, _mm512_mul_ps(before, _mm512_set1_ps(factors[query])));
+        for (int at = 0; at < COLUMNS && factors[query] != 1; at += LANES) {
+            const winnow_vector before = winnow_load(tile.sums[query] + at);
+            winnow_store(tile.sums[query] + at, winnow_multiply(before, winnow_all(factors[query])));
         }
     }
 }
 
-// Add the values of the keys, times their exponentials: four queries and 64 columns at a time.
+// Add the values of the keys, times their exponentials: four queries and some columns at a time.
 template <int COLUMNS, int COUNT>
-static void add_values(Tile<COLUMNS> & tile, int count, const float (*values)[COLUMNS], const __m512 * scores) {
+static void add_values(Tile<COLUMNS> & tile, int count, const float (*values)[COLUMNS], const winnow_vector * scores) {
     for (int query = 0; query < COUNT; query += 4) {
-        for (int column = 0; column < COLUMNS; column += 4 * LANES) {
-            __m512 sums[4][4];
+        for (int column = 0; column < COLUMNS; column += WIDE * LANES) {
+            winnow_vector sums[4][WIDE];
 #pragma GCC unroll 4
             for (int row = 0; row < 4; row++) {
 #pragma GCC unroll 4
-                for (int at = 0; at < 4; at++) {
-                    sums[row][at] = _mm512_load_ps(tile.sums[query + row] + column + LANES * at);
+                for (int at = 0; at < WIDE; at++) {
+                    sums[row][at] = winnow_load(tile.sums[query + row] + column + LANES * at);
                 }
             }
             for (int key = 0; key < count; key++) {
-                __m512 parts[4];
+                winnow_vector parts[WIDE];
 #pragma GCC unroll 4
-                for (int at = 0; at < 4; at++) {
-                    parts[at] = _mm512_load_ps(values[key] + column + LANES * at);
+                for (int at = 0; at < WIDE; at++) {
+                    parts[at] = winnow_load(values[key] + column + LANES * at);
                 }
 #pragma GCC unroll 4
                 for (int row = 0; row < 4; row++) {
-                    const __m512 share = _mm512_set1_ps(((const float *) &scores[key])[query + row]);
+                    const winnow_vector share = winnow_all(((const float *) &scores[key])[query + row]);
 #pragma GCC unroll 4
-                    for (int at = 0; at < 4; at++) {
-                        sums[row][at] = _mm512_fmadd_ps(parts[at], share, sums[row][at]);
+                    for (int at = 0; at < WIDE; at++) {
+                        sums[row][at] = winnow_multiply_add(parts[at], share, sums[row][at]);
                     }
                 }
             }
 #pragma GCC unroll 4
             for (int row = 0; row < 4; row++) {
 #pragma GCC unroll 4
-                for (int at = 0; at < 4; at++) {
-                    _mm512_store_ps(tile.sums[query + row] + column + LANES * at, sums[row][at]);
+                for (int at = 0; at < WIDE; at++) {
+                    winnow_store(tile.sums[query + row] + column + LANES * at, sums[row][at]);
                 }
             }
         }
@@ -167,7 +168,7 @@ static void add_values(Tile<COLUMNS> & tile, int count, const float (*values)[CO
 template <int COLUMNS, int COUNT>
 static void attend(Tile<COLUMNS> & tile, const Rows & keys, const Rows & values, int64_t first, int64_t end) {
     alignas(64) float wide[KEYS][COLUMNS];
-    __m512 scores[KEYS];
+    winnow_vector scores[KEYS];
     for (int64_t key = first; key < end; key += KEYS) {
         const int count = end - key < KEYS ? (int) (end - key) : KEYS;
         const Mask mask = hidden(tile, key, count);
@@ -178,7 +179,7 @@ static void attend(Tile<COLUMNS> & tile, const Rows & keys, const Rows & values,
         exponentiate(tile, count, scores);
         for (int row = 0; row < count; row++) {
             for (int at = 0; at < COLUMNS / LANES; at++) {
-                _mm512_store_ps(wide[row] + LANES * at, values.vector(key + row, at));
+                winnow_store(wide[row] + LANES * at, values.vector(key + row, at));
             }
         }
         add_values<COLUMNS, COUNT>(tile, count, wide, scores);
@@ -213,7 +214,8 @@ struct Attention {
             const Rows own_values = {(const char *) v->data + head * v->nb[2], v->nb[1]};
             const int64_t first = keys * share / shares / KEYS * KEYS;
             const int64_t end = share + 1 == shares ? keys : keys * (share + 1) / shares / KEYS * KEYS;
-            (tile.count <= 8 ? attend<COLUMNS, 8> : attend<COLUMNS, 16>)(tile, own_keys, own_values, first, end);
+            const auto attend_to = tile.count <= QUERIES / 2 ? attend<COLUMNS, QUERIES / 2> : attend<COLUMNS, QUERIES>;
+            attend_to(tile, own_keys, own_values, first, end);
             if (shares == 1) {
                 finish(job, tile);
             } else {
@@ -241,8 +243,8 @@ struct Attention {
         memcpy(&scale, out->op_params, sizeof(scale));
         memset(tile.queries, 0, sizeof(tile.queries));
         memset(tile.sums, 0, sizeof(tile.sums));
-        tile.largest = _mm512_set1_ps(-INFINITY);
-        tile.total = _mm512_setzero_ps();
+        tile.largest = winnow_all(-INFINITY);
+        tile.total = winnow_all(0);
         const int64_t left = of_a_head - number % tiles * QUERIES;
         tile.count = left < QUERIES ? (int) left : QUERIES;
         for (int query = 0; query < tile.count; query++) {
@@ -265,12 +267,12 @@ struct Attention {
         Tile<COLUMNS> all = kept(number * shares);
         for (int64_t share = 1; share < shares; share++) {
             const Tile<COLUMNS> & more = kept(number * shares + share);
-            const __m512 largest = _mm512_max_ps(all.largest, more.largest);
-            const __m512 least = _mm512_max_ps(largest, _mm512_set1_ps(-FLT_MAX));
-            const __m512 left = ggml_v_expf(_mm512_sub_ps(all.largest, least));
-            const __m512 right = ggml_v_expf(_mm512_sub_ps(more.largest, least));
+            const winnow_vector largest = winnow_larger(all.largest, more.largest);
+            const winnow_vector least = winnow_larger(largest, winnow_all(-FLT_MAX));
+            const winnow_vector left = ggml_v_expf(winnow_subtract(all.largest, least));
+            const winnow_vector right = ggml_v_expf(winnow_subtract(more.largest, least));
             all.largest = largest;
-            all.total = _mm512_fmadd_ps(all.total, left, _mm512_mul_ps(more.total, right));
+            all.total = winnow_multiply_add(all.total, left, winnow_multiply(more.total, right));
             for (int query = 0; query < all.count; query++) {
                 for (int column = 0; column < COLUMNS; column++) {
                     all.sums[query][column] = all.sums[query][column] * ((const float *) &left)[query] +

@@ -1,21 +1,20 @@
-// The product of Q4_K and Q6_K weights with the activations of 1 to 16 tokens, for AVX-512 with VNNI, in place of
-// llama.cpp's, which multiplies up to 7 tokens one by one, unpacking the weights for each, and more in tiles made for
-// hundreds. Here weights are unpacked once for all tokens, and what comes out for one does not depend on how many there
-// are.
+// The product of Q4_K and Q6_K weights with the activations of 1 to 16 tokens, in place of llama.cpp's, which
+// multiplies up to 7 tokens one by one, unpacking the weights for each, and more in tiles made for hundreds. Here
+// weights are unpacked once for all tokens, and what comes out for one does not depend on how many there are.
 //
 //     out[token][row] = sum over blocks of  d_token * sum over sixteens of
 //                           scale * dot(weights, token) - min * sum(token)
 //
 // A sixteen is 16 weights in a row, and `scale` and `min` are their block's d and dmin times its small integers. Q6_K
-// has no min; its weights are stored with 32 added, so the dot products begin at -32 * sum(token). Integers are exact.
+// has no min; its weights are stored with 32 added, so 32 * sum(token) is taken off its dot products. Integers are
+// exact. For AVX-512 with VNNI there are both types. For AVX2 there is Q6_K: Q4_K is repacked there, see q4_k.h.
 // libraries.cmake puts this into ggml-cpu.c. tests/unit/test_few_tokens.py has it multiply.
 #pragma once
 
-#if defined(__x86_64__) && defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512DQ__) &&                \
-    defined(__AVX512VL__) && defined(__F16C__)
-#define WINNOW_FEW_TOKENS
-
 #include "lanes.h"
+
+#if defined(WINNOW_VECTORS) && (!defined(__AVX512F__) || (defined(__AVX512VNNI__) && defined(__AVX512BW__)))
+#define WINNOW_FEW_TOKENS
 
 #include <immintrin.h>
 #include <stdbool.h>
@@ -29,69 +28,12 @@ enum {
     WINNOW_AHEAD = 8192,   // bytes of weights that are on their way from memory
 };
 
-// One block of 256 weights, unpacked: lane i of all vectors is about its i-th sixteen. The first vector of weights has
-// the first four weights of each sixteen, the second one the next four, and so on.
-struct winnow_weights {
-    __m512i fours[4];
-    __m512 scales, mins;
-};
-
-// One block of a token's activations, in the same order. `sums` are those of Q8_K: for Q4_K floats, times d, and for
-// Q6_K integers, times -32.
-struct winnow_activations {
-    int8_t fours[4][64];
-    union {
-        float floats[16];
-        int32_t integers[16];
-    } sums;
-};
-
-WINNOW_INLINE struct winnow_weights winnow_unpack_q4_K(const block_q4_K * packed) {
-    struct winnow_weights block;
-    const __m512i nibble = _mm512_set1_epi8(0x0F);
-    const __m512i shifts = _mm512_setr_epi32(0, 0, 4, 4, 0, 0, 4, 4, 0, 0, 4, 4, 0, 0, 4, 4);
-    const __m512i from = _mm512_setr_epi32(0, 4, 0, 4, 8, 12, 8, 12, 16, 20, 16, 20, 24, 28, 24, 28);
-    const __m512i first = _mm512_loadu_si512(packed->qs), second = _mm512_loadu_si512(packed->qs + 64);
-#pragma GCC unroll 4
-    for (int four = 0; four < 4; four++) {
-        const __m512i index = _mm512_add_epi32(from, _mm512_set1_epi32(four));
-        const __m512i found = _mm512_permutex2var_epi32(first, index, second);
-        block.fours[four] = _mm512_and_si512(_mm512_srlv_epi32(found, shifts), nibble);
-    }
-    uint32_t bits[3];
-    memcpy(bits, packed->scales, sizeof(bits));
-    const uint32_t low = bits[2] & 0x0f0f0f0f, high = bits[2] >> 4 & 0x0f0f0f0f;
-    const __m128i scales = _mm_setr_epi32(bits[0] & 0x3f3f3f3f, low | (bits[0] >> 2 & 0x30303030), 0, 0);
-    const __m128i mins = _mm_setr_epi32(bits[1] & 0x3f3f3f3f, high | (bits[1] >> 2 & 0x30303030), 0, 0);
-    const __m512i scale = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(scales, scales));
-    const __m512i min = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(mins, mins));
-    block.scales = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), _mm512_set1_ps(_cvtsh_ss(packed->d)));
-    block.mins = _mm512_mul_ps(_mm512_cvtepi32_ps(min), _mm512_set1_ps(_cvtsh_ss(packed->dmin)));
-    return block;
-}
-
-WINNOW_INLINE struct winnow_weights winnow_unpack_q6_K(const block_q6_K * packed) {
-    struct winnow_weights block;
-    const __m512i nibble = _mm512_set1_epi8(0x0F), upper = _mm512_set1_epi8(0x30);
-    const __m512i shifts = _mm512_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4, 0, 0, 0, 0, 4, 4, 4, 4);
-    const __m512i from = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 16, 20, 24, 28, 16, 20, 24, 28);
-    const __m512i turns = _mm512_setr_epi32(4, 4, 2, 2, 0, 0, 30, 30, 4, 4, 2, 2, 0, 0, 30, 30);
-    const __m512i upper_from = _mm512_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4, 8, 12, 8, 12, 8, 12, 8, 12);
-    const __m512i first = _mm512_loadu_si512(packed->ql), second = _mm512_loadu_si512(packed->ql + 64);
-    const __m512i highs = _mm512_loadu_si512(packed->qh);
-#pragma GCC unroll 4
-    for (int four = 0; four < 4; four++) {
-        const __m512i more = _mm512_set1_epi32(four);
-        const __m512i found = _mm512_permutex2var_epi32(first, _mm512_add_epi32(from, more), second);
-        const __m512i low = _mm512_and_si512(_mm512_srlv_epi32(found, shifts), nibble);
-        const __m512i high = _mm512_permutexvar_epi32(_mm512_add_epi32(upper_from, more), highs);
-        block.fours[four] = _mm512_or_si512(low, _mm512_and_si512(_mm512_rolv_epi32(high, turns), upper));
-    }
-    const __m512i scale = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *) packed->scales));
-    block.scales = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), _mm512_set1_ps(_cvtsh_ss(packed->d)));
-    block.mins = _mm512_setzero_ps();
-    return block;
-}
+#ifdef __AVX512VNNI__
+#define WINNOW_HAS_Q4_K
+#include "few_tokens_vnni.h"
+#else
+#include "few_tokens_avx2.h"
+#endif
 
 // Have weights come from memory before they are needed: hardware does not look past the end of a page.
 WINNOW_INLINE void winnow_fetch(const char * from, size_t bytes) {
@@ -100,52 +42,35 @@ WINNOW_INLINE void winnow_fetch(const char * from, size_t bytes) {
     }
 }
 
-// Add one block of a row to `sums` by token, the lanes of which are to be added up. `d` is that of each token.
-WINNOW_INLINE void winnow_multiply(struct winnow_weights block, bool has_mins,
-                                   const struct winnow_activations * activations, const float * d, int tokens,
-                                   __m512 * sums) {
-#pragma GCC unroll 16
-    for (int token = 0; token < tokens; token++) {
-        const struct winnow_activations * of = activations + token;
-        __m512i dots = has_mins ? _mm512_setzero_si512() : _mm512_load_si512(of->sums.integers);
-#pragma GCC unroll 4
-        for (int four = 0; four < 4; four++) {
-            dots = _mm512_dpbusd_epi32(dots, block.fours[four], _mm512_load_si512(of->fours[four]));
-        }
-        const __m512 scales = _mm512_mul_ps(block.scales, _mm512_set1_ps(d[token]));
-        sums[token] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots), scales, sums[token]);
-        if (has_mins) {
-            sums[token] = _mm512_fnmadd_ps(block.mins, _mm512_load_ps(of->sums.floats), sums[token]);
-        }
-    }
-}
-
-// Add some blocks of some rows of weights to `sums`: a vector for each row, lane by token.
+// Add some blocks of some rows of weights to `sums`, by row and token.
 #define WINNOW_PRODUCT(type, has_mins)                                                                                 \
     WINNOW_INLINE void winnow_add_##type(const char * weights, size_t stride, int rows, int blocks, int tokens,        \
                                          const struct winnow_activations * activations, const float * d,               \
-                                         __m512 * sums) {                                                              \
+                                         float (*sums)[WINNOW_TOKENS]) {                                               \
         for (int row = 0; row < rows; row++) {                                                                         \
             const block_##type * packed = (const block_##type *) (weights + row * stride);                             \
             const size_t ahead = stride * (1 + WINNOW_AHEAD / (blocks * sizeof(*packed)));                             \
             for (int first = 0; first < blocks; first += WINNOW_BLOCKS) {                                              \
                 const int end = first + WINNOW_BLOCKS < blocks ? first + WINNOW_BLOCKS : blocks;                       \
-                __m512 by_token[WINNOW_TOKENS];                                                                        \
+                winnow_vector by_token[WINNOW_TOKENS];                                                                 \
                 for (int token = 0; token < WINNOW_TOKENS; token++) {                                                  \
-                    by_token[token] = _mm512_setzero_ps();                                                             \
+                    by_token[token] = winnow_all(0);                                                                   \
                 }                                                                                                      \
                 for (int at = first; at < end; at++) {                                                                 \
                     winnow_fetch((const char *) (packed + at) + ahead, sizeof(*packed));                               \
-                    winnow_multiply(winnow_unpack_##type(packed + at), has_mins, activations + at * tokens,            \
-                                    d + at * tokens, tokens, by_token);                                                \
+                    winnow_add_block(winnow_unpack_##type(packed + at), has_mins, activations + at * tokens,           \
+                                     d + at * tokens, tokens, by_token);                                               \
                 }                                                                                                      \
-                sums[row] = _mm512_add_ps(sums[row], winnow_added(by_token));                                          \
+                for (int token = 0; token < tokens; token += WINNOW_LANES) {                                           \
+                    float * to = sums[row] + token;                                                                    \
+                    winnow_store(to, winnow_add(winnow_load(to), winnow_added(by_token + token)));                     \
+                }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     static void winnow_add_some_##type(const char * weights, size_t stride, int rows, int blocks, int tokens,          \
                                        const struct winnow_activations * activations, const float * d,                 \
-                                       __m512 * sums) {                                                                \
+                                       float (*sums)[WINNOW_TOKENS]) {                                                 \
         switch (tokens) {                                                                                              \
             WINNOW_CASE(type, 1) WINNOW_CASE(type, 2) WINNOW_CASE(type, 3) WINNOW_CASE(type, 4)                        \
             WINNOW_CASE(type, 5) WINNOW_CASE(type, 6) WINNOW_CASE(type, 7) WINNOW_CASE(type, 8)                        \
@@ -158,32 +83,13 @@ WINNOW_INLINE void winnow_multiply(struct winnow_weights block, bool has_mins,
         winnow_add_##type(weights, stride, rows, blocks, tokens, activations, d, sums);                                \
         break;
 
+#ifdef WINNOW_HAS_Q4_K
 WINNOW_PRODUCT(q4_K, true)
+#endif
 WINNOW_PRODUCT(q6_K, false)
 
-// Lay out one block of a token's activations. See winnow_activations.
-static void winnow_lay_out(const block_q8_K * block, bool has_mins, struct winnow_activations * to) {
-    const __m512i fours = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i part[4];
-    for (int at = 0; at < 4; at++) {
-        part[at] = _mm512_permutexvar_epi32(fours, _mm512_loadu_si512(block->qs + 64 * at));
-    }
-    const __m512i a = _mm512_shuffle_i32x4(part[0], part[1], 0x44), b = _mm512_shuffle_i32x4(part[0], part[1], 0xEE);
-    const __m512i c = _mm512_shuffle_i32x4(part[2], part[3], 0x44), d = _mm512_shuffle_i32x4(part[2], part[3], 0xEE);
-    _mm512_store_si512(to->fours[0], _mm512_shuffle_i32x4(a, c, 0x88));
-    _mm512_store_si512(to->fours[1], _mm512_shuffle_i32x4(a, c, 0xDD));
-    _mm512_store_si512(to->fours[2], _mm512_shuffle_i32x4(b, d, 0x88));
-    _mm512_store_si512(to->fours[3], _mm512_shuffle_i32x4(b, d, 0xDD));
-    const __m512i sums = _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *) block->bsums));
-    if (has_mins) {
-        _mm512_store_ps(to->sums.floats, _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_set1_ps(block->d)));
-    } else {
-        _mm512_store_si512(to->sums.integers, _mm512_mullo_epi32(sums, _mm512_set1_epi32(-32)));
-    }
-}
-
 typedef void winnow_product(const char *, size_t, int, int, int, const struct winnow_activations *, const float *,
-                            __m512 *);
+                            float (*)[WINNOW_TOKENS]);
 
 // Multiply `rows` rows of `n` weights, `stride` bytes apart, with 1 to 16 tokens: `out[token][row]`.
 void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size_t stride, int rows,
@@ -192,8 +98,15 @@ void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size
                           const block_q8_K * const * columns, int tokens, float * const * out) {
     struct winnow_activations activations[WINNOW_MOST] __attribute__((aligned(64)));
     float d[WINNOW_MOST];
-    __m512 sums[WINNOW_ROWS];
-    const bool is_q4 = type == GGML_TYPE_Q4_K;
+    float sums[WINNOW_ROWS][WINNOW_TOKENS];
+    winnow_product * add = winnow_add_some_q6_K;
+    size_t bytes = sizeof(block_q6_K);
+#ifdef WINNOW_HAS_Q4_K
+    if (type == GGML_TYPE_Q4_K) {
+        add = winnow_add_some_q4_K;
+        bytes = sizeof(block_q4_K);
+    }
+#endif
     const int blocks = n / QK_K, most = WINNOW_MOST / tokens / WINNOW_BLOCKS * WINNOW_BLOCKS;
     for (int done = 0; done < rows; done += WINNOW_ROWS) {
         const int now = rows - done < WINNOW_ROWS ? rows - done : WINNOW_ROWS;
@@ -202,16 +115,14 @@ void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size
             const int some = blocks - first < most ? blocks - first : most;
             for (int at = 0; at < some * tokens && (done == 0 || blocks > most); at++) {
                 const block_q8_K * block = columns[at % tokens] + first + at / tokens;
-                winnow_lay_out(block, is_q4, activations + at);
+                winnow_lay_out(block, type == GGML_TYPE_Q4_K, activations + at);
                 d[at] = block->d;
             }
-            const char * from = weights + done * stride + first * (is_q4 ? sizeof(block_q4_K) : sizeof(block_q6_K));
-            const winnow_product * add = is_q4 ? winnow_add_some_q4_K : winnow_add_some_q6_K;
-            add(from, stride, now, some, tokens, activations, d, sums);
+            add(weights + done * stride + first * bytes, stride, now, some, tokens, activations, d, sums);
         }
         for (int token = 0; token < tokens; token++) {
             for (int row = 0; row < now; row++) {
-                out[token][done + row] = ((const float *) &sums[row])[token];
+                out[token][done + row] = sums[row][token];
             }
         }
     }
@@ -220,9 +131,13 @@ void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size
 // Whether a matrix product is one for `winnow_few_tokens`.
 static inline bool winnow_takes(const struct ggml_tensor * product) {
     const struct ggml_tensor * weights = product->src[0], * activations = product->src[1];
-    return (weights->type == GGML_TYPE_Q4_K || weights->type == GGML_TYPE_Q6_K) && activations->type == GGML_TYPE_F32 &&
-           activations->ne[1] <= WINNOW_TOKENS && ggml_nrows(activations) == activations->ne[1] &&
-           ggml_nrows(weights) == weights->ne[1];
+#ifdef WINNOW_HAS_Q4_K
+    const bool known = weights->type == GGML_TYPE_Q4_K || weights->type == GGML_TYPE_Q6_K;
+#else
+    const bool known = weights->type == GGML_TYPE_Q6_K;
+#endif
+    return known && activations->type == GGML_TYPE_F32 && activations->ne[1] <= WINNOW_TOKENS &&
+           ggml_nrows(activations) == activations->ne[1] && ggml_nrows(weights) == weights->ne[1];
 }
 
 // A part of a matrix product: some rows of the weights, and some tokens. `quantised` has all tokens in Q8_K.

@@ -41,7 +41,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT source MATCHES winnow_wait)
   file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/wait.h\"\n${source}")
 endif()
 
-# With AVX-512 and VNNI, few_tokens.h multiplies few tokens with plain weights.
+# few_tokens.h multiplies few tokens with plain weights.
 file(READ ${barrier} source)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_TOKENS)
   set(tiles "    if (ggml_compute_forward_mul_mat_tiled(params, dst)) {")
@@ -62,7 +62,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_TOK
   file(WRITE ${barrier} "${source}")
 endif()
 
-# With AVX-512, few_queries.h has few tokens attend.
+# few_queries.h has few tokens attend.
 set(attention ${ggml_cpu}/ops.cpp)
 file(READ ${attention} source)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_QUERIES)

@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.real_weights
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-QUESTION = "Quote the body of delivery. What does it return?"
+QUESTION = "Show the code of delivery."
 CODE = "def delivery(heavy: bool) -> int:\n    return 1500 if heavy else 0\n"
 
 
