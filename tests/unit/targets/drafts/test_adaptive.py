@@ -86,3 +86,10 @@ def test_a_draft_whose_tokens_cost_as_much_as_plain_ones_is_not_used(clock: Cloc
     draft = AdaptiveDraft(Guess(), free=True)
     answer(draft, clock, right=4, slope=1.2)
     assert answer(draft, clock, right=4, slope=1.2) < ROUNDS / 4
+
+
+def test_known_costs_are_used_from_the_first_answer_on(clock: Clock) -> None:
+    new, knowing = AdaptiveDraft(Guess(), free=True), AdaptiveDraft(Guess(), free=True)
+    knowing.know({1: 3.0, 3: 7.0, 7: 15.0, 15: 31.0})
+    assert answer(new, clock, right=0, slope=2.0) > 0
+    assert answer(knowing, clock, right=0, slope=2.0) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
@@ -28,6 +28,10 @@ class AdaptiveDraft:
         self._started: float | None = None
         self._nodes, self._tried = 0, False
         self._given_up, self._skip, self._next_skip = False, 0, _FIRST_SKIP
+
+    def know(self, costs: Mapping[int, float]) -> None:
+        """Begin with what rounds cost by the number of drafted tokens, at least one, in plain rounds."""
+        self._budget.know(costs)
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """Begin the other draft's answer, unless that draft is left alone."""

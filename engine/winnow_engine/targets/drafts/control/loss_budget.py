@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Mapping
 
 from winnow_engine.llama.tree import DraftTree
 from winnow_engine.targets.drafts.control.round_cost import RoundCost
@@ -42,6 +43,10 @@ class LossBudget:
         self._since_plain = 0
         self._before: int | None = None  # nodes of the round before, None before an answer's first one
         self._remaining = _FREE_BUDGET
+
+    def know(self, costs: Mapping[int, float]) -> None:
+        """Begin with what rounds cost by the number of drafted tokens, at least one, in plain rounds."""
+        self._cost.know(costs)
 
     @property
     def rests(self) -> bool:

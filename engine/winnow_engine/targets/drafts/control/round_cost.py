@@ -8,6 +8,7 @@ tokens of a tree. A core of an AMD EPYC (AVX2, Q4_K_M, 1.5B) took 1.7, 3.1, 8.7 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from winnow_engine.targets.drafts.base import MOST_NODES
@@ -31,6 +32,11 @@ class RoundCost:
 
     def __init__(self) -> None:
         self._means: dict[int, float] = {}
+        self._update_curve()
+
+    def know(self, costs: Mapping[int, float]) -> None:
+        """Begin with `costs` by size, in plain rounds, where no round has shown others."""
+        self._means = {**costs, **self._means}
         self._update_curve()
 
     def learn(self, drafted: int, cost: float) -> None:
