@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -145,14 +145,16 @@ class Analysts:
             return [self._alone(text, stages) for text in texts]
 
     def _alone(self, text: Text, stages: Stages) -> Record:
-        """A file's record; that of a text in no language if no process survives it."""
-        try:
-            (record,) = self._asked([text], stages)
-        except _LostError:
-            path, data = text
-            self.notices.append(f"{path} is taken for text in no language: its grammar crashed or did not end")
-            return record_of(plain_analysis(data), data)
-        return record
+        """A file's record; that of a text in no language if no process survives it.
+
+        One that is lost may have been killed before, with others: only the second one tells of the file.
+        """
+        for _ in range(2):
+            with suppress(_LostError):
+                return self._asked([text], stages)[0]
+        path, data = text
+        self.notices.append(f"{path} is taken for text in no language: its grammar crashed or did not end")
+        return record_of(plain_analysis(data), data)
 
     def _asked(self, texts: list[Text], stages: Stages) -> list[Record]:
         """The records of files, from the next idle process. Raises _LostError, with another process in its place."""
