@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from llama_cpp import llama_cpp as bindings
 from numpy.typing import NDArray
 
@@ -22,8 +23,10 @@ class _Parameters(ctypes.Structure):
 
 
 def cpu_library() -> ctypes.CDLL:
-    """ggml's library for the CPU, begun."""
-    path = next(path for path in Path(bindings._lib._name).parent.iterdir() if path.name.startswith("libggml-cpu."))
+    """ggml's library for the CPU, begun. A test is skipped where it is not beside llama.cpp's."""
+    path = next(Path(bindings._lib._name).parent.glob("libggml-cpu.*"), None)
+    if path is None:
+        pytest.skip("llama.cpp has no library of its own for the CPU here")
     library = ctypes.CDLL(str(path))
     library.ggml_cpu_init()
     return library

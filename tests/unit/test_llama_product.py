@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import numpy as np
 import pytest
-from llama_cpp import llama_cpp as bindings
 from numpy.typing import NDArray
+
+from . import ggml
 
 BLOCK, COLUMNS, ROWS = 256, 8, 4
 WEIGHTS = np.dtype(
@@ -21,11 +21,9 @@ OURS, THEIRS = "winnow_gemm_q4_K", "ggml_gemm_q4_K_8x8_q8_K_generic"
 @pytest.fixture(scope="module")
 def library() -> ctypes.CDLL:
     """llama.cpp's library for the CPU, if our product is in it."""
-    path = next(Path(bindings._lib._name).parent.glob("libggml-cpu.*"), None)
-    found = path and ctypes.CDLL(str(path))
-    if found is None or not hasattr(found, OURS):
+    found = ggml.cpu_library()
+    if not hasattr(found, OURS):
         pytest.skip("llama.cpp was built for AVX-512, for another processor, or not by .ci/llama/build.py")
-    found.ggml_cpu_init()
     return found
 
 

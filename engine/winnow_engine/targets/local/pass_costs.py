@@ -36,13 +36,15 @@ class PassCosts:
 
     def __init__(self, path: Path, options: TargetOptions, model: LlamaModel, draft: Draft) -> None:
         """Read what is on disk for the model at `path`. Drafts that do not adapt, and models with states, need none."""
-        adapts = isinstance(draft, AdaptiveDraft) and not model.keeps_states
-        self._draft = draft if isinstance(draft, AdaptiveDraft) and adapts else None
+        self._draft: AdaptiveDraft | None = None
+        if not isinstance(draft, AdaptiveDraft) or model.keeps_states:
+            return
+        self._draft = draft
         how = [made_by(path, options.kv_type, llama_cpp.__version__), options.threads, options.gpu_layers]
         build = llama_cpp.llama_print_system_info().decode(errors="replace")
         digest = hashlib.sha256(repr([*how, build]).encode()).hexdigest()[:16]
         self._file = cache_folder() / "passes" / f"{digest}.arrays"
-        self._known = self._draft is None or self._recalled(self._draft)
+        self._known = self._recalled(draft)
 
     def _recalled(self, draft: AdaptiveDraft) -> bool:
         """Teach what is on disk, if that is sound."""
