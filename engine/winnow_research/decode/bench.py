@@ -28,8 +28,10 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
+from winnow_engine.targets.local.pass_costs import measured
 
 PLAIN = "off"
 _PASSES = (1, 2, 4, 8, 16)
@@ -110,8 +112,7 @@ class DecodeBench:
 
         Sizes that the target cannot roll back are left out.
         """
-        random = np.random.default_rng(0)
-        tokens = random.integers(0, self._vocabulary.size, prompt_tokens + max(_PASSES)).astype(np.int32)
+        tokens = self._random_tokens(prompt_tokens + max(_PASSES))
         sizes = [size for size in _PASSES if size <= 1 + self._cache.context.branches]
         seconds: dict[int, list[float]] = {size: [] for size in sizes}
         for size in sizes * repeats:
@@ -129,6 +130,23 @@ class DecodeBench:
         seconds = time.perf_counter() - started
         cache.keep(tree, [])
         return seconds
+
+    def teach(self, prompt_tokens: int) -> dict[int, float]:
+        """Tell drafts that adapt what passes cost, as the product does behind a model's first answer.
+
+        Returns it: plain steps by the number of drafted tokens, behind a prompt of random tokens.
+        """
+        if self._model.keeps_states:
+            return {}
+        self._read(self._cache, self._random_tokens(prompt_tokens))
+        costs = dict(sorted(measured(self._cache).items()))
+        for draft in self._drafts.values():
+            if isinstance(draft, AdaptiveDraft):
+                draft.know(costs)
+        return costs
+
+    def _random_tokens(self, count: int) -> NDArray[np.int32]:
+        return np.random.default_rng(0).integers(0, self._vocabulary.size, count).astype(np.int32)
 
     def close(self) -> None:
         """Free the contexts and the model."""

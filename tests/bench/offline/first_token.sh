@@ -39,7 +39,10 @@ prepare() {
   LD_LIBRARY_PATH=$(libraries):${LD_LIBRARY_PATH:-} && export LD_LIBRARY_PATH
   [ -e "$offline/ready" ] || unpack || return
   ln -sfn "$LLAMA_CPP_LIB_PATH" "$offline/llama/site/llama_cpp/lib" # not all of it is found by the variable
-  [ -d "$WINNOW_MODELS_DIR" ] || name_drafter || return
+  [ -d "$WINNOW_MODELS_DIR" ] || name_models || return
+  if [ -e "$parts/histories-00" ] && [ ! -e "$offline/older" ]; then
+    cat "$parts"/histories-* | tar -xJf - -C "$offline" && touch "$offline/older"
+  fi
   [ -n "${WITHOUT_GPU:-}" ] || usable || { # this machine's NumPy may be too new for its numba-cuda
     python3 -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$offline/site" "$offline"/numpy/*.whl
     usable
@@ -54,18 +57,22 @@ unpack() {
     touch "$offline/ready"
 }
 
-name_drafter() { # the drafter, put together, under its name and as long as the registry says
-  cat "$parts"/upper-* >"$offline/upper.gguf" && python3 - "$offline" <<'PYTHON'
-import os, sys
+name_models() { # the drafter, and the target if it came, put together under their names
+  cat "$parts"/upper-* >"$offline/upper.gguf" && python3 - "$offline" "$parts" <<'PYTHON'
+import os, shutil, sys
 from pathlib import Path
-from winnow_engine.models.registry import DEFAULT_DRAFTER, find
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, find
 from winnow_research.first_token.gguf_copy import joined
 
-model, folder = find(DEFAULT_DRAFTER), Path(sys.argv[1])
+drafter, target, folder, parts = find(DEFAULT_DRAFTER), find(DEFAULT_TARGET), *map(Path, sys.argv[1:])
 unfinished = folder / "models.part"
 unfinished.mkdir(exist_ok=True)
-joined([folder / "lower.gguf", folder / "upper.gguf"], unfinished / model.file)
-os.truncate(unfinished / model.file, model.bytes)
+joined([folder / "lower.gguf", folder / "upper.gguf"], unfinished / drafter.file)
+os.truncate(unfinished / drafter.file, drafter.bytes)  # as long as the registry says
+if found := sorted(parts.glob(f"{target.file.partition('.')[0]}-[0-9]*")):
+    with (unfinished / target.file).open("wb") as whole:
+        for part in found:
+            shutil.copyfileobj(part.open("rb"), whole, 1 << 24)
 unfinished.rename(folder / "models")
 PYTHON
 }

@@ -3,9 +3,9 @@
 # usage: bash tests/bench/offline/measure.sh RESULTS STEP...       (in a shell that unpack.sh set up)
 #
 # A process with the drafter takes 4 GB of memory; JOBS (8) of them run at a time. Steps that time something (speed,
-# agreement, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for it, METHODS
-# the methods of the answers, DATA the training data, READER a reader that is judged, and DEVELOPMENT the data that judges
-# variants of the training.
+# agreement, reread, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for
+# it, METHODS the methods of the answers, DATA the training data, READER a reader that is judged, and DEVELOPMENT the
+# data that judges variants of the training.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -18,6 +18,24 @@ needles() {
   for size in $2; do while read -r test; do printf '%s\t%s\0' "$size" "$test"; done <<<"$3"; done |
     xargs -0 -P "$jobs" -I{} bash -c 'IFS=$'"'\t'"' read -r size test <<<"{}" && out=$0-$size-${test//[^a-z_]/-}.json &&
       python3 -m winnow_lsp bench needles --test "$test" --tokens "$size" --json "$@" >"$out"' "$results/$1" "${@:4}"
+}
+
+# The shipped profile, with a reader that reads so much or without one, in a folder. usage: using none|WAY:TOKENS FOLDER
+using() {
+  python3 - "$@" <<'PYTHON'
+import json, shutil, sys
+from pathlib import Path
+from winnow_engine.drafter.profiles import SHIPPED
+
+use, folder = sys.argv[1], Path(sys.argv[2], "drafter")
+shutil.copytree(SHIPPED / "qwen2.5-coder-0.5b", folder, dirs_exist_ok=True)
+document = json.loads((folder / "profile.json").read_text())
+reader = document.pop("reader")
+if use != "none":
+    way, tokens = use.split(":")
+    document["reader"] = reader | {"read": way, "tokens": int(tokens)}
+(folder / "profile.json").write_text(json.dumps(document))
+PYTHON
 }
 
 answers() {
@@ -62,6 +80,11 @@ step() {
         cp "${RECORDS:-/tmp/winnow-records}"/reader-*.pickle "$results" &&
         python3 -m winnow_research.studies.reader_float16 "${RECORDS:-/tmp/winnow-records}" \
           --reader "${READER:-$results/reader.safetensors}" && cp results/reader-float16.json "$results" ;;
+    reread)
+      for use in none leading:8000 reachable:16000; do
+        using "$use" "$results/profiles-${use%:*}" && WINNOW_PROFILES_DIR=$results/profiles-${use%:*} \
+          python3 -m winnow_research.studies.select_speed && cp results/select-speed.json "$results/reread-${use%:*}.json"
+      done ;;
     variants)
       python3 -m winnow_research.studies.variants "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024 &&
         cp results/variants.json "$results" ;;

