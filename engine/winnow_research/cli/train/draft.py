@@ -45,6 +45,7 @@ def prompts(out: Path, workers: int, functions: int | None, seed: int, target: s
 @click.option("--answers", type=click.IntRange(1), help="Prompts that the target answers [the recipe's].")
 @click.option("--steps", type=click.IntRange(1), help="Updates of all sittings [the recipe's].")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after these, whatever the steps.")
+@click.option("--layers", type=click.IntRange(1, 8), help="Of the draft [the recipe's].")
 @click.option("--more", is_flag=True, help="Another sitting will follow: keep the learning rate up.")
 @click.option("--seed", default=0, show_default=True)
 @_target_option
@@ -54,6 +55,7 @@ def draft(
     answers: int | None,
     steps: int | None,
     minutes: float | None,
+    layers: int | None,
     more: bool,
     seed: int,
     target: str,
@@ -66,7 +68,7 @@ def draft(
     from winnow_research.training.draft.run import train_draft
     from winnow_research.training.draft.trainer import DraftRecipe, Sitting
 
-    given = {"answers": answers, "steps": steps if minutes is None or steps else _AS_MANY_AS_FIT}
+    given = {"answers": answers, "layers": layers, "steps": steps if minutes is None or steps else _AS_MANY_AS_FIT}
     recipe = DraftRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     sitting = Sitting(math.inf if minutes is None else 60 * minutes, last=not more)
     train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True), sitting)

@@ -1,4 +1,4 @@
-"""A trained draft as the engine reads it: a GGUF of two Qwen3 layers, and a file with what stands around them."""
+"""A trained draft as the engine reads it: a GGUF of Qwen3 layers, and a file with what stands around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A draft: two layers over the target's features, which guess a block of tokens in one pass.
+"""A draft: one or two layers over the target's features, which guess a block of tokens in one pass.
 
 The row of token i holds the features of token i and the embedding of token i + 1; its output guesses token i + 2. Rows
 of learned vectors behind it guess the tokens after that, each seeing those before it (as in PARD, arXiv 2504.18583; the
@@ -35,11 +35,12 @@ class DraftShape:
     eps: float = 1e-6
 
     @classmethod
-    def of(cls, target: TransformerShape, tokens: int) -> DraftShape:
-        """A draft for a target of 7 layers or more with so many tokens."""
+    def of(cls, target: TransformerShape, tokens: int, layers: int = 2) -> DraftShape:
+        """A draft of so many layers for a target of 7 layers or more with so many tokens."""
         read = target.layers // 7, target.layers // 2 + 1, target.layers - 2
         heads = target.heads, target.kv_heads, target.head_dim
-        return cls(read, target.width, *heads, ffn=2 * target.width, vocabulary=min(16_384, tokens))
+        vocabulary = min(16_384, tokens)
+        return cls(read, target.width, *heads, ffn=2 * target.width, vocabulary=vocabulary, layers=layers)
 
 
 class DraftLayer(nn.Module):

@@ -50,7 +50,7 @@ def train_draft(
     say(f"{target.name} on {device}, {time.perf_counter() - started:.0f} s")
     texts, judged = _texts(loaded, prompts, recipe, out.with_suffix(".answers.npz"), say, sitting.seconds * _ANSWERING)
     torch.cuda.empty_cache()  # of the answers' keys and values
-    shape = DraftShape.of(loaded.shape, len(loaded.head))
+    shape = DraftShape.of(loaded.shape, len(loaded.head), recipe.layers)
     tokens = frequent(texts, shape.vocabulary, prompts.ends, len(loaded.head))
     trainer, checkpoint = DraftTrainer(loaded, shape, tokens, recipe), out.with_suffix(".checkpoint")
     if checkpoint.exists():

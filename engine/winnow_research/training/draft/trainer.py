@@ -31,6 +31,7 @@ _TOLD = 500  # steps from one report to the next
 class DraftRecipe:
     """How a draft is trained."""
 
+    layers: int = 2
     answers: int = 12_000  # texts that the target writes
     judged: int = 192  # and those of the development split
     steps: int = 1_300
