@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_cuda.ops.attention import segment_attention, segment_attention_numpy
+from winnow_cuda.ops.block_choices import block_choices, block_choices_numpy
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
 from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
 from winnow_cuda.ops.quantise_keys import quantise_keys, quantise_keys_numpy
@@ -154,3 +155,25 @@ def test_unit_products(few: int, count: int, monkeypatch: pytest.MonkeyPatch) ->
     vectors, queries = normal(25, 5, 33).astype(np.float16), normal(26, count, 33)
     vectors[2], vectors[3, :2] = 0, (6e-8, -6e-8)  # nothing, and what float16 has below its normal numbers
     assert relative_error(unit_products(vectors, queries), unit_products_numpy(vectors, queries)) < RTOL
+
+
+@pytest.mark.parametrize("least", [0.0, 0.02])
+@pytest.mark.parametrize("shape", [(1, 7), (3, 1001), (5, 6), (4, 4)])
+def test_block_choices(shape: tuple[int, int], least: float) -> None:
+    places, tokens = shape
+    logits, before, after = 3 * normal(40, *shape), normal(41, tokens + 1, 8), normal(42, tokens, 8)
+    found, chances = block_choices(logits, before, after, tokens, 6, least)
+    wanted, likely = block_choices_numpy(logits, before, after, tokens, 6, least)
+    assert found.shape == (len(wanted), min(6, tokens))
+    assert (len(wanted) < places) <= (least > 0)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_allclose(chances, likely, rtol=1e-4, atol=1e-6)
+
+
+def test_block_choices_of_equal_logits_are_the_first_ones() -> None:
+    table = np.zeros((9, 2), np.float32)
+    found, chances = block_choices(np.zeros((1, 8), np.float32), table, table[1:], 0, 3, 0.0)
+    assert found.tolist() == [[0, 1, 2]]
+    np.testing.assert_allclose(chances[0, 0], 1 / 8, rtol=1e-6)
+    found, _ = block_choices(np.full((1, 8), np.nan, np.float32), table, table[1:], 0, 3, 0.0)
+    assert found.tolist() == [[0, 0, 0]]
