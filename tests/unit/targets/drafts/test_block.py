@@ -56,6 +56,13 @@ def reference(target: Path, draft: Path) -> Reference:
     return logits
 
 
+@pytest.fixture(autouse=True)
+def float_fuse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a test is exact, the product that makes rows is, too."""
+    if "exact" in request.fixturenames:
+        monkeypatch.setattr("winnow_engine.targets.drafts.shared.block_tables.runs_here", lambda: False)
+
+
 def block(pair: BlockPair, token: int, places: int = BLOCK) -> Array:
     """The logits of a block behind all that the target holds, and `token`."""
     assert pair.draft._memory is not None
@@ -72,14 +79,51 @@ def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Referenc
 
 
 @pytest.mark.usefixtures("exact")
-def test_the_prompt_is_read_before_the_first_round(pair: BlockPair, reference: Reference) -> None:
+def test_the_prompt_is_read_when_an_answer_begins(pair: BlockPair, reference: Reference) -> None:
     pair.prefill(prompt(1, 100))
     memory = pair.draft._memory
     assert memory is not None
-    assert memory._evaluated < 99
+    assert memory._evaluated == 0
     pair.draft.begin(prompt(1, 100), AbortFlag())
     assert (memory._evaluated, memory.length) == (99, 100)
     assert_near(block(pair, 77), reference(prompt(1, 100), 77))
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize(("length", "first"), [(40, 0), (41, 21), (100, 76), (128, 108)])
+def test_of_a_long_prompt_the_end_is_read(
+    pair: BlockPair, reference: Reference, monkeypatch: pytest.MonkeyPatch, length: int, first: int
+) -> None:
+    monkeypatch.setattr("winnow_engine.targets.drafts.block._WINDOW", 20)
+    pair.prefill(prompt(1, length))
+    memory = pair.draft._memory
+    assert memory is not None
+    assert (memory._evaluated, memory.length) == (first, length)
+    assert_near(block(pair, 77), reference(prompt(1, length), 77, first=first))
+
+
+def test_rounding_the_fuse_changes_logits_little(pair: BlockPair, reference: Reference) -> None:
+    pair.prefill(prompt(1))
+    logits = block(pair, 77)
+    difference = np.abs(logits - reference(prompt(1), 77)).max()
+    assert 0 < difference < 0.1
+    assert logits.std() > 2
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_pass_has_sixteen_rows_at_most(
+    pair: BlockPair, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.targets.drafts.block._MOST_ROWS", 8)
+    text = prompt(1, 61)
+    pair.prefill(text[:50])
+    block(pair, int(text[50]))
+    for more, places in ((3, BLOCK), (5, 4), (2, BLOCK)):  # rows that wait, and places that are left
+        held = len(pair.cache.tokens)
+        pair.cache.extend(text[held : held + more], want_logits=False)
+        found = block(pair, int(text[held + more]))
+        assert len(found) == places
+        assert_near(found, reference(text[: held + more], int(text[held + more]), places))
 
 
 @pytest.mark.usefixtures("exact")

@@ -1,0 +1,110 @@
+"""What stands around the layers of a block draft: how a token becomes a row, and logits become guesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from winnow_cuda.ops._int16 import packed, runs_here
+from winnow_cuda.ops.block_choices import block_choices
+from winnow_cuda.ops.int16_gemm import int16_gemm
+from winnow_cuda.shapes import Float32, Int32, PackedMatrix
+from winnow_engine.errors import DraftError
+from winnow_engine.llama.stored_rows import StoredRows
+
+_EPS = np.float32(1e-6)
+_FEW_ROWS, _FEW_THREADS = 16, 4  # of a product, which others would take longer to join
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTables:
+    """What the file beside the draft's GGUF holds, by its names there."""
+
+    tokens: Int32
+    """[vocabulary]: the target's token of each of the draft's."""
+    fuse: NDArray[np.float16]
+    """[width, layers read * width]: multiplies the hidden states, each normed."""
+    embedding: Float32
+    """[width]: multiplies the embedding, normed."""
+    masks: Float32
+    """[block - 1, width]: the rows behind the last token."""
+    before: Float32
+    """[vocabulary + 1, rank]: by the guess before, the last row for tokens that the draft lacks."""
+    after: Float32
+    """[vocabulary, rank]: the product with `before` is added to the logits."""
+
+    @classmethod
+    def load(cls, path: Path) -> BlockTables:
+        """Read the file at `path`. Raises DraftError if it is missing or damaged."""
+        try:
+            stored = load_file(path)
+            tokens = stored["tokens"].astype(np.int32)
+            rest = [stored[field.name].astype(np.float32) for field in fields(cls)[2:]]
+            return cls(tokens, stored["fuse"], *rest)
+        except (OSError, SafetensorError, KeyError) as error:
+            raise DraftError(
+                f"{path} is missing or damaged ({error}): it belongs beside its draft's GGUF, as `winnow train draft` "
+                "wrote it"
+            ) from error
+
+    def fit(self, width: int, layers: int, vocabulary: int, target: int) -> bool:
+        """Whether they belong to a draft of this width and vocabulary, and to a target of so many tokens."""
+        rank = self.before.shape[-1]
+        shapes = (vocabulary,), (width, layers * width), (width,), (len(self.masks), width)
+        wanted = *shapes, (vocabulary + 1, rank), (vocabulary, rank)
+        found = tuple(getattr(self, field.name).shape for field in fields(self))
+        return found == wanted and self.tokens.min() >= 0 and self.tokens.max() < target
+
+    @property
+    def block(self) -> int:
+        """The most guesses of one pass."""
+        return len(self.masks) + 1
+
+    def choices(self, logits: Float32, previous: int, count: int, least: float) -> tuple[Int32, Float32]:
+        """As `block_choices`, behind the draft's token `previous`."""
+        return block_choices(logits, self.before, self.after, previous, count, least)
+
+
+class RowMaker:
+    """Makes the draft's rows of tokens.
+
+    BLAS takes 1.4 ms for two rows, and its threads wait for each other, and then for nothing, while llama.cpp's have
+    work: up to 80 ms beside other work on two cores. So processors with AVX2 multiply integers instead, in 1 ms.
+    """
+
+    def __init__(self, tables: BlockTables, embedding: StoredRows, threads: int) -> None:
+        """`embedding` is the target's."""
+        fuse = tables.fuse.astype(np.float32)
+        self._fuse: Float32 | PackedMatrix = _read_only(packed(fuse)) if runs_here() else fuse
+        self._norm, self._embedding, self._threads = tables.embedding, embedding, threads
+
+    def rows(self, states: Float32, behind: Int32) -> Float32:
+        """The rows of tokens: hidden states (tokens, layers * width), and the tokens behind them."""
+        embedded = self._embedding.rows(behind)
+        parts = _normed(states.reshape(len(states), -1, embedded.shape[1])).reshape(states.shape)
+        fuse = self._fuse
+        if isinstance(fuse, PackedMatrix):
+            threads = self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS)
+            fused = int16_gemm(parts, fuse, threads)
+        else:
+            fused = parts @ fuse.T
+        fused += _normed(embedded) * self._norm
+        return fused
+
+
+def _read_only(matrix: PackedMatrix) -> PackedMatrix:
+    """The same, as the drafter's are, for which the product is compiled already."""
+    for part in (matrix.codes, matrix.scales):
+        part.flags.writeable = False
+    return matrix
+
+
+def _normed(x: Float32) -> Float32:
+    squares = np.einsum("...i,...i->...", x, x)[..., None]
+    normed: Float32 = x / np.sqrt(squares / np.float32(x.shape[-1]) + _EPS)
+    return normed
