@@ -120,7 +120,7 @@ def drafting(prompt: NDArray[np.int32], answer: list[int], repeat: int) -> dict[
         runs = []
         for _ in range(repeat):
             device = PassClock()
-            draft = LookupDraft() if name == "lookup" else adaptive.AdaptiveDraft(LookupDraft(), free=True)
+            draft = LookupDraft() if name == "lookup" else adaptive.AdaptiveDraft(LookupDraft())
             with patch.object(adaptive, "time", device):
                 runs.append(rounds(draft, device, prompt, answer))
         seconds = median([run.pop("seconds") for run in runs], _DIGITS)

@@ -283,4 +283,6 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draft whatever it costs: with models this small it seldom pays, and would depend on the clock."""
-    monkeypatch.setattr("winnow_engine.targets.drafts.AdaptiveDraft", lambda draft, free: draft)
+    monkeypatch.setattr(
+        "winnow_engine.targets.drafts.AdaptiveDraft", lambda free, asked=None: asked._draft if asked else free
+    )

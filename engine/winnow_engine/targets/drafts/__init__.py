@@ -12,6 +12,7 @@ To add a method, for example for draft files of another architecture that llama.
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
@@ -31,18 +32,20 @@ from winnow_engine.targets.drafts.base import (
     NoDraft,
 )
 from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
+from winnow_engine.targets.drafts.control.asked_draft import AskedDraft
 from winnow_engine.targets.drafts.control.trunk import TrunkDraft
 from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
 
-_AUTO = "lookup"  # the method of `auto`
+_AUTO = "lookup"  # the method of `auto` that reads no file
+_log = logging.getLogger(__name__)
 
 
 def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     """The draft that `options.speculate` chooses for `target`.
 
-    A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. Raises
-    ModelNotFoundError, ModelDamagedError, UnsupportedModelError, also if `target` is a draft file itself, or DraftError
-    if draft and target do not fit.
+    A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. `auto` looks up,
+    and asks the target's `shipped_draft`, too, if there is one. Raises ModelNotFoundError, ModelDamagedError,
+    UnsupportedModelError, also if `target` is a draft file itself, or DraftError if draft and target do not fit.
     """
     if _method_name(target) in _file_methods():
         raise UnsupportedModelError(
@@ -52,12 +55,16 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     chosen = options.speculate
     if chosen == "off" or not target.rolls_back:
         return NoDraft()
-    draft = _named(chosen) if isinstance(chosen, str) else _from_file(chosen, options, target)
-    if target.keeps_states:
-        draft = TrunkDraft(draft)
-    if isinstance(chosen, str) and chosen != "auto":
-        return draft
-    return AdaptiveDraft(draft, free=chosen == "auto")
+    if isinstance(chosen, Path):
+        return AdaptiveDraft(NoDraft(), AskedDraft(_fitted(_from_file(chosen, options, target), target), chosen=True))
+    draft = _fitted(_named(chosen), target)
+    return AdaptiveDraft(draft, _shipped(options, target)) if chosen == "auto" else draft
+
+
+def shipped_draft(target: Path) -> Path | None:
+    """The draft that was trained for the target at this path, if it lies beside it: NAME.draft.gguf for NAME.gguf."""
+    beside = target.with_suffix(".draft.gguf")
+    return beside if beside.is_file() else None
 
 
 def draft_name(options: TargetOptions, target: LlamaModel) -> str:
@@ -79,6 +86,21 @@ def _discover() -> Iterator[DraftMethod]:
         method = getattr(importlib.import_module(module.name), "METHOD", None)
         if method is not None:
             yield method
+
+
+def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
+    path = shipped_draft(target.path)
+    if path is None:
+        return None
+    try:
+        return AskedDraft(_fitted(_from_file(path, options, target), target), chosen=False)
+    except ModelError as error:  # nobody named it
+        _log.warning("the target's draft is not used: %s", error)
+        return None
+
+
+def _fitted(draft: Draft, target: LlamaModel) -> Draft:
+    return TrunkDraft(draft) if target.keeps_states else draft
 
 
 def _named(name: str) -> Draft:

@@ -7,7 +7,9 @@ import pytest
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import DraftTree, chain
+from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
+from winnow_engine.targets.drafts.control.asked_draft import AskedDraft
 
 PROMPT = np.arange(5, dtype=np.int32)
 ROUNDS = 100
@@ -61,19 +63,19 @@ def answer(draft: AdaptiveDraft, clock: Clock, right: int, slope: float = 0.3) -
 
 
 def test_a_draft_that_is_right_goes_on(clock: Clock) -> None:
-    for free in (True, False):
-        assert answer(AdaptiveDraft(Guess(), free=free), clock, right=4) > 3.6 * ROUNDS
+    for draft in (AdaptiveDraft(Guess()), AdaptiveDraft(NoDraft(), AskedDraft(Guess(), chosen=True))):
+        assert answer(draft, clock, right=4) > 3.6 * ROUNDS
 
 
 def test_a_free_draft_that_is_wrong_is_tried_again_in_the_same_answer(clock: Clock) -> None:
     guess = Guess()
-    answer(AdaptiveDraft(guess, free=True), clock, right=0)
+    answer(AdaptiveDraft(guess), clock, right=0)
     assert 3 < guess.proposed < 30
 
 
 def test_another_draft_that_is_wrong_is_left_alone_for_more_and_more_answers(clock: Clock) -> None:
     guess = Guess()
-    draft = AdaptiveDraft(guess, free=False)
+    draft = AdaptiveDraft(NoDraft(), AskedDraft(guess, chosen=True))
     begun = []
     for _ in range(16):
         answer(draft, clock, right=0)
@@ -83,13 +85,13 @@ def test_another_draft_that_is_wrong_is_left_alone_for_more_and_more_answers(clo
 
 
 def test_a_draft_whose_tokens_cost_as_much_as_plain_ones_is_not_used(clock: Clock) -> None:
-    draft = AdaptiveDraft(Guess(), free=True)
+    draft = AdaptiveDraft(Guess())
     answer(draft, clock, right=4, slope=1.2)
     assert answer(draft, clock, right=4, slope=1.2) < ROUNDS / 4
 
 
 def test_known_costs_are_used_from_the_first_answer_on(clock: Clock) -> None:
-    new, knowing = AdaptiveDraft(Guess(), free=True), AdaptiveDraft(Guess(), free=True)
+    new, knowing = AdaptiveDraft(Guess()), AdaptiveDraft(Guess())
     knowing.know({1: 3.0, 3: 7.0, 7: 15.0, 15: 31.0})
     assert answer(new, clock, right=0, slope=2.0) > 0
     assert answer(knowing, clock, right=0, slope=2.0) == 0

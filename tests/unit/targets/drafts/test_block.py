@@ -1,5 +1,6 @@
 """Block drafts on a tiny pair: the same numbers as in NumPy, and answers that are the target's own."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from winnow_engine.errors import DraftError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import NOTHING, ROOT
 from winnow_engine.targets.base import Request
+from winnow_engine.targets.drafts import shipped_draft
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import BlockDraft, open_block
 from winnow_engine.targets.local.target import LlamaTarget
@@ -276,3 +278,42 @@ def test_tables_of_other_shapes_are_refused(tiny_qwen2: Path, draft: Path, name:
     save_file({**load_file(path), name: np.ones((3, 5), np.float32)}, path)
     with pytest.raises(DraftError, match="beside it is another draft's"):
         LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
+
+
+@pytest.fixture
+def with_draft(tiny_qwen2: Path, tmp_path: Path) -> Path:
+    """A target with a draft beside it."""
+    write_block(tmp_path / "small.draft.gguf")
+    return Path(shutil.copy(tiny_qwen2, tmp_path / "small.gguf"))
+
+
+def asked_in(target: Path, speculate: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], int]:
+    """Two answers, and how often a block was guessed for them."""
+    guessed: list[int] = []
+    guess = BlockDraft._guess
+    monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))
+    with closing(LlamaTarget.open(target, TargetOptions(n_threads=1, speculate=speculate))) as opened:
+        texts = [opened.generate(Request(prompt(seed), Sampling(max_tokens=40))).text for seed in (1, 2)]
+    return texts, len(guessed)
+
+
+@pytest.mark.usefixtures("exact")
+def test_auto_asks_the_draft_beside_the_target(with_draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shipped_draft(with_draft) == with_draft.with_name("small.draft.gguf")
+    plain, never = asked_in(with_draft, "off", monkeypatch)
+    texts, times = asked_in(with_draft, "auto", monkeypatch)
+    assert texts == plain
+    assert never == 0 < times
+
+
+def test_auto_does_without_a_draft_that_is_damaged(
+    with_draft: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with_draft.with_name("small.draft.safetensors").write_bytes(b"")
+    texts, times = asked_in(with_draft, "auto", monkeypatch)
+    assert (len(texts), times) == (2, 0)
+    assert "the target's draft is not used" in caplog.text
+
+
+def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> None:
+    assert shipped_draft(tiny_qwen2) is None

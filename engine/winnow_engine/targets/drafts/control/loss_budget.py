@@ -75,35 +75,53 @@ class LossBudget:
         """The worth below which a drafted token hardly pays: the least that one costs, in plain rounds."""
         return min(1.0, self._cost.least_slope)
 
-    def cut(self, tree: DraftTree) -> DraftTree:
-        """The beginning of `tree` that promises most tokens per second; empty if plain rounds give as many."""
-        expected, best, best_rate = 1.0, 0, _LEAST_GAIN
+    def cut(self, tree: DraftTree, spent_s: float = 0.0) -> DraftTree:
+        """The beginning of `tree` that promises most tokens per second; empty if plain rounds give as many.
+
+        `spent_s` seconds have gone into the tree, however much of it is verified.
+        """
+        spent = self._in_rounds(spent_s)
+        expected, best, best_rate = 1.0, 0, _LEAST_GAIN / (1 + spent)
         for nodes, worth in enumerate(tree.worth[: self.affordable], 1):
             expected += worth
-            rate = expected / self._cost.curve[nodes]
+            rate = expected / (self._cost.curve[nodes] + spent)
             if rate > best_rate:
                 best, best_rate = nodes, rate
         return tree if best == len(tree) else tree.first(best)
 
-    def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool) -> None:
-        """Learn from a round in which `drafted` nodes gave `tokens` tokens in `seconds`.
+    def rate(self, tree: DraftTree) -> float:
+        """How many tokens a tree that was cut promises for each plain round, 1 or more."""
+        return (1 + sum(tree.worth)) / self._cost.curve[len(tree)]
 
-        `tried` says whether some of that time was spent on looking for a draft, even if none was found.
+    def lose(self, seconds: float) -> None:
+        """Count time that went into no round."""
+        self._remaining -= self._in_rounds(seconds)
+
+    def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool, spent_s: float = 0.0) -> float:
+        """Learn from a round in which `drafted` nodes gave `tokens` tokens in `seconds`. Returns plain rounds.
+
+        `tried` says whether some of that time was spent on looking for a draft, even if none was found, and `spent_s`
+        how much, before the pass.
         """
         before, self._before = self._before, drafted
         if not tried and before != 0 and seconds > _CHANGE * self._plain_s:
             self._charge_change(before or 0, min(seconds / self._plain_s, _MOST_SLOWER) - 1)
-            return
+            return 1.0
         self._since_plain = self._since_plain + 1 if tried else 0
         if not tried:
             self._learn_plain(seconds)
             self._remaining += _PLAIN_ROUND_BUDGET
-            return
+            return 1.0
         expected_s = self._plain_s * self._cost.curve[drafted]
-        cost = min(seconds, _MOST_SLOWER * expected_s) / self._plain_s
+        cost = min(seconds - spent_s, _MOST_SLOWER * expected_s) / self._plain_s
         if drafted:
             self._cost.learn(drafted, cost)
+        cost += min(self._in_rounds(spent_s), _MOST_SLOWER)
         self._remaining += tokens - cost
+        return cost
+
+    def _in_rounds(self, seconds: float) -> float:
+        return seconds / self._plain_s if self._plain_rounds else 0.0
 
     def _charge_change(self, drafted: int, excess: float) -> None:
         """Count what a plain round took longer, because `drafted` nodes came before it, as their cost.
