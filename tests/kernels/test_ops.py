@@ -8,6 +8,7 @@ from winnow_cuda.ops.block_choices import block_choices, block_choices_numpy
 from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
 from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
 from winnow_cuda.ops.quantise_keys import quantise_keys, quantise_keys_numpy
+from winnow_cuda.ops.repeated_suffix import repeated_suffix, repeated_suffix_numpy
 from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
 from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
 from winnow_cuda.ops.standardise import standardise, standardise_numpy
@@ -177,3 +178,19 @@ def test_block_choices_of_equal_logits_are_the_first_ones() -> None:
     np.testing.assert_allclose(chances[0, 0], 1 / 8, rtol=1e-6)
     found, _ = block_choices(np.full((1, 8), np.nan, np.float32), table, table[1:], 0, 3, 0.0)
     assert found.tolist() == [[0, 0, 0]]
+
+
+@pytest.mark.parametrize("words", [2, 5])
+def test_repeated_suffix(words: int) -> None:
+    tokens = np.random.default_rng(50).integers(0, words, 400).tolist()
+    sides = [
+        (np.zeros(400, np.int32), np.zeros((2, 401), np.uint8), np.zeros(5, np.int32), find)
+        for find in (repeated_suffix, repeated_suffix_numpy)
+    ]
+    for length, token in enumerate(tokens):
+        found = [
+            (*find(text, length, token, counts, 16, 4, places), places.tolist()) for text, counts, places, find in sides
+        ]
+        assert found[0] == found[1]
+    np.testing.assert_array_equal(sides[0][0], tokens)
+    np.testing.assert_array_equal(sides[0][1], sides[1][1])

@@ -1,8 +1,7 @@
 """Guesses that the answer goes on as prompt or answer went on earlier, behind the same tokens.
 
 Answers quote the code they are about. For each new token, the longest suffix of prompt and answer that also stands at
-an earlier place is found, at all places at once and from what was found for the token before: a few operations on
-arrays of bytes, 0.03 ms over 2,000 tokens.
+an earlier place is found, at all places at once and from what was found for the token before: 5 µs behind 3,000.
 
 One token of the suffix may differ: a method that is quoted without its indentation differs at the end of each line,
 and is the same again behind it.
@@ -10,7 +9,6 @@ and is the same again behind it.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +23,7 @@ from winnow_engine.targets.drafts.base import NamedMethod
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones count as the longest
 _GAP = 4  # tokens by which a match with a differing token must be longer than one without
 _MOST_PLACES = 16
+_ROOM = 1024  # tokens, at first
 _MEMORY = 64  # tries, after which older ones count less
 
 
@@ -74,8 +73,13 @@ class LookupDraft:
     """
 
     def __init__(self) -> None:
+        from winnow_cuda.ops.repeated_suffix import repeated_suffix  # here, since Numba comes with it
+
+        self._append_to = repeated_suffix
         self._rates = Rates()
-        self._read(np.empty(0, np.int32))
+        self._places = np.empty(_MOST_PLACES, np.int32)
+        self._counts = np.empty((2, 0), np.uint8)
+        self._read(np.zeros(1, np.int32))  # compiled here, or read from Numba's cache, and not while an answer waits
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """Look up in `prompt`, and later in the answer too."""
@@ -91,77 +95,47 @@ class LookupDraft:
         """Learn whether the match was right, and look up in these tokens too."""
         for token in tokens:
             if self._match is not None:
-                hit = any(self._text[place] == token for place in self._match.places)
+                hit = any(self._tokens[place] == token for place in self._match.places)
                 self._rates.learn(self._match, hit)
             self._append(token)
 
     def close(self) -> None:
         """Do nothing."""
 
-    def _read(self, text: NDArray[np.int32]) -> None:
-        self._text = array("i", text.tobytes())
-        self._exact, self._gapped = _agreement(text)
-        self._match = _longest(self._exact, self._gapped)
+    def _read(self, prompt: NDArray[np.int32]) -> None:
+        self._hold(np.empty(0, np.int32), len(prompt))
+        self._match: Match | None = None
+        known = max(0, len(prompt) - _LONGEST)  # only what the last tokens agree with counts
+        self._text[:known] = prompt[:known]
+        self._length = known
+        for token in prompt[known:].tolist():
+            self._append(token)
 
     def _append(self, token: int) -> None:
-        same = np.frombuffer(self._text, np.int32) == token
-        self._exact, self._gapped = _one_longer(self._exact, self._gapped, same)
-        self._match = _longest(self._exact, self._gapped)
-        self._text.append(token)
+        if self._length == len(self._text):
+            self._hold(self._text, self._length)
+        found = self._append_to(self._text, self._length, token, self._counts, _LONGEST, _GAP, self._places)
+        count, length, gapped = found
+        self._length += 1
+        self._match = Match(self._places[:count].tolist(), length, gapped) if length >= _SHORTEST else None
+
+    def _hold(self, text: NDArray[np.int32], needed: int) -> None:
+        """Have room for `text` and twice as many tokens as are `needed`."""
+        before, self._text = text, np.zeros(2 * needed + _ROOM, np.int32)
+        self._text[: len(before)] = before
+        counts = np.zeros((2, len(self._text) + 1), np.uint8)
+        if len(before):
+            counts[:, : len(before) + 1] = self._counts
+        self._counts, self._tokens = counts, self._text.data  # a memoryview, whose items are ints
 
     def _continuations(self, match: Match) -> Iterator[tuple[int, float, Match]]:
         following: dict[int, list[int]] = {}
         for place in match.places:
-            if place < len(self._text):
-                following.setdefault(self._text[place], []).append(place + 1)
+            if place < self._length:
+                following.setdefault(self._tokens[place], []).append(place + 1)
         rate, known = self._rates.of(match.length, match.gapped), sum(map(len, following.values()))
         for token, places in sorted(following.items(), key=lambda item: len(item[1]), reverse=True):
             yield token, rate * len(places) / known, Match(places, match.length + 1, match.gapped)
-
-
-def _longest(exact: NDArray[np.uint8], gapped: NDArray[np.uint8]) -> Match | None:
-    """The match of the longest suffix that stands elsewhere too, or None if that is shorter than `_SHORTEST`.
-
-    A gapped match counts only if it is longer than any other by `_GAP` tokens.
-    """
-    longest, length = int(exact.max(initial=0)), int(gapped.max(initial=0))
-    if length >= longest + _GAP:
-        return Match(_latest(gapped == length), length, gapped=True)
-    return Match(_latest(exact == longest), longest, gapped=False) if longest >= _SHORTEST else None
-
-
-def _latest(ends: NDArray[np.bool_]) -> list[int]:
-    """The places behind the last `_MOST_PLACES` of `ends`, the latest first."""
-    places: list[int] = (np.flatnonzero(ends)[: -_MOST_PLACES - 1 : -1] + 1).tolist()
-    return places
-
-
-def _agreement(text: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """For each position but the last, how many tokens up to it equal those up to the end of `text`.
-
-    Counted backwards twice: up to the first token that differs, and up to the second one, where the first does not
-    count. Both of shape (tokens - 1,), and at most `_LONGEST`.
-    """
-    first = max(0, len(text) - _LONGEST)
-    exact = gapped = np.zeros(max(0, first - 1), np.uint8)
-    for last in range(first, len(text)):
-        exact, gapped = _one_longer(exact, gapped, text[:last] == text[last])
-    return exact, gapped
-
-
-def _one_longer(
-    exact: NDArray[np.uint8], gapped: NDArray[np.uint8], same: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A text's agreement when it is one token longer, from what it was and where that token stands in it.
-
-    What agrees up to a position is what agreed up to the one before it, and that position's own token. If that is
-    another one, it is the gap, and what agreed exactly stands behind it. (By arithmetic: `where` is slow on bytes.)
-    """
-    before = np.zeros((2, len(same)), np.uint8)
-    np.minimum(exact, _LONGEST - 1, out=before[0, 1:])
-    np.minimum(gapped, _LONGEST - 2, out=before[1, 1:])  # the gap too takes a place
-    longer = (before + np.uint8(1)) * same.view(np.uint8)
-    return longer[0], np.maximum(np.maximum(longer[0], longer[1]), before[0])
 
 
 METHOD = NamedMethod("lookup", LookupDraft)
