@@ -91,17 +91,56 @@ def test_the_prompt_is_read_when_an_answer_begins(pair: BlockPair, reference: Re
     assert_near(block(pair, 77), reference(prompt(1, 100), 77))
 
 
-@pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize(("length", "first"), [(40, 0), (41, 21), (100, 76), (128, 108)])
-def test_of_a_long_prompt_the_end_is_read(
-    pair: BlockPair, reference: Reference, monkeypatch: pytest.MonkeyPatch, length: int, first: int
-) -> None:
+@pytest.fixture
+def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 tokens, behind the first 4."""
     monkeypatch.setattr("winnow_engine.targets.drafts.block._WINDOW", 20)
-    pair.prefill(prompt(1, length))
-    memory = pair.draft._memory
-    assert memory is not None
-    assert (memory._evaluated, memory.length) == (first, length)
-    assert_near(block(pair, 77), reference(prompt(1, length), 77, first=first))
+    monkeypatch.setattr("winnow_engine.targets.drafts.block._FIRST", 4)
+
+
+@pytest.fixture
+def of_window(target: Path, draft: Path) -> Reference:
+    """As `reference`, where the draft knows the text's first tokens, `start` of them, and those from `first` on."""
+
+    def logits(text: Array, token: int, first: int, start: int = 4) -> Array:
+        read, behind = features(Network(target), text), np.array([*text[1:], token])
+        kept = [*range(start), *range(first, len(text))]
+        return block_logits(draft, target, read[kept], behind[kept], BLOCK)
+
+    return logits
+
+
+@pytest.mark.usefixtures("exact", "small_window")
+@pytest.mark.parametrize("length", [25, 40, 41, 100])
+@pytest.mark.parametrize("begun", [False, True])
+def test_of_a_long_prompt_start_and_end_are_read(
+    pair: BlockPair, of_window: Reference, length: int, begun: bool
+) -> None:
+    text = prompt(1, length + 3)
+    pair.prefill(text[:length])
+    if begun:
+        pair.draft.begin(text[:length], AbortFlag())
+    first = length - 20
+    assert_near(block(pair, int(text[length])), of_window(text[:length], int(text[length]), first=first))
+    pair.cache.extend(text[length : length + 2], want_logits=False)
+    assert_near(block(pair, 77), of_window(text[: length + 2], 77, first=first))
+    pair.cache.rewind(length + 1)
+    pair.cache.extend(text[length + 1 :], want_logits=False)
+    assert_near(block(pair, 77), of_window(text, 77, first=first))
+
+
+@pytest.mark.usefixtures("exact", "small_window")
+@pytest.mark.parametrize("shared", [2, 10, 79])
+def test_another_prompt_with_the_same_start_is_read_anew(
+    pair: BlockPair, of_window: Reference, reference: Reference, shared: int
+) -> None:
+    """What the draft knows of it begins where it differs, behind its first tokens if those are the same."""
+    text = np.concatenate([prompt(1, 100)[:shared], prompt(2, 105)[shared:]])
+    pair.prefill(prompt(1, 100))
+    block(pair, 76)
+    pair.prefill(text)
+    wanted = of_window(text, 77, first=85) if shared > 4 else reference(text, 77, first=85)
+    assert_near(block(pair, 77), wanted)
 
 
 def test_rounding_the_fuse_changes_logits_little(pair: BlockPair, reference: Reference) -> None:
@@ -161,10 +200,10 @@ def test_blocks_leave_nothing_behind(pair: BlockPair, reference: Reference) -> N
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: BlockPair, reference: Reference) -> None:
+def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: BlockPair, of_window: Reference) -> None:
     stopped_inside(pair, prompt(4, 40))
     pair.prefill(prompt(4, 60))
-    assert_near(block(pair, 5), reference(prompt(4, 60), 5, first=40))
+    assert_near(block(pair, 5), of_window(prompt(4, 60), 5, first=40, start=16))
 
 
 @pytest.mark.usefixtures("exact")

@@ -23,7 +23,12 @@ _MROPE_AXES = 4
 
 
 class DraftContext:
-    """Evaluates tokens, hidden states, or pairs of both, at positions that the caller names."""
+    """Evaluates tokens, hidden states, or pairs of both, at positions that the caller names.
+
+    What is evaluated stands `shift` positions earlier in memory, which begins at 0.
+    """
+
+    shift = 0
 
     def __init__(self, model: LlamaModel, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
         """Make room for `n_ctx` positions and `outputs` rows of logits.
@@ -73,7 +78,7 @@ class DraftContext:
 
     def forget(self, start: int) -> None:
         """Forget everything from position `start` on."""
-        llama_cpp.llama_memory_seq_rm(self._memory, 0, start, -1)
+        llama_cpp.llama_memory_seq_rm(self._memory, 0, start - self.shift, -1)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -99,8 +104,9 @@ class DraftContext:
         outputs = np.full(len(rows), logits, np.int8)
         if last is not None:
             outputs[-last:] = 1
+        first = start - self.shift
         positions = np.tile(
-            np.arange(start, start + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
+            np.arange(first, first + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
         )
         positions[3:] = 0  # the axis that text does not use
         batch = llama_cpp.llama_batch(n_tokens=len(rows), pos=_pointer(positions, ctypes.c_int32))
