@@ -17,6 +17,8 @@ from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.drafts import shipped_draft
+from winnow_engine.targets.drafts.block import BlockDraft
 from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.studies.drafting import agreed
@@ -50,6 +52,20 @@ def test_a_small_model_drafts_for_a_larger_one(qwen_small: Path, qwen_target: Pa
     short = Sampling(max_tokens=24)
     drafted = answer(qwen_target, qwen_small, sampling=short)
     assert (drafted.draft, drafted.text) == (qwen_small.name, answer(qwen_target, "off", sampling=short).text)
+
+
+def test_auto_asks_the_draft_of_its_target(qwen_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of text that stands nowhere before: then only a draft that was trained for the target can guess."""
+    if shipped_draft(qwen_target) is None:
+        pytest.skip(f"no draft lies beside {qwen_target.name}")
+    guessed: list[int] = []
+    guess = BlockDraft._guess
+    monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))
+    asked, short = "Write a Python function that merges two sorted lists.", Sampling(max_tokens=60)
+    plain, drafted = (answer(qwen_target, draft, asked, short) for draft in ("off", "auto"))
+    assert drafted.text == plain.text
+    assert guessed
+    assert drafted.accepted_tokens > 5
 
 
 def test_a_model_of_another_family_does_not_draft(smollm2: Path, qwen_small: Path) -> None:
