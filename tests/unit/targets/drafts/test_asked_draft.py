@@ -176,3 +176,14 @@ def test_longer_proposals_are_asked_for_where_much_of_them_pays(clock: Clock) ->
         lengths[worth] = len(asked.propose(16, 0.0))
     assert lengths[0.5] <= 5
     assert lengths[0.95] >= 10
+
+
+def test_an_answer_that_lost_does_not_end_what_pays_elsewhere(clock: Clock) -> None:
+    """Nor does other work, which makes a few rounds slow."""
+    slow = Slow(clock, worth=0.85, takes=0.1, reading=2.0)
+    draft = adaptive(NoDraft(), slow)
+    answer(draft, clock, 0.85)
+    answer(draft, clock, 0.0, tokens=40)
+    before = slow.proposed
+    answer(draft, clock, 0.85)
+    assert slow.proposed - before > 20

@@ -56,14 +56,14 @@ class AdaptiveDraft:
     def _better(self, tree: DraftTree, asked: AskedDraft, limit: int, least: float) -> DraftTree:
         """`tree`, or what is worth more of the proposal of `asked`, which is waited for."""
         started = time.perf_counter()
-        asked.read()
+        begins = asked.read()
         ready = time.perf_counter()
         found = asked.propose(limit, least)
         self._waited, self._spent_s = True, time.perf_counter() - ready
         assert self._started is not None
         self._started += ready - started  # what is read is of use for the whole answer
-        if not asked.chosen:
-            self._budget.lose(ready - started)
+        if begins and not asked.chosen:
+            asked.lost(self._budget.lose(ready - started))
         found = self._budget.cut(found, self._spent_s)
         asked.kept(len(found))
         return max(found, tree, key=self._budget.rate)

@@ -21,6 +21,7 @@ _FIRST_SKIP, _LONGEST_SKIP = 4, 64  # answers
 # counts as. It must be tried somewhere.
 _TOKENS, _COST, _ASSUMED = 2.0, 1.3, 4
 _MEMORY = 16  # rounds
+_MOST_GAINED = 16.0  # plain rounds that count; an answer may lose four
 _RETURN = 0.01  # of the way back to what is assumed, for each round without a proposal
 _LEAST_GAIN = 1.02  # times what can be had without asking
 _NODES = 3.0  # of a proposal, kept at first
@@ -36,7 +37,7 @@ class AskedDraft:
     def __init__(self, draft: Draft, *, chosen: bool) -> None:
         self._draft, self.chosen = draft, chosen
         self._tokens, self._cost, self._rounds = _TOKENS, _COST, _ASSUMED
-        self._nodes = _NODES
+        self._nodes, self._gained = _NODES, 0.0
         self._prompt, self._said, self._begun = np.empty(0, np.int32), list[int](), False
         self._abort = AbortFlag()
         self.left_alone, self._skip, self._next_skip = False, 0, _FIRST_SKIP
@@ -50,17 +51,23 @@ class AskedDraft:
         """Whether asking has brought more tokens for each plain round than `rate`, or than plain decoding."""
         return not self.left_alone and self._tokens / self._cost > _LEAST_GAIN * max(1.0, rate)
 
-    def read(self) -> None:
-        """Have the draft begin the answer, unless it has."""
-        if not self._begun:
-            *before, last = self._said
-            self._draft.begin(np.concatenate([self._prompt, np.array(before, np.int32)]), self._abort)
-            self._draft.accept([last])
-            self._begun = True
+    def read(self) -> bool:
+        """Have the draft begin the answer. False if it has begun before."""
+        if self._begun:
+            return False
+        *before, last = self._said
+        self._draft.begin(np.concatenate([self._prompt, np.array(before, np.int32)]), self._abort)
+        self._draft.accept([last])
+        self._begun = True
+        return True
 
     def propose(self, limit: int, least: float) -> DraftTree:
         """What the draft proposes. `read` must have been called."""
         return self._draft.propose(min(limit, 1 + math.ceil(_MORE * self._nodes)), least)
+
+    def lost(self, cost: float) -> None:
+        """Count plain rounds that `read` took."""
+        self._gained -= cost
 
     def kept(self, nodes: int) -> None:
         """Learn how many nodes of a proposal promised to pay: longer ones take longer."""
@@ -68,6 +75,7 @@ class AskedDraft:
 
     def learn(self, tokens: int, cost: float) -> None:
         """Learn that a round with a proposal brought so many tokens and cost so many plain rounds."""
+        self._gained = min(self._gained + tokens - cost, _MOST_GAINED)
         self._rounds = min(self._rounds + 1, _MEMORY)
         self._tokens += (tokens - self._tokens) / self._rounds
         self._cost += (cost - self._cost) / self._rounds
@@ -79,8 +87,13 @@ class AskedDraft:
             self._cost += _RETURN * (_COST - self._cost)
 
     def leave_alone(self) -> None:
-        """Leave the draft alone for the rest of this answer, and for some more, each time twice as many."""
-        self.left_alone, self._skip, self._next_skip = True, self._next_skip, min(2 * self._next_skip, _LONGEST_SKIP)
+        """Leave the draft alone for the rest of this answer.
+
+        For some answers more, each time twice as many, unless it has gained more in others.
+        """
+        self.left_alone = True
+        if self._gained <= 0:
+            self._skip, self._next_skip = self._next_skip, min(2 * self._next_skip, _LONGEST_SKIP)
 
     def accept(self, tokens: Sequence[int]) -> None:
         """Append `tokens` to the answer."""

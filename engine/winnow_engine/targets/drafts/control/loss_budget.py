@@ -93,9 +93,11 @@ class LossBudget:
         """How many tokens a tree that was cut promises for each plain round, 1 or more."""
         return (1 + sum(tree.worth)) / self._cost.curve[len(tree)]
 
-    def lose(self, seconds: float) -> None:
-        """Count time that went into no round."""
-        self._remaining -= self._in_rounds(seconds)
+    def lose(self, seconds: float) -> float:
+        """Count time that went into no round. Returns plain rounds."""
+        lost = self._in_rounds(seconds)
+        self._remaining -= lost
+        return lost
 
     def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool, spent_s: float = 0.0) -> float:
         """Learn from a round in which `drafted` nodes gave `tokens` tokens in `seconds`. Returns plain rounds.
