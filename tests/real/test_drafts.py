@@ -17,7 +17,6 @@ from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.drafts import shipped_draft
 from winnow_engine.targets.drafts.block import BlockDraft
 from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
@@ -56,8 +55,6 @@ def test_a_small_model_drafts_for_a_larger_one(qwen_small: Path, qwen_target: Pa
 
 def test_auto_asks_the_draft_of_its_target(qwen_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of text that stands nowhere before: then only a draft that was trained for the target can guess."""
-    if shipped_draft(qwen_target) is None:
-        pytest.skip(f"no draft lies beside {qwen_target.name}")
     guessed: list[int] = []
     guess = BlockDraft._guess
     monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))

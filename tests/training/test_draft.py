@@ -19,13 +19,13 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import open_block
+from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import rows
 from winnow_research.training.dequantise import dequantised
 from winnow_research.training.draft.export import export
 from winnow_research.training.draft.muon import orthogonal
-from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
@@ -38,7 +38,7 @@ from ..unit.targets.drafts.pair import Pair
 
 CPU = torch.device("cpu")
 ENDS = (257,)
-SHAPE = DraftShape((1,), 64, 4, 2, 16, 128, vocabulary=100, block=4, rank=4, rope_base=1e4)
+SHAPE = BlockShape((1,), 64, 4, 2, 16, 128, vocabulary=100, block=4, rank=4, rope_base=1e4)
 
 
 def recipe(steps: int, seed: int = 0) -> DraftRecipe:
@@ -216,7 +216,7 @@ def test_the_engine_guesses_what_was_trained(target: Qwen2, drafter: Path, texts
 def test_the_command_goes_from_prompts_to_a_draft(
     drafter: Path, prompts: list[Ids], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DraftShape, "of", lambda *_: SHAPE)
+    monkeypatch.setattr(BlockShape, "of", lambda *_: SHAPE)
     some = rows(prompts, np.int32)
     PromptData(some, some, some, ENDS).save(tmp_path / "prompts.npz")
     out = tmp_path / "draft.gguf"

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import llama_cpp
+
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
@@ -35,6 +37,7 @@ from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.drafts.control.asked_draft import AskedDraft
 from winnow_engine.targets.drafts.control.trunk import TrunkDraft
 from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
+from winnow_engine.targets.drafts.shipped import draft_of
 
 _AUTO = "lookup"  # the method of `auto` that reads no file
 _log = logging.getLogger(__name__)
@@ -44,7 +47,7 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     """The draft that `options.speculate` chooses for `target`.
 
     A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. `auto` looks up,
-    and asks the target's `shipped_draft`, too, if there is one. Raises ModelNotFoundError, ModelDamagedError,
+    and on a CPU asks the target's draft, too, if it has one. Raises ModelNotFoundError, ModelDamagedError,
     UnsupportedModelError, also if `target` is a draft file itself, or DraftError if draft and target do not fit.
     """
     if _method_name(target) in _file_methods():
@@ -59,12 +62,6 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
         return AdaptiveDraft(NoDraft(), AskedDraft(_fitted(_from_file(chosen, options, target), target), chosen=True))
     draft = _fitted(_named(chosen), target)
     return AdaptiveDraft(draft, _shipped(options, target)) if chosen == "auto" else draft
-
-
-def shipped_draft(target: Path) -> Path | None:
-    """The draft that was trained for the target at this path, if it lies beside it: NAME.draft.gguf for NAME.gguf."""
-    beside = target.with_suffix(".draft.gguf")
-    return beside if beside.is_file() else None
 
 
 def draft_name(options: TargetOptions, target: LlamaModel) -> str:
@@ -89,7 +86,9 @@ def _discover() -> Iterator[DraftMethod]:
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
-    path = shipped_draft(target.path)
+    """The draft of a target on the CPU. On GPUs none has paid: docs/lab/trained-draft.md."""
+    on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
+    path = None if on_gpu else draft_of(target.path)
     if path is None:
         return None
     try:

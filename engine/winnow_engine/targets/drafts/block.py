@@ -23,16 +23,13 @@ from winnow_engine.llama.stored_rows import StoredRows
 from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import DraftFile, FileMethod
+from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
 from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
 from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
 
 if TYPE_CHECKING:
     from winnow_engine.targets.drafts.shared.block_tables import BlockTables, RowMaker
-
-NAME = "winnow-block"
-LAYERS = "winnow.draft.layers"
-"""Metadata: the target's layers whose inputs are read, numbers with commas between."""
 
 _CHOICES = 6  # tokens at each place
 _WINDOW = 256  # tokens

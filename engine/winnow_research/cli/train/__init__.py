@@ -19,11 +19,12 @@ _COMMANDS = {
     "reader": "Train a joint reader on a data set.",
     "recall": "Print how often an adapter keeps what questions need.",
     "run": "Train an adapter on a data set.",
+    "ship": "Write what ships of a trained draft.",
 }
 _MODULES = {
     **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
     **dict.fromkeys(("mean", "recall", "run"), "adapter"),
-    **dict.fromkeys(("draft", "prompts"), "draft"),
+    **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "reader": "reader",
 }
 

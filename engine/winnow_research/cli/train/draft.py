@@ -73,3 +73,14 @@ def draft(
     sitting = Sitting(math.inf if minutes is None else 60 * minutes, last=not more)
     train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True), sitting)
     click.echo(f"{out}: use it with `--speculate {out}`, with {out.with_suffix('.safetensors').name} beside it")
+
+
+@click.command()
+@click.argument("trained", type=DATA)
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def ship(trained: Path, folder: Path) -> None:
+    """Write what ships of the draft TRAINED (a GGUF, its .safetensors beside it) into FOLDER, and its SHA-256."""
+    from winnow_research.training.draft.export import ship as write
+
+    write(trained, folder)
+    click.echo(f"{folder}: to ship it, put it into the engine's targets/drafts/shipped/, named after its target")

@@ -7,46 +7,18 @@ features as in EAGLE-3). What one guess says of the next is a table of low rank,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from winnow_cuda.shapes import TransformerShape
+from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.training.qwen2 import rotary, rotated
-
-
-@dataclass(frozen=True, slots=True)
-class DraftShape:
-    """The sizes of a draft. `layers_read` are the target's layers whose inputs it reads; `block` counts guesses."""
-
-    layers_read: tuple[int, ...]
-    width: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    ffn: int
-    vocabulary: int
-    layers: int = 2
-    block: int = 16
-    rank: int = 64
-    rope_base: float = 1e6
-    eps: float = 1e-6
-
-    @classmethod
-    def of(cls, target: TransformerShape, tokens: int, layers: int = 2) -> DraftShape:
-        """A draft of so many layers for a target of 7 layers or more with so many tokens."""
-        read = target.layers // 7, target.layers // 2 + 1, target.layers - 2
-        heads = target.heads, target.kv_heads, target.head_dim
-        vocabulary = min(16_384, tokens)
-        return cls(read, target.width, *heads, ffn=2 * target.width, vocabulary=vocabulary, layers=layers)
 
 
 class DraftLayer(nn.Module):
     """A layer of Qwen3."""
 
-    def __init__(self, shape: DraftShape) -> None:
+    def __init__(self, shape: BlockShape) -> None:
         super().__init__()
         self._shape = shape
         inner, kv = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
@@ -80,7 +52,7 @@ class DraftLayer(nn.Module):
 class DraftNetwork(nn.Module):
     """The whole draft. Its output matrix is the target's, for the draft's vocabulary."""
 
-    def __init__(self, shape: DraftShape, head: Tensor, norm: Tensor) -> None:
+    def __init__(self, shape: BlockShape, head: Tensor, norm: Tensor) -> None:
         """`head` [vocabulary, width] is not trained. Its own norm begins with the target's, [width]."""
         super().__init__()
         self.shape = shape
@@ -138,7 +110,7 @@ class DraftNetwork(nn.Module):
         return base + functional.linear(self.before[before].to(base.dtype), self.after.to(base.dtype))
 
 
-def _matrix(rows: int, shape: DraftShape) -> nn.Parameter:
+def _matrix(rows: int, shape: BlockShape) -> nn.Parameter:
     return nn.Parameter(torch.randn(rows, shape.width) * shape.width**-0.5)
 
 

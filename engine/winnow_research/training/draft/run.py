@@ -9,16 +9,17 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from winnow_engine.errors import TrainingError
+from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Rows
 from winnow_research.training.draft.export import export
-from winnow_research.training.draft.network import DraftShape
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Say, Sitting, Text, frequent
 from winnow_research.training.qwen2 import Qwen2
@@ -50,15 +51,16 @@ def train_draft(
     say(f"{target.name} on {device}, {time.perf_counter() - started:.0f} s")
     texts, judged = _texts(loaded, prompts, recipe, out.with_suffix(".answers.npz"), say, sitting.seconds * _ANSWERING)
     torch.cuda.empty_cache()  # of the answers' keys and values
-    shape = DraftShape.of(loaded.shape, len(loaded.head), recipe.layers)
+    shape = BlockShape.of(loaded.shape, len(loaded.head), recipe.layers)
     tokens = frequent(texts, shape.vocabulary, prompts.ends, len(loaded.head))
     trainer, checkpoint = DraftTrainer(loaded, shape, tokens, recipe), out.with_suffix(".checkpoint")
     if checkpoint.exists():
         trainer.resume(checkpoints.load(checkpoint, device))
         say(f"{checkpoint}: goes on after {len(trainer.losses):,} steps")
     left = replace(sitting, seconds=max(1.0, sitting.seconds - (time.perf_counter() - started)))
-    trainer.train(texts, judged, say, left)
-    checkpoints.save(trainer.state(), checkpoint)
+    keep = partial(checkpoints.save, path=checkpoint)
+    trainer.train(texts, judged, say, left, keep)
+    keep(trainer.state())
     verdict = trainer.judge(judged)
     say(f"development after {len(trainer.losses):,} steps, {trainer.seconds:.0f} s: {json.dumps(verdict)}")
     export(trainer.network, tokens, target, out)

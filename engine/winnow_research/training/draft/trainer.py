@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.training.draft.muon import Muon
-from winnow_research.training.draft.network import DraftNetwork, DraftShape
+from winnow_research.training.draft.network import DraftNetwork
 from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.qwen2 import Qwen2, padded
 
@@ -44,7 +45,7 @@ class DraftRecipe:
     other_lr: float = 1e-3
     decay: float = 6.0  # places after which a guess weighs 1/e
     prompt_weight: float = 0.3  # of the first place behind a token that the target did not write
-    kept_gb: float = 46.0  # of what the target read in texts, instead of reading them again
+    kept_gb: float = 34.0  # of what the target read in texts, instead of reading them again
     seed: int = 0
 
 
@@ -80,7 +81,7 @@ class Sitting:
 class DraftTrainer:
     """A draft in training."""
 
-    def __init__(self, target: Qwen2, shape: DraftShape, tokens: Ids, recipe: DraftRecipe) -> None:
+    def __init__(self, target: Qwen2, shape: BlockShape, tokens: Ids, recipe: DraftRecipe) -> None:
         """`tokens` are the draft's vocabulary."""
         self._target, self._recipe, self._device = target, recipe, target.device
         kept = torch.from_numpy(tokens.astype(np.int64)).to(self._device)
@@ -95,8 +96,18 @@ class DraftTrainer:
         self.curve: list[dict[str, object]] = []
         self.seconds = 0.0
 
-    def train(self, texts: Sequence[Text], judged: Sequence[Text], say: Say, sitting: Sitting | None = None) -> None:
-        """Train on all texts in turn, until the recipe's steps are taken or the sitting is over."""
+    def train(
+        self,
+        texts: Sequence[Text],
+        judged: Sequence[Text],
+        say: Say,
+        sitting: Sitting | None = None,
+        keep: Callable[[dict[str, Any]], None] = lambda state: None,
+    ) -> None:
+        """Train on all texts in turn, until the recipe's steps are taken or the sitting is over.
+
+        `keep` is given the state after every report, so that a run that dies can go on from there.
+        """
         sitting = sitting or Sitting()
         first, before, started = len(self.losses), self.seconds, time.perf_counter()
         steps = self._recipe.steps - first
@@ -113,7 +124,9 @@ class DraftTrainer:
             losses.append(self._step(batches[number], number, rng))
             if len(losses) % _TOLD == 0:
                 self._tell(first + len(losses), losses[-1], judged, say)
-        self.losses += [round(float(loss), 4) for loss in losses]
+                self.losses += [round(float(loss), 4) for loss in losses[len(self.losses) - first :]]
+                keep(self.state())
+        self.losses += [round(float(loss), 4) for loss in losses[len(self.losses) - first :]]
 
     def _order(self, count: int, rng: np.random.Generator) -> Iterator[int]:
         while True:

@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 from winnow_engine.core import Prompt
 from winnow_engine.targets.drafts.base import METHOD_KEY
-from winnow_engine.targets.drafts.block import LAYERS, NAME
+from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME
 
 from .numpy_drafts import HEAD, Array, Network
 

@@ -15,9 +15,9 @@ from winnow_engine.errors import DraftError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.tree import NOTHING, ROOT
 from winnow_engine.targets.base import Request
-from winnow_engine.targets.drafts import shipped_draft
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import BlockDraft, open_block
+from winnow_engine.targets.drafts.shipped import draft_of
 from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import FlagInside, Oracle
@@ -338,7 +338,7 @@ def asked_in(target: Path, speculate: str, monkeypatch: pytest.MonkeyPatch) -> t
 
 @pytest.mark.usefixtures("exact")
 def test_auto_asks_the_draft_beside_the_target(with_draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shipped_draft(with_draft) == with_draft.with_name("small.draft.gguf")
+    assert draft_of(with_draft) == with_draft.with_name("small.draft.gguf")
     plain, never = asked_in(with_draft, "off", monkeypatch)
     texts, times = asked_in(with_draft, "auto", monkeypatch)
     assert texts == plain
@@ -355,4 +355,4 @@ def test_auto_does_without_a_draft_that_is_damaged(
 
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> None:
-    assert shipped_draft(tiny_qwen2) is None
+    assert draft_of(tiny_qwen2) is None

@@ -1,0 +1,125 @@
+"""Drafts that ship are whole, and are put together for their target once."""
+
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from winnow_engine.config import TargetOptions
+from winnow_engine.core import Sampling
+from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.registry import MODELS, find
+from winnow_engine.targets.base import Request
+from winnow_engine.targets.drafts import shipped
+from winnow_engine.targets.drafts.shipped import draft_of, put_together
+from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.training.draft.export import ship
+
+from .block_files import write_block
+from .test_block import prompt
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny_qwen2: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What ships of a draft, for the tiny target as a model of the registry."""
+    model = replace(MODELS[0], name="tiny", file=tiny_qwen2.name, bytes=tiny_qwen2.stat().st_size)
+    ship(write_block(tmp_path / "trained.gguf"), tmp_path / "shipped" / "tiny")
+    monkeypatch.setattr(shipped, "MODELS", (model,))
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "shipped" / "tiny"
+
+
+def test_every_draft_that_ships_is_whole() -> None:
+    folders = [path.parent for path in shipped.SHIPPED.glob("*/draft.json")]
+    assert folders
+    for one in folders:
+        assert find(one.name).file
+        digest = hashlib.sha256((one / shipped.FILE).read_bytes()).hexdigest()
+        assert json.loads((one / shipped.ABOUT).read_text("utf-8")) == {"sha256": digest}
+        assert digest in (one / "card.md").read_text("utf-8")
+
+
+def test_what_ships_gives_the_draft_back(folder: Path, tiny_qwen2: Path, tmp_path: Path) -> None:
+    trained, made = tmp_path / "trained.gguf", tmp_path / "made.gguf"
+    put_together(folder / shipped.FILE, tiny_qwen2, made)
+    before, after = (GgufTensors(path, read_header(path)) for path in (trained, made))
+    for name in read_header(trained).tensors:
+        if name == "token_embd.weight":
+            lent = GgufTensors(tiny_qwen2, read_header(tiny_qwen2))
+            head = "output.weight" if "output.weight" in lent else name
+            np.testing.assert_array_equal(after.read(name), lent.read(head)[0:256:2])
+        else:
+            np.testing.assert_allclose(after.read(name), before.read(name), atol=0.02)
+    tables, wanted = (load_file(path.with_suffix(".safetensors")) for path in (made, trained))
+    for name, values in wanted.items():
+        np.testing.assert_allclose(tables[name], values, atol=0.02)
+    assert read_header(made).values.keys() >= read_header(trained).values.keys()
+
+
+@pytest.mark.usefixtures("exact")
+def test_auto_asks_what_ships(folder: Path, tiny_qwen2: Path) -> None:
+    request = Request(prompt(1), Sampling(max_tokens=24))
+    texts = []
+    for how in ("off", "auto"):
+        with closing(LlamaTarget.open(tiny_qwen2, TargetOptions(n_threads=1, speculate=how))) as opened:
+            texts.append(opened.generate(request).text)
+    assert texts[0] == texts[1]
+    assert [path.suffix for path in sorted((folder.parents[1] / "cache" / "drafts").iterdir())] == [
+        ".gguf",
+        ".safetensors",
+    ]
+
+
+def test_it_is_put_together_once(folder: Path, tiny_qwen2: Path) -> None:
+    made = draft_of(tiny_qwen2)
+    assert made is not None
+    before = made.stat()
+    assert draft_of(tiny_qwen2) == made
+    assert made.stat() == before
+    made.with_suffix(".safetensors").unlink()
+    assert draft_of(tiny_qwen2) == made
+    assert made.with_suffix(".safetensors").is_file()
+    assert sorted(path.name for path in made.parent.iterdir()) == [made.name, made.with_suffix(".safetensors").name]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_file_of_that_name_has_no_draft(tiny_qwen2: Path, tmp_path: Path) -> None:
+    other = tmp_path / tiny_qwen2.name
+    other.write_bytes(tiny_qwen2.read_bytes() + b"\0")
+    assert draft_of(other) is None
+
+
+@pytest.mark.parametrize("how", ["cut", "another file", "no tables"])
+def test_what_ships_damaged_is_done_without(
+    folder: Path, tiny_qwen2: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = folder / shipped.FILE
+    if how == "cut":
+        file.write_bytes(file.read_bytes()[:-50])
+    elif how == "another file":
+        save_file({"x": np.zeros(3, np.float32)}, file)
+    else:
+        about = {"shape": {"layers_read": [1], "surprise": 1}, "types": {}}
+        save_file({"x": np.zeros(3, np.float32)}, file, {shipped.METADATA: json.dumps(about)})
+    assert draft_of(tiny_qwen2) is None
+    assert f"the draft of {tiny_qwen2.name} is not used" in caplog.text
+    assert not list((folder.parents[1] / "cache" / "drafts").iterdir())
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_room_in_the_cache_is_told(tiny_qwen2: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    assert draft_of(tiny_qwen2) is None
+    assert "is not used" in caplog.text
+
+
+def test_the_same_draft_gives_the_same_file(folder: Path, tmp_path: Path) -> None:
+    ship(tmp_path / "trained.gguf", tmp_path / "again")
+    assert (tmp_path / "again" / shipped.FILE).read_bytes() == (folder / shipped.FILE).read_bytes()
