@@ -37,7 +37,7 @@ from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.drafts.control.asked_draft import AskedDraft
 from winnow_engine.targets.drafts.control.trunk import TrunkDraft
 from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
-from winnow_engine.targets.drafts.shipped import draft_of
+from winnow_engine.targets.drafts.shipped import discard, draft_of
 
 _AUTO = "lookup"  # the method of `auto` that reads no file
 _log = logging.getLogger(__name__)
@@ -95,6 +95,7 @@ def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
         return AskedDraft(_fitted(_from_file(path, options, target), target), chosen=False)
     except ModelError as error:  # nobody named it
         _log.warning("the target's draft is not used: %s", error)
+        discard(path)
         return None
 
 

@@ -352,6 +352,7 @@ def test_auto_does_without_a_draft_that_is_damaged(
     texts, times = asked_in(with_draft, "auto", monkeypatch)
     assert (len(texts), times) == (2, 0)
     assert "the target's draft is not used" in caplog.text
+    assert with_draft.with_name("small.draft.gguf").is_file()
 
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> None:

@@ -89,6 +89,20 @@ def test_it_is_put_together_once(folder: Path, tiny_qwen2: Path) -> None:
     assert sorted(path.name for path in made.parent.iterdir()) == [made.name, made.with_suffix(".safetensors").name]
 
 
+@pytest.mark.parametrize("suffix", [".gguf", ".safetensors"])
+@pytest.mark.usefixtures("folder")
+def test_one_damaged_in_the_cache_is_made_anew(tiny_qwen2: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
+    made = draft_of(tiny_qwen2)
+    assert made is not None
+    whole = made.with_suffix(suffix).read_bytes()
+    made.with_suffix(suffix).write_bytes(whole[: len(whole) // 2])
+    for told in (True, False):
+        caplog.clear()
+        LlamaTarget.open(tiny_qwen2, TargetOptions(n_threads=1)).close()
+        assert ("the target's draft is not used" in caplog.text) == told
+    assert made.with_suffix(suffix).read_bytes() == whole
+
+
 @pytest.mark.usefixtures("folder")
 def test_another_file_of_that_name_has_no_draft(tiny_qwen2: Path, tmp_path: Path) -> None:
     other = tmp_path / tiny_qwen2.name

@@ -10,6 +10,7 @@ first opened.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from pathlib import Path
@@ -49,7 +50,7 @@ def draft_of(target: Path) -> Path | None:
         return None
     try:
         digest = json.loads((folder / ABOUT).read_text("utf-8"))["sha256"]
-        made = cache_folder() / "drafts" / f"{digest[:16]}.gguf"
+        made = _made_here() / f"{digest[:16]}.gguf"
         if not (made.is_file() and made.with_suffix(".safetensors").is_file()):
             make_folder(made.parent, 0o700)
             put_together(folder / FILE, target, made)
@@ -57,6 +58,13 @@ def draft_of(target: Path) -> Path | None:
         _log.warning("the draft of %s is not used: %s", target.name, error)
         return None
     return made
+
+
+def discard(draft: Path) -> None:
+    """Have a draft that turned out to be damaged made anew the next time. A file that lies beside a target stays."""
+    if draft.parent == _made_here():
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def put_together(shipped: Path, target: Path, out: Path) -> None:
@@ -76,6 +84,10 @@ def put_together(shipped: Path, target: Path, out: Path) -> None:
         raise DraftError(f"{shipped} is no draft that ships: {error!r}") from error
     layers = {name: (data, types.get(name, GGMLQuantizationType.F32)) for name, data in stored.items()}
     write_block(out, shape, layers, tables, target)
+
+
+def _made_here() -> Path:
+    return cache_folder() / "drafts"
 
 
 def _plain(stored: NDArray[Any], kind: GGMLQuantizationType | None) -> NDArray[Any]:
