@@ -239,17 +239,17 @@ class LlamaContext:
 def _pass_sizes(model: LlamaModel, options: TargetOptions) -> tuple[int, ...]:
     """The sizes that passes over trees are filled up to; none where no CUDA graph runs the whole model."""
     whole = options.gpu_layers is None or options.gpu_layers > model.layers
-    return _PASS_SIZES if whole and _on_gpu(options) and runs_cuda() else ()
+    return _PASS_SIZES if whole and evaluates_on_gpu(options) and runs_cuda() else ()
 
 
-def _on_gpu(options: TargetOptions) -> bool:
+def evaluates_on_gpu(options: TargetOptions) -> bool:
     """Whether a GPU evaluates the model."""
     return bool(options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload())
 
 
 def attention_s(model: LlamaModel, options: TargetOptions) -> float:
     """How many seconds longer a token takes for each token before it, about; 0 on a GPU, where nobody waits for it."""
-    return 0.0 if _on_gpu(options) else model.attention_work / (options.threads * _ATTENTION_PER_S)
+    return 0.0 if evaluates_on_gpu(options) else model.attention_work / (options.threads * _ATTENTION_PER_S)
 
 
 def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:

@@ -18,10 +18,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import llama_cpp
-
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
+from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import (
@@ -87,8 +86,7 @@ def _discover() -> Iterator[DraftMethod]:
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
     """The draft of a target on the CPU. On GPUs none has paid: docs/lab/trained-draft.md."""
-    on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
-    path = None if on_gpu else draft_of(target.path)
+    path = None if evaluates_on_gpu(options) else draft_of(target.path)
     if path is None:
         return None
     try:

@@ -9,12 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-import llama_cpp
-
 from winnow_engine.config import Place, TargetOptions
 from winnow_engine.core import Cancellation, Prompt, Sampling, Thinking
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -51,7 +50,7 @@ class LlamaTarget:
         except BaseException:
             owner.shutdown()
             raise
-        on_gpu = options.gpu_layers != 0 and llama_cpp.llama_supports_gpu_offload()
+        on_gpu = evaluates_on_gpu(options)
         place = "cpu" if options.place == "resident" and not on_gpu else options.place
         return cls(owner, parking, place, on_gpu=on_gpu)
 
