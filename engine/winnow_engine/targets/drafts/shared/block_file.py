@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from gguf.constants import GGMLQuantizationType
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from winnow_engine.folders import temporary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import METHOD_KEY
 
@@ -69,8 +69,7 @@ def write_block(
     stored = GgufTensors(target, read_header(target))
     head = "output.weight" if "output.weight" in stored else "token_embd.weight"
     rows = np.ascontiguousarray(stored.stored_rows(head)[tables["tokens"]])
-    part, beside = (out.with_name(f".{out.name}.{os.getpid()}{suffix}") for suffix in (".gguf", ".safetensors"))
-    try:
+    with temporary(out.parent) as part, temporary(out.parent) as beside:
         writer = GGUFWriter(part, "qwen3")
         _describe(writer, shape)
         for name, (data, kind) in {"token_embd.weight": (rows, stored.info(head).type), **layers}.items():
@@ -82,9 +81,6 @@ def write_block(
         save_file(dict(tables), beside)
         beside.replace(out.with_suffix(".safetensors"))
         part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
-        beside.unlink(missing_ok=True)
 
 
 def _describe(writer: GGUFWriter, shape: BlockShape) -> None:

@@ -10,7 +10,6 @@ first opened.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 from pathlib import Path
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from winnow_engine.errors import DraftError
-from winnow_engine.folders import cache_folder, make_folder
+from winnow_engine.folders import cache_folder, delete, make_folder
 from winnow_engine.models.registry import MODELS
 from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
 
@@ -63,8 +62,7 @@ def draft_of(target: Path) -> Path | None:
 def discard(draft: Path) -> None:
     """Have a draft that turned out to be damaged made anew the next time. A file that lies beside a target stays."""
     if draft.parent == _made_here():
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        delete(draft)
 
 
 def put_together(shipped: Path, target: Path, out: Path) -> None:
