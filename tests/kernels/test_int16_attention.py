@@ -22,7 +22,7 @@ def test_int16_attention(heads: int, kv_heads: int, dim: int, lengths: list[int]
     shared = normal(9, prefix, kv_heads, dim), normal(10, prefix, kv_heads, dim)
     offsets = np.cumsum([0, *lengths])
     found = int16_attention(q, k, v, offsets, *shared)
-    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, *shared)) < 2e-3
+    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, *shared)) < 1e-3
 
 
 def test_it_cannot_see_the_future_or_other_segments() -> None:
@@ -42,7 +42,7 @@ def test_columns_and_values_of_any_size() -> None:
     v[7] = 0
     offsets = np.array([0, 200])
     found = int16_attention(q, k, v, offsets, _NONE, _NONE)
-    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, _NONE, _NONE)) < 5e-3
+    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, _NONE, _NONE)) < 2e-3
     assert np.isfinite(found).all()
 
 

@@ -23,7 +23,6 @@ from winnow_cuda.shapes import Float32, Int16, Int32, Int64
 
 _KEYS = 128  # a chunk of keys, whose weights have a scale of their own
 _WEIGHT_STEPS, _VALUE_STEPS = 8191, 2047  # 8,191 * 2,047 * 128 is below 2^31
-_QUERY_STEPS, _MOST_STEPS = 4095, 8191
 _UNSEEN, _LEAST = np.float32(-1e30), np.float32(1e-10)
 _FAST = {"contract", "nnan", "ninf", "nsz", "arcp"}  # all but the order of sums
 
@@ -135,11 +134,10 @@ def _one_head(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> N
     """q, out [n * group, D]; k, v [prefix + n, D]."""
     rows, dim = q.shape
     tokens, prefix = rows // group, len(k) - rows // group
-    key_steps = min(_MOST_STEPS, (2**31 - 1) // (_QUERY_STEPS * dim))
     # As int64, for which it is compiled already: constants would have it compiled twice more (0.7 s).
     one = np.int64(1)
-    queries, query_scales = round_tiles(q, np.int64(_QUERY_STEPS), np.int64(PANEL), one, dim // 2)
-    keys, key_scales = round_tiles(k, key_steps, np.int64(TILE), one, dim // 2)
+    queries, query_scales = round_tiles(q, np.int64(PANEL), one, dim // 2)
+    keys, key_scales = round_tiles(k, np.int64(TILE), one, dim // 2)
     values, sizes = _round_values(v)
     logs, inverse, value_scales = (
         np.log(sizes),

@@ -105,7 +105,7 @@ def name_of(identity: str, pack: bool) -> str:
     The adapter's update is a product of matrices, which the libraries for different processors round differently.
     """
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
-    depends = [identity, np.__version__, blas, "int16 by 32" if pack else "float32"]
+    depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if pack else "float32"]
     return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
 
 
