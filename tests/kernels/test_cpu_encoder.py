@@ -92,6 +92,18 @@ def test_packed_weights_give_nearly_the_same(rounded: Weights, plain: Weights) -
     assert 0 < error(found, expected) < 1e-3
 
 
+def test_a_bias_that_pushes_keys_far_out_costs_packed_weights_nothing(rounded: Weights, plain: Weights) -> None:
+    slowest = QWEN2.q_width + QWEN2.head_dim // 2 - 1  # the column of a key that RoPE turns least
+    hidden = []
+    for weights in (rounded, plain):
+        biases = [one.qkv_bias.copy() for one in weights.layers if one.qkv_bias is not None]
+        for bias in biases:
+            bias[slowest] += 500
+        layers = tuple(replace(one, qkv_bias=bias) for one, bias in zip(weights.layers, biases, strict=True))
+        hidden.append(CpuEncoder(replace(weights, layers=layers), PREFIX).encode(batch_of(QUESTIONS)).hidden)
+    assert 0 < error(*hidden) < 6e-4  # 1.3e-3 where they are not centred
+
+
 def test_packed_keys_do_not_depend_on_what_shares_their_batch(rounded: Weights) -> None:
     encoder = CpuEncoder(rounded, PREFIX)
     together = encoder.encode_keys(batch_of(QUESTIONS), np.array([[0, 7], [7, 12], [12, 19]], np.int32))

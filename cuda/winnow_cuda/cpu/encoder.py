@@ -18,6 +18,7 @@ from numba import config
 from winnow_cuda.cpu.opening import Opening, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
+from winnow_cuda.key_centre import key_centre
 from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.int16_attention import int16_attention
 from winnow_cuda.ops.int16_gemm import int16_gemm
@@ -26,7 +27,19 @@ from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.standardise import standardise
 from winnow_cuda.ops.swiglu import swiglu
-from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Int64, Keys, LayerWeights, Matrix, PackedMatrix, Weights
+from winnow_cuda.shapes import (
+    Batch,
+    Encoded,
+    Float32,
+    Int32,
+    Int64,
+    Keys,
+    LayerWeights,
+    Matrix,
+    PackedMatrix,
+    TransformerShape,
+    Weights,
+)
 
 # Rows of the feed-forward block taken at once: their activations stay below the size from which malloc maps every
 # buffer anew, which costs page faults.
@@ -62,6 +75,7 @@ class CpuEncoder:
     def __init__(self, weights: Weights, prefix: Int32, opening: Batch | None = None) -> None:
         self._weights, self._begins_with = weights, opening
         shape = weights.shape
+        self._centres = [_centre(layer, shape) for layer in weights.layers]
         nothing = np.empty((0, shape.kv_heads, shape.head_dim), np.float32)
         self._prefix = self._nothing = [PrefixLayer(nothing, nothing)] * shape.layers
         if len(prefix):
@@ -99,8 +113,8 @@ class CpuEncoder:
 
     def _encode(self, state: _Pass, taps: frozenset[int], between_layers: Callable[[], None] | None) -> Encoded:
         queries, keys = {}, {}
-        for index, (layer, prefix) in enumerate(zip(self._weights.layers, state.prefix, strict=True)):
-            q, k, _, _ = self._layer(state, layer, prefix)
+        for index in range(self._weights.shape.layers):
+            q, k, _, _ = self._layer(state, index)
             if between_layers is not None:
                 between_layers()
             if index in taps:
@@ -124,19 +138,18 @@ class CpuEncoder:
     def _seen_later(self, state: _Pass) -> list[PrefixLayer]:
         """Run one sequence → what it saw in each layer, and its own rows, for those that follow it."""
         found = []
-        for layer, before in zip(self._weights.layers, state.prefix, strict=True):
-            _, _, turned, v = self._layer(state, layer, before)
+        for index, before in enumerate(state.prefix):
+            _, _, turned, v = self._layer(state, index)
             found.append(before.then(turned, v))
         return found
 
-    def _layer(
-        self, state: _Pass, layer: LayerWeights, prefix: PrefixLayer
-    ) -> tuple[Float32, Float32, Float32, Float32]:
-        """One decoder layer on `state.x`, in place → q and k before RoPE, k after it, v."""
+    def _layer(self, state: _Pass, index: int) -> tuple[Float32, Float32, Float32, Float32]:
+        """One decoder layer on `state.x`, in place → q and k before RoPE, k after it and centred, v."""
+        layer, prefix = self._weights.layers[index], state.prefix[index]
         shape, places = self._weights.shape, state.places
         q, k, v = self._project(state, layer)
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
-        turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved)
+        turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved) - self._centres[index]
         packed = (turned_q[places], turned_k[places], v[places])
         attention = int16_attention if isinstance(layer.qkv, PackedMatrix) else segment_attention
         mixed = attention(*packed, state.offsets, prefix.keys, prefix.values)[state.rows]
@@ -158,6 +171,13 @@ class CpuEncoder:
         if layer.q_norm is not None and layer.k_norm is not None:
             q, k = rms_norm(q, layer.q_norm, shape.rms_eps), rms_norm(k, layer.k_norm, shape.rms_eps)
         return q, k, v
+
+
+def _centre(layer: LayerWeights, shape: TransformerShape) -> Float32:
+    """What is taken off the turned keys of a layer, float32 [kv_heads, head_dim]."""
+    if layer.qkv_bias is None:
+        return np.zeros((shape.kv_heads, shape.head_dim), np.float32)
+    return key_centre(layer.qkv_bias, shape).reshape(shape.kv_heads, shape.head_dim)
 
 
 def _product(rows: Float32, matrix: Matrix, threads: int) -> Float32:
