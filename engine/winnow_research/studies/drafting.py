@@ -45,10 +45,10 @@ _SECONDS = np.interp(np.arange(MOST_NODES + 1), (0, 1, 7, 15), (0.0019, 0.0033, 
 
 
 class PassClock:
-    """A clock that only passes move, by the seconds they take."""
+    """A clock that only passes move, by the `seconds` they take: over a token and so many drafted ones."""
 
-    def __init__(self) -> None:
-        self._now = 0.0
+    def __init__(self, seconds: Sequence[float] = _SECONDS) -> None:
+        self._seconds, self._now = seconds, 0.0
 
     def perf_counter(self) -> float:
         """Seconds that passes have taken so far."""
@@ -56,7 +56,7 @@ class PassClock:
 
     def verify(self, tree: DraftTree) -> None:
         """A pass over a token and `tree`."""
-        self._now += _SECONDS[len(tree)]
+        self._now += self._seconds[len(tree)]
 
 
 def texts(prompt: int, answer: int) -> tuple[NDArray[np.int32], dict[str, list[int]]]:
