@@ -39,7 +39,7 @@ KERNELS = [
     standardise(896),
     quantise_keys(80),
     pool_runs(272),
-    unit_products(256),
+    *(unit_products(columns) for columns in (256, 4608)),
 ]
 HOPPER = [
     *(gemm_hopper(kind, tile) for kind in EPILOGUES for tile in (TALL, NARROW)),

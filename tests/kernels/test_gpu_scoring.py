@@ -1,6 +1,7 @@
 """The scoring kernels, on the lane simulator, against their NumPy twins."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from lanes import launch
 from simulated_device import SimulatedDevice
 
 from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.gpu.held_matrix import HeldMatrix
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.gpu import maxsim as maxsim_op
 from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
@@ -87,6 +89,17 @@ def test_unit_products(units: int, count: int) -> None:
     grid = -(-units // unit_products_op.UNITS), count
     launch(unit_products_op.unit_products(256), grid, vectors, queries, out.reshape(-1), units)
     np.testing.assert_allclose(out.T, unit_products_numpy(vectors, queries), rtol=1e-5, atol=1e-4)
+
+
+def test_a_held_matrix_is_multiplied_unless_others_use_the_device() -> None:
+    device, rows = SimulatedDevice((8, 6)), normal(14, 3, 256)
+    held = HeldMatrix(device, VECTORS)
+    np.testing.assert_allclose(held.product(rows), unit_products_numpy(VECTORS, rows), rtol=1e-5, atol=1e-4)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(device.lock.acquire).result()
+        assert held.product(rows) is None
+        other.submit(device.lock.release).result()
+    assert held.product(rows) is not None
 
 
 LENGTHS = [3, 1, 0, 40, 2, 9, 30]

@@ -31,7 +31,7 @@ def pair(
 ) -> Iterator[Pair[BlockDraft]]:
     """Of this architecture llama.cpp keeps what layers read; copied, it must be the same."""
     if request.param == "copied":
-        monkeypatch.setattr("winnow_engine.targets.drafts.shared.hidden_state_draft.GIVEN_BY", frozenset())
+        monkeypatch.setattr("winnow_engine.targets.drafts.shared.hidden_state_draft.given_by", frozenset)
     with closing(Pair(smollm2, draft, open_block)) as pair:
         yield pair
 

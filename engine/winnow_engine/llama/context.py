@@ -17,6 +17,7 @@ from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.threads import ThreadPool
 from winnow_engine.llama.tree import ROOT, DraftTree
+from winnow_engine.llama.trunk import Trunk
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
@@ -29,8 +30,7 @@ _ABORTED = 2
 # Multiplications that attention makes on a core a second: 1.2e10 and 2.0e10 with AVX2, in two models.
 _ATTENTION_PER_S = 1.5e10
 
-# Tokens of a pass over a tree with CUDA: llama.cpp replays a graph only if the pass before had the same size.
-# On an H100, passes over 3 to 8 tokens take 3.7 ms instead of 5.6, and over 9 to 16 4.6 instead of 7.5 (1.5B, Q4_K_M).
+# Tokens of a pass over a tree with CUDA, each with a graph of its own. One over 2 takes hardly less time than over 8.
 _PASS_SIZES = (8, 16)
 
 PAST_STATES = 8
@@ -65,6 +65,8 @@ class LlamaContext:
         self._threads = ThreadPool(options.threads)
         self._threads.attach(self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
+        self._trunk = Trunk(self._memory)
+        self._first = int(self._trunk.shared and branches > 1)  # of a tree's branches; sequence 0 is the trunk
         past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
         # A tree is evaluated in one batch, with the token before it.
         self.branches = min(branches, past, self.n_batch - 1)
@@ -98,10 +100,11 @@ class LlamaContext:
         self._abort = flag
         flag.attach(self.handle)
 
-    def decode(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
+    def decode(self, tokens: NDArray[np.int32], *, want_logits: bool, following: int = 0) -> bool:
         """Evaluate 1 to `n_batch` tokens behind those in memory, keeping the last one's logits if wanted.
 
-        False if aborted. After that, or after a TargetError, memory may hold a part of `tokens`.
+        So many tokens of the prompt are `following`. False if aborted. After that, or after a TargetError, memory may
+        hold a part of `tokens`.
         """
         assert 1 <= len(tokens) <= self.n_batch
         tokens = np.ascontiguousarray(tokens, np.int32)
@@ -109,7 +112,7 @@ class LlamaContext:
         outputs[-1] = want_logits
         done = self._evaluate(row_batch(tokens, outputs), tokens)
         if done and self._watcher is not None:
-            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens)
+            self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens, following)
         return done
 
     def decode_tree(self, token: int, tree: DraftTree, position: int) -> bool:
@@ -119,18 +122,20 @@ class LlamaContext:
         `keep_branch` or `truncate` must follow.
         """
         assert 1 <= len(tree) <= self.branches
-        through = self._through = tree.branches()
+        first = self._first
+        through = self._through = [[first + branch for branch in node] for node in tree.branches()]
         self._branched = 1 + max(branch for node in through for branch in node)
-        for branch in range(1, self._branched):
-            llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
+        if not self._trunk.share(position):
+            for branch in range(1, self._branched):
+                llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
         self._tokens = np.array([token, *tree.tokens], np.int32)
         depths = [0, *tree.depths()]
-        end = 1 + max(depth for depth, branches in zip(depths[1:], through, strict=True) if 0 in branches)
+        end = 1 + max(depth for depth, branches in zip(depths[1:], through, strict=True) if first in branches)
         extra = self._padding(len(depths), position)
-        # Behind the end of branch 0 nothing sees the padding, and whatever is kept, it is forgotten.
+        # Behind the end of the first branch nothing sees the padding, and whatever is kept, it is forgotten.
         positions = position + np.array([*depths, *range(end, end + extra)], np.int32)
         tokens = np.append(self._tokens, np.full(extra, token, np.int32))
-        branches = [list(range(self._branched)), *through, *[[0]] * extra]
+        branches = [list(range(first, self._branched)), *through, *[[first]] * extra]
         return self._evaluate(*tree_batch(tokens, positions, branches))
 
     def _padding(self, rows: int, held: int) -> int:
@@ -144,15 +149,16 @@ class LlamaContext:
         All branches share the first `start` tokens; `length` tokens are kept. False if this memory cannot forget only
         a part.
         """
-        branch = 0 if node == ROOT else self._through[node][0]
+        branch = self._first if node == ROOT else self._through[node][0]
         if branch != _SEQUENCE:
-            llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1)
-            llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, start, length)
+            begin = start - self._first  # the root is in sequence 0 only if that is a branch, too
+            llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, begin, -1)
+            llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, begin, length)
         done = self.truncate(length)
         if done and self._watcher is not None:
             path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
             rows = np.array([0, *(node + 1 for node in path)])
-            self._watcher.held(start - 1, rows, self._tokens[rows])
+            self._watcher.held(start - 1, rows, self._tokens[rows], 0)
         return done
 
     def logits(self, row: int = -1) -> NDArray[np.float32]:
@@ -263,7 +269,7 @@ def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_c
     params.n_outputs_max = 1
     if branches > 1:
         params.n_outputs_max = branches + 1
-        params.n_seq_max, params.kv_unified = branches, True  # one memory, shared by all branches
+        params.n_seq_max, params.kv_unified = branches + 1, True  # one memory, shared by trunk and branches
     if options.kv_type != "f16":
         # llama.cpp reads quantised values only with flash attention.
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED

@@ -43,12 +43,12 @@ class KvCache:
         self.tokens = tokens if done else tokens[:0]
         return done
 
-    def extend(self, tokens: NDArray[np.int32], *, want_logits: bool) -> bool:
-        """Evaluate at most `context.n_batch` tokens behind those held. False if aborted.
+    def extend(self, tokens: NDArray[np.int32], *, want_logits: bool, following: int = 0) -> bool:
+        """Evaluate at most `context.n_batch` tokens behind those held, as `LlamaContext.decode`. False if aborted.
 
         After an abort or a TargetError the cache is as it was, or empty if its memory cannot forget only a part.
         """
-        return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits))
+        return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits, following=following))
 
     def prefill(self, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
@@ -59,7 +59,7 @@ class KvCache:
         progress(Progress("prefill", 0, total - first, 0, total - first))
         for start in range(first, total, self.context.n_batch):
             end = min(start + self.context.n_batch, total)
-            if not self.extend(prompt[start:end], want_logits=end == total):
+            if not self.extend(prompt[start:end], want_logits=end == total, following=total - end):
                 return False
             elapsed_s, read, left = time.perf_counter() - started, end - first, total - end
             left_s = elapsed_s * left / read + self.context.attention_s * left * (total - first) / 2

@@ -21,11 +21,7 @@ from winnow_engine.errors import DraftError, TargetError
 from winnow_engine.llama.model import LlamaModel
 
 _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
-GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
-"""The architectures whose graphs keep their layers' inputs in llama-cpp-python 0.3.36.
-
-Others, asked for these, crash the process: theirs are copied.
-"""
+_GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
 
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 _INTS = ctypes.POINTER(ctypes.c_int32)
@@ -69,9 +65,23 @@ def wanted_layers(draft: LlamaModel) -> list[int]:
     return [int(layer) for layer in _function("wanted")(draft.handle)[:count]]
 
 
+@cache
+def given_by() -> frozenset[str]:
+    """The architectures whose graphs keep their layers' inputs, in llama-cpp-python 0.3.36 and in this build.
+
+    Others, asked for these, crash the process: theirs are copied. A build by .ci/llama names those that it adds.
+    """
+    try:
+        added = llama_cpp._lib["winnow_layer_inputs"]
+    except AttributeError:
+        return _GIVEN_BY
+    added.restype, added.argtypes = ctypes.c_char_p, []
+    return _GIVEN_BY | set(added().decode().split(","))
+
+
 def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:
     """Raise DraftError unless llama.cpp can give the inputs of these layers of `target`; `name` is the draft's."""
-    first = 0 if target.architecture in GIVEN_BY else 1  # nothing comes before layer 0 to be copied
+    first = 0 if target.architecture in given_by() else 1  # nothing comes before layer 0 to be copied
     if not layers or not all(first <= layer < target.layers for layer in layers):
         raise DraftError(
             f"{name} cannot draft for this target: it reads the layers {list(layers)}, and llama.cpp gives the inputs "

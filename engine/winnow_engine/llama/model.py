@@ -28,8 +28,11 @@ class ContextWatcher(Protocol):
     def opened(self, context: int, n_ctx: int) -> None:
         """An empty context for `n_ctx` tokens was made. May raise TargetError, which closes it again."""
 
-    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
-        """Memory now holds `tokens` from position `start` on; they were these `rows` of the last evaluation."""
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32], following: int) -> None:
+        """Memory now holds `tokens` from position `start` on; they were these `rows` of the last evaluation.
+
+        So many tokens of a prompt are `following`, if it is evaluated to its end.
+        """
 
     def forgot(self, length: int) -> None:
         """Memory now holds only the first `length` tokens."""

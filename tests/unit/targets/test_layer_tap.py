@@ -35,7 +35,7 @@ class Watching:
     def opened(self, context: int, n_ctx: int) -> None:
         pass
 
-    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32], following: int) -> None:
         self.held_states.append(self.tap.rows(rows))
 
     def forgot(self, length: int) -> None:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.llama.layer_inputs import check_layers
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.stored_rows import StoredRows
@@ -26,9 +28,10 @@ from winnow_engine.targets.drafts.base import DraftFile, FileMethod
 from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
 from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
-from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
+from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory, States
 
 if TYPE_CHECKING:
+    from winnow_cuda.gpu.held_matrix import HeldMatrix
     from winnow_engine.targets.drafts.shared.block_tables import BlockTables, RowMaker
 
 _CHOICES = 6  # tokens at each place
@@ -61,13 +64,17 @@ class BlockMemory(HiddenStateMemory):
         """The most guesses of one pass: a block, with a row before it, is evaluated in one batch."""
         return min(self._tables.block, self._context.n_batch)
 
-    def add(self, start: int, states: NDArray[np.float32], tokens: NDArray[np.int32]) -> None:
-        """Remember hidden states as any memory does, but evaluate none."""
+    def add(self, start: int, read: States, tokens: NDArray[np.int32], following: int) -> None:
+        """Remember hidden states as any memory does, but only those of the window, and evaluate none."""
         if start == 0 and len(tokens) > _FIRST:
-            self._first = states[:_FIRST].copy(), tokens[: _FIRST + 1].copy()
+            self._first = read(slice(_FIRST)), tokens[: _FIRST + 1].copy()
+        window = slice(max(0, len(tokens) - max(0, _WINDOW - following)), None)
+        if window.start == len(tokens):
+            return
+        start += window.start
         if start != self.length:
             self._restart(start)
-        self._waiting.append((states, tokens))
+        self._waiting.append((read(window), tokens[window]))
         if self.length - self._evaluated > 2 * _WINDOW:
             self._keep_window()
 
@@ -195,11 +202,24 @@ def open_block(file: DraftFile) -> BlockDraft:
             f"{file.name} cannot draft for this target: it was trained for one of another size, or the .safetensors "
             "beside it is another draft's"
         )
-    maker = RowMaker(tables, embedding, file.options.threads)
+    maker = RowMaker(tables, embedding, file.options.threads, _on_device(tables, file.options))
     # Compiled here, or read from Numba's cache, and not while an answer waits.
-    maker.rows(np.zeros((1, tables.fuse.shape[1]), np.float32), np.zeros(1, np.int32))
+    for count in (1, _WINDOW):  # few rows may be made on a GPU
+        maker.rows(np.zeros((count, tables.fuse.shape[1]), np.float32), np.zeros(count, np.int32))
     tables.choices(np.zeros((1, own), np.float32), 0, _CHOICES, 0.0)
     return BlockDraft(file, layers, tables, maker)
+
+
+def _on_device(tables: BlockTables, options: TargetOptions) -> HeldMatrix | None:
+    """The matrix that fuses, on the GPU if that evaluates the draft and our own kernels run there."""
+    if not evaluates_on_gpu(options) or tables.fuse.shape[1] % 256 or not availability().usable:
+        return None
+    from winnow_cuda.gpu.held_matrix import HeldMatrix
+
+    try:
+        return HeldMatrix(open_device(), tables.fuse)
+    except DeviceError:
+        return None
 
 
 METHOD = FileMethod(NAME, open_block, own_vocabulary=True)

@@ -278,7 +278,10 @@ def test_a_draft_is_no_target(draft: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [(1, 4), (0, 2), ()])
-def test_layers_that_the_target_lacks_are_named(tiny_qwen2: Path, tmp_path: Path, read: tuple[int, ...]) -> None:
+def test_layers_that_the_target_lacks_are_named(
+    tiny_qwen2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("winnow_engine.llama.layer_inputs.given_by", frozenset)  # as of other builds of llama.cpp
     draft = write_block(tmp_path / "tiny-block.gguf", read)
     with pytest.raises(DraftError, match=r"tiny-block.gguf cannot draft .*this target's layers 1 to 3"):
         LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=draft))
@@ -357,3 +360,16 @@ def test_auto_does_without_a_draft_that_is_damaged(
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> None:
     assert draft_of(tiny_qwen2) is None
+
+
+@pytest.mark.parametrize("length", [200, 300, 450])
+def test_of_a_prompt_only_what_is_kept_is_copied(pair: Pair[BlockDraft], length: int) -> None:
+    read = []
+    inputs = pair.draft._inputs
+    assert inputs is not None
+    rows = inputs.rows
+    inputs.rows = lambda asked: read.append(len(asked)) or rows(asked)  # type: ignore[method-assign,func-returns-value]
+    pair.prefill(np.resize(prompt(1, 200), length))
+    assert sum(read) == 16 + min(length, 256)
+    assert pair.draft._memory is not None
+    assert pair.draft._memory.length == length

@@ -196,7 +196,14 @@ def test_a_target_of_another_width_is_refused(
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
 
 
-@pytest.mark.usefixtures("exact")
+@pytest.fixture
+def keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other builds of llama.cpp, and other architectures."""
+    for module in ("llama.layer_inputs", "targets.drafts.shared.hidden_state_draft"):
+        monkeypatch.setattr(f"winnow_engine.{module}.given_by", frozenset)
+
+
+@pytest.mark.usefixtures("exact", "keeps_nothing")
 def test_a_target_whose_layers_llama_does_not_keep_is_drafted_for(tiny_qwen2: Path, make_dflash: MakeDFlash) -> None:
     path = make_dflash()
     with closing(Pair(tiny_qwen2, path, open_dflash)) as pair:
@@ -206,6 +213,7 @@ def test_a_target_whose_layers_llama_does_not_keep_is_drafted_for(tiny_qwen2: Pa
         accepted_of_many(pair, 20, 4)
 
 
+@pytest.mark.usefixtures("keeps_nothing")
 def test_embeddings_are_not_read_where_llama_does_not_keep_them(tiny_qwen2: Path, make_dflash: MakeDFlash) -> None:
     with pytest.raises(DraftError, match=r"it reads the layers \[0, 3\], .* of this target's layers 1 to 3"):
         LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=make_dflash(read=(0, 3))))

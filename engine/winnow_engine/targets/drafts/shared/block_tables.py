@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,15 @@ from safetensors.numpy import load_file
 from winnow_cuda.ops._int16 import packed, runs_here
 from winnow_cuda.ops.block_choices import block_choices
 from winnow_cuda.ops.int16_gemm import int16_gemm
+from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Float32, Int32, PackedMatrix
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import StoredRows
 
-_EPS = np.float32(1e-6)
+if TYPE_CHECKING:
+    from winnow_cuda.gpu.held_matrix import HeldMatrix
+
+_EPS = 1e-6
 _FEW_ROWS, _FEW_THREADS = 16, 4  # of a product, which others would take longer to join
 
 
@@ -77,24 +82,29 @@ class RowMaker:
     work: up to 80 ms beside other work on two cores. So processors with AVX2 multiply integers instead, in 1 ms.
     """
 
-    def __init__(self, tables: BlockTables, embedding: StoredRows, threads: int) -> None:
-        """`embedding` is the target's."""
+    def __init__(self, tables: BlockTables, embedding: StoredRows, threads: int, on_device: HeldMatrix | None) -> None:
+        """`embedding` is the target's; `on_device` may hold `tables.fuse`."""
+        self._on_device = on_device
         fuse = tables.fuse.astype(np.float32)
         self._fuse: Float32 | PackedMatrix = _read_only(packed(fuse)) if runs_here() else fuse
         self._norm, self._embedding, self._threads = tables.embedding, embedding, threads
+        self._ones = np.ones_like(tables.embedding)
 
     def rows(self, states: Float32, behind: Int32) -> Float32:
         """The rows of tokens: hidden states (tokens, layers * width), and the tokens behind them."""
         embedded = self._embedding.rows(behind)
-        parts = _normed(states.reshape(len(states), -1, embedded.shape[1])).reshape(states.shape)
-        fuse = self._fuse
-        if isinstance(fuse, PackedMatrix):
-            threads = self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS)
-            fused = int16_gemm(parts, fuse, threads)
-        else:
-            fused = parts @ fuse.T
-        fused += _normed(embedded) * self._norm
+        parts = rms_norm(states.reshape(-1, embedded.shape[1]), self._ones, _EPS).reshape(states.shape)
+        fused = self._on_device.product(parts) if self._on_device is not None and len(parts) <= _FEW_ROWS else None
+        if fused is None:
+            fused = self._product(parts)
+        fused += rms_norm(embedded, self._norm, _EPS)
         return fused
+
+    def _product(self, parts: Float32) -> Float32:
+        fuse = self._fuse
+        if not isinstance(fuse, PackedMatrix):
+            return parts @ fuse.T
+        return int16_gemm(parts, fuse, self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS))
 
 
 def _read_only(matrix: PackedMatrix) -> PackedMatrix:
@@ -102,9 +112,3 @@ def _read_only(matrix: PackedMatrix) -> PackedMatrix:
     for part in (matrix.codes, matrix.scales):
         part.flags.writeable = False
     return matrix
-
-
-def _normed(x: Float32) -> Float32:
-    squares = np.einsum("...i,...i->...", x, x)[..., None]
-    normed: Float32 = x / np.sqrt(squares / np.float32(x.shape[-1]) + _EPS)
-    return normed

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.layer_inputs import GIVEN_BY, LayerInputs, LayerTap
+from winnow_engine.llama.layer_inputs import LayerInputs, LayerTap, given_by
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
@@ -30,7 +30,7 @@ class HiddenStateDraft(ABC, Generic[M]):
     def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
         """Draft with `model`, which `close` closes, by what `layers` of `target` read. Watches `target` from now on."""
         self._model, self._layers, self._width = model, layers, target.width
-        self._tapped = target.architecture not in GIVEN_BY
+        self._tapped = target.architecture not in given_by()
         self._inputs: LayerInputs | LayerTap | None = None
         self._memory: M | None = None
         self._abort, self._last = AbortFlag(), 0
@@ -63,11 +63,12 @@ class HiddenStateDraft(ABC, Generic[M]):
             self._inputs = LayerInputs(context, self._layers, self._width)
         self._memory = self._open(context, n_ctx)
 
-    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32]) -> None:
+    def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32], following: int) -> None:
         """Remember the hidden states of tokens that the target holds from now on."""
-        assert self._inputs is not None
+        inputs = self._inputs
+        assert inputs is not None
         assert self._memory is not None
-        self._memory.add(start, self._inputs.rows(rows), tokens)
+        self._memory.add(start, lambda part: inputs.rows(rows[part]), tokens, following)
 
     def forgot(self, length: int) -> None:
         """Forget what the target forgot."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
+
+States = Callable[[slice], NDArray[np.float32]]
+"""Hidden states of the tokens in a slice of an evaluation's: shape (tokens, layers * width)."""
 
 
 class HiddenStateMemory(ABC):
@@ -29,14 +33,14 @@ class HiddenStateMemory(ABC):
         """The position of the next hidden state."""
         return self._evaluated + sum(len(tokens) for _, tokens in self._waiting)
 
-    def add(self, start: int, states: NDArray[np.float32], tokens: NDArray[np.int32]) -> None:
-        """Remember hidden states, shape (tokens, layers * width), from position `start` on.
+    def add(self, start: int, read: States, tokens: NDArray[np.int32], following: int) -> None:
+        """Remember the hidden states of `tokens`, which `read` gives, from position `start` on.
 
-        A gap before `start` forgets all that came before.
+        So many tokens of the prompt are `following`. A gap before `start` forgets all that came before.
         """
         if start != self.length:
             self._restart(start)
-        self._waiting.append((states, tokens))
+        self._waiting.append((read(slice(None)), tokens))
         if self.length - self._evaluated > self._context.n_batch:
             self._evaluate(None, self._never)
 
