@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.drafter import merged
 from winnow_engine.errors import ModelError, WinnowError
+from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
 from winnow_engine.prompting.messages import Message
@@ -130,7 +131,7 @@ def _servers() -> Iterator[Finding]:
 
 
 def _build() -> Iterator[Finding]:
-    subject = f"llama-cpp-python {llama_cpp.__version__}{_built_by()}"
+    subject = f"llama-cpp-python {llama_cpp.__version__}{_built_by(build_note())}"
     directory = default_directory()
     present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
     if not present:
@@ -141,10 +142,9 @@ def _build() -> Iterator[Finding]:
     yield Finding(result.ok, subject, result.detail, _INSTALL)
 
 
-def _built_by(package: Path = Path(llama_cpp.__file__).parent) -> str:
-    """The compiler that .ci/llama/build.py noted, if that built it."""
-    note = package / "lib" / "winnow-build.txt"
-    return f" ({note.read_text().splitlines()[1]})" if note.is_file() else ""
+def _built_by(note: Sequence[str]) -> str:
+    """The compiler in the note of a build, if there is one."""
+    return f" ({note[1]})" if note else ""
 
 
 def _residency() -> Iterator[Finding]:

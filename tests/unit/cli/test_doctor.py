@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli.doctor import _built_by, _models, _snapshots, _weights
@@ -38,7 +39,7 @@ def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_built_llama_cpp_is_named_where_it_is_known(tmp_path: Path) -> None:
-    assert _built_by(tmp_path) == ""
+    assert _built_by(build_note(tmp_path / "none")) == ""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "winnow-build.txt").write_text("llama-cpp-python==0.3.36\nziglang==0.17.1\n")
-    assert _built_by(tmp_path) == " (ziglang==0.17.1)"
+    assert _built_by(build_note(tmp_path)) == " (ziglang==0.17.1)"

@@ -21,6 +21,7 @@ from pathlib import Path
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.llama.context import evaluates_on_gpu
+from winnow_engine.llama.layer_inputs import given_by
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import (
@@ -46,7 +47,7 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     """The draft that `options.speculate` chooses for `target`.
 
     A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. `auto` looks up,
-    and on a CPU asks the target's draft, too, if it has one. Raises ModelNotFoundError, ModelDamagedError,
+    and asks the target's draft, too, if it has one. Raises ModelNotFoundError, ModelDamagedError,
     UnsupportedModelError, also if `target` is a draft file itself, or DraftError if draft and target do not fit.
     """
     if _method_name(target) in _file_methods():
@@ -85,8 +86,9 @@ def _discover() -> Iterator[DraftMethod]:
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
-    """The draft of a target on the CPU. On GPUs none has paid: docs/lab/trained-draft.md."""
-    path = None if evaluates_on_gpu(options) else draft_of(target.path)
+    """The draft of a target, on a GPU only where llama.cpp is built so that it pays: docs/lab/trained-draft.md."""
+    pays = not evaluates_on_gpu(options) or target.architecture in given_by()
+    path = draft_of(target.path) if pays else None
     if path is None:
         return None
     try:

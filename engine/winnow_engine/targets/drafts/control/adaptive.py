@@ -63,7 +63,7 @@ class AdaptiveDraft:
         assert self._started is not None
         self._started += ready - started  # what is read is of use for the whole answer
         if begins and not asked.chosen:
-            asked.lost(self._budget.lose(ready - started))
+            asked.lost(self._budget.prepare(ready - started))
         found = self._budget.cut(found, self._spent_s)
         asked.kept(len(found))
         return max(found, tree, key=self._budget.rate)

@@ -21,7 +21,7 @@ _FIRST_SKIP, _LONGEST_SKIP = 4, 64  # answers
 # counts as. It must be tried somewhere.
 _TOKENS, _COST, _ASSUMED = 2.0, 1.3, 4
 _MEMORY = 16  # rounds
-_MOST_GAINED = 16.0  # plain rounds that count; an answer may lose four
+_MOST_GAINED = 16.0  # plain rounds that count, or that it lost; an answer may lose four
 _RETURN = 0.01  # of the way back to what is assumed, for each round without a proposal
 _LEAST_GAIN = 1.02  # times what can be had without asking
 _NODES = 3.0  # of a proposal, kept at first
@@ -67,7 +67,7 @@ class AskedDraft:
 
     def lost(self, cost: float) -> None:
         """Count plain rounds that `read` took."""
-        self._gained -= cost
+        self._gained = max(self._gained - cost, -_MOST_GAINED)
 
     def kept(self, nodes: int) -> None:
         """Learn how many nodes of a proposal promised to pay: longer ones take longer."""

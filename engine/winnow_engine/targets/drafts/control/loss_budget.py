@@ -26,6 +26,7 @@ _FORGETTING = 8  # plain rounds, after which slow rounds of drafts count a littl
 _LEAST_GAIN = 1.02  # times the tokens per second of plain rounds that a draft must promise
 _FREE_BUDGET = 1.5  # what drafting may lose in an answer before it has gained anything
 _PAID_BUDGET = 4.0  # the same for a draft that is not free; once this is lost, it is left alone for some answers
+_PREPARATION = 6.0  # what such a draft may take before its first proposal; whether that pays, answers together show
 _PLAIN_ROUND_BUDGET = 0.01  # what each plain round adds to the budget
 
 
@@ -93,10 +94,10 @@ class LossBudget:
         """How many tokens a tree that was cut promises for each plain round, 1 or more."""
         return (1 + sum(tree.worth)) / self._cost.curve[len(tree)]
 
-    def lose(self, seconds: float) -> float:
-        """Count time that went into no round. Returns plain rounds."""
+    def prepare(self, seconds: float) -> float:
+        """Count time that serves all rounds of the answer, as far as it is more than usual. Returns plain rounds."""
         lost = self._in_rounds(seconds)
-        self._remaining -= lost
+        self._remaining -= max(0.0, lost - _PREPARATION)
         return lost
 
     def learn(self, drafted: int, tokens: int, seconds: float, *, tried: bool, spent_s: float = 0.0) -> float:
