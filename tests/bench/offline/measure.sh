@@ -51,7 +51,10 @@ step() {
   case $1 in
     speed) winnow bench kernels --json >"$results/kernels.json" && winnow bench drafter --json >"$results/drafter.json" ;;
     checkers) for tool in memcheck racecheck; do compute-sanitizer --tool "$tool" python3 tests/bench/sanitize.py; done ;;
-    agreement) python3 -m winnow_research.studies.agreement && cp results/agreement.json "$results" ;;
+    agreement) # of what both have: only a GPU runs the reader
+      using none "$results/profiles-none" &&
+        WINNOW_PROFILES_DIR=$results/profiles-none python3 -m winnow_research.studies.agreement &&
+        cp results/agreement.json "$results" ;;
     calibrate) winnow calibrate --thorough --jobs "$jobs" --out "$results/profile.json" ;;
     judge) relevance development --split development --method profile --method Winnow --tokens 128k &&
       relevance calibration --split calibration --task real --method profile --method Winnow --tokens 128k &&
