@@ -39,6 +39,8 @@ _WINDOW = 256  # tokens
 _FIRST = 16  # tokens, which any attention looks at where it looks at nothing else
 # Rows of a pass. The product for few tokens (.ci/llama/few_tokens.h) has no more: 17 rows take twice as long as 16.
 _MOST_ROWS = 16
+# What a pass is filled up to on a GPU: llama.cpp keeps a graph for each number of rows, whose first two uses take 3 ms.
+_GRAPH_SIZES = (8, 16)
 
 
 class BlockMemory(HiddenStateMemory):
@@ -56,6 +58,7 @@ class BlockMemory(HiddenStateMemory):
         """Make a `DraftContext` for `n_ctx` rows and a block behind them."""
         super().__init__(DraftContext(model, target, n_ctx + tables.block, tables.block, options))
         self._tables, self._maker = tables, maker
+        self._sizes = _GRAPH_SIZES if evaluates_on_gpu(options) else ()
         self._first: tuple[NDArray[np.float32], NDArray[np.int32]] | None = None
         self._begins, self._empty = 0, True
 
@@ -140,17 +143,20 @@ class BlockMemory(HiddenStateMemory):
         places = min(places, most + 1 - len(states))
         self._waiting = []
         rows = self._maker.rows(states, np.append(tokens[1:], np.int32(token)))
-        rows = np.concatenate([rows, self._tables.masks[: places - 1]])
+        needed = len(states) + places - 1
+        size = next((size for size in self._sizes if needed <= size <= min(most, self._tables.block)), needed)
+        last = size if self._sizes else places  # rows with logits, of which a graph has a fixed number, too
+        rows = np.concatenate([rows, self._tables.masks[: size - len(states)]])
         done = False
         try:
-            done = self._context.decode(self._evaluated, abort, states=rows, last=places)
+            done = self._context.decode(self._evaluated, abort, states=rows, last=last)
         finally:
             if not done:
                 self._restart(end)
         if not done:
             return None
         self._evaluated += len(states)
-        return self._context.logits(places)
+        return self._context.logits(last)[len(states) - 1 - (size - last) :][:places]
 
     def _evaluate_batch(
         self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag

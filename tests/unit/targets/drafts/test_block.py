@@ -363,7 +363,7 @@ def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> No
 
 
 @pytest.mark.parametrize("length", [200, 300, 450])
-def test_of_a_prompt_only_what_is_kept_is_copied(pair: Pair[BlockDraft], length: int) -> None:
+def test_of_a_prompt_only_what_is_kept_is_copied(pair: BlockPair, length: int) -> None:
     read = []
     inputs = pair.draft._inputs
     assert inputs is not None
@@ -373,3 +373,19 @@ def test_of_a_prompt_only_what_is_kept_is_copied(pair: Pair[BlockDraft], length:
     assert sum(read) == 16 + min(length, 256)
     assert pair.draft._memory is not None
     assert pair.draft._memory.length == length
+
+
+@pytest.mark.parametrize("places", [1, 3, BLOCK])
+def test_rows_that_fill_up_a_graph_change_no_logits(pair: BlockPair, places: int) -> None:
+    found = []
+    for sizes in ((), (4, BLOCK)):
+        pair.cache.rewind(0)
+        pair.prefill(prompt(1))
+        memory = pair.draft._memory
+        assert memory is not None
+        memory._sizes = sizes
+        logits = memory.evaluate(77, places, AbortFlag())
+        assert logits is not None
+        found.append(logits.copy())
+    assert len(found[1]) == places
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-3)  # batches round differently
