@@ -18,6 +18,7 @@ from llama_cpp import llama_cpp
 from numpy.typing import NDArray
 
 from winnow_engine.errors import DraftError, TargetError
+from winnow_engine.llama.added import added_function
 from winnow_engine.llama.model import LlamaModel
 
 _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
@@ -71,12 +72,8 @@ def given_by() -> frozenset[str]:
 
     Others, asked for these, crash the process: theirs are copied. A build by .ci/llama names those that it adds.
     """
-    try:
-        added = llama_cpp._lib["winnow_layer_inputs"]
-    except AttributeError:
-        return _GIVEN_BY
-    added.restype, added.argtypes = ctypes.c_char_p, []
-    return _GIVEN_BY | set(added().decode().split(","))
+    added = added_function("winnow_layer_inputs", ctypes.c_char_p, [])
+    return _GIVEN_BY if added is None else _GIVEN_BY | set(added().decode().split(","))
 
 
 def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
-from llama_cpp import llama_cpp
+from winnow_engine.llama.added import added_function
 
 
 class Trunk:
@@ -23,10 +23,5 @@ class Trunk:
 
 
 @cache
-def _setter() -> Callable[[int, int], bool] | None:
-    try:
-        function = llama_cpp._lib["winnow_set_trunk"]
-    except AttributeError:
-        return None
-    function.restype, function.argtypes = ctypes.c_bool, [ctypes.c_void_p, ctypes.c_int32]
-    return function  # type: ignore[no-any-return]
+def _setter() -> Callable[..., bool] | None:
+    return added_function("winnow_set_trunk", ctypes.c_bool, [ctypes.c_void_p, ctypes.c_int32])
