@@ -30,7 +30,7 @@ _ABORTED = 2
 # Multiplications that attention makes on a core a second: 1.2e10 and 2.0e10 with AVX2, in two models.
 _ATTENTION_PER_S = 1.5e10
 
-# Tokens of a pass over a tree with CUDA, each with a graph of its own. One over 2 takes hardly less time than over 8.
+# Tokens of a pass with CUDA, each with a graph of its own. One over 2 takes hardly less time than one over 8.
 _PASS_SIZES = (8, 16)
 
 PAST_STATES = 8
@@ -70,7 +70,7 @@ class LlamaContext:
         past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
         # A tree is evaluated in one batch, with the token before it.
         self.branches = min(branches, past, self.n_batch - 1)
-        self._sizes = () if self._states else _pass_sizes(model, options)
+        self._sizes = () if self._states else pass_sizes(model, options)
         if self._sizes:
             self.branches = min(self.branches, self._sizes[-1] - 1)
         self._through: list[list[int]] = []
@@ -242,8 +242,8 @@ class LlamaContext:
         self._threads.close()
 
 
-def _pass_sizes(model: LlamaModel, options: TargetOptions) -> tuple[int, ...]:
-    """The sizes that passes over trees are filled up to; none where no CUDA graph runs the whole model."""
+def pass_sizes(model: LlamaModel, options: TargetOptions) -> tuple[int, ...]:
+    """The sizes that passes over few tokens are filled up to; none where no CUDA graph runs the whole model."""
     whole = options.gpu_layers is None or options.gpu_layers > model.layers
     return _PASS_SIZES if whole and evaluates_on_gpu(options) and runs_cuda() else ()
 

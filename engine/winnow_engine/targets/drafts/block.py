@@ -18,7 +18,7 @@ from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import evaluates_on_gpu
+from winnow_engine.llama.context import evaluates_on_gpu, pass_sizes
 from winnow_engine.llama.layer_inputs import check_layers
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.stored_rows import StoredRows
@@ -39,8 +39,6 @@ _WINDOW = 256  # tokens
 _FIRST = 16  # tokens, which any attention looks at where it looks at nothing else
 # Rows of a pass. The product for few tokens (.ci/llama/few_tokens.h) has no more: 17 rows take twice as long as 16.
 _MOST_ROWS = 16
-# What a pass is filled up to on a GPU: llama.cpp keeps a graph for each number of rows, whose first two uses take 3 ms.
-_GRAPH_SIZES = (8, 16)
 
 
 class BlockMemory(HiddenStateMemory):
@@ -58,7 +56,7 @@ class BlockMemory(HiddenStateMemory):
         """Make a `DraftContext` for `n_ctx` rows and a block behind them."""
         super().__init__(DraftContext(model, target, n_ctx + tables.block, tables.block, options))
         self._tables, self._maker = tables, maker
-        self._sizes = _GRAPH_SIZES if evaluates_on_gpu(options) else ()
+        self._sizes = pass_sizes(model, options)  # or a draft's first proposals take 4 ms instead of 1
         self._first: tuple[NDArray[np.float32], NDArray[np.int32]] | None = None
         self._begins, self._empty = 0, True
 
@@ -210,8 +208,7 @@ def open_block(file: DraftFile) -> BlockDraft:
         )
     maker = RowMaker(tables, embedding, file.options.threads, _on_device(tables, file.options))
     # Compiled here, or read from Numba's cache, and not while an answer waits.
-    for count in (1, _WINDOW):  # few rows may be made on a GPU
-        maker.rows(np.zeros((count, tables.fuse.shape[1]), np.float32), np.zeros(count, np.int32))
+    maker.warm_up()
     tables.choices(np.zeros((1, own), np.float32), 0, _CHOICES, 0.0)
     return BlockDraft(file, layers, tables, maker)
 

@@ -46,7 +46,7 @@ def test_whatever_is_drafted_the_tokens_are_those_of_plain_decoding(
 def test_with_cuda_passes_have_few_sizes_and_answers_stay_the_same(
     tiny_llama: Path, plain: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context, "_pass_sizes", lambda model, options: (8, 16))
+    monkeypatch.setattr(context, "pass_sizes", lambda model, options: (8, 16))
     sizes, evaluate = Counter[int](), context.LlamaContext._evaluate
     with closing(Loaded(LlamaModel(tiny_llama))) as sized:
 

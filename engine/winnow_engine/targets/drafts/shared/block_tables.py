@@ -84,7 +84,7 @@ class RowMaker:
 
     def __init__(self, tables: BlockTables, embedding: StoredRows, threads: int, on_device: HeldMatrix | None) -> None:
         """`embedding` is the target's; `on_device` may hold `tables.fuse`."""
-        self._on_device = on_device
+        self._on_device, self._columns = on_device, tables.fuse.shape[1]
         fuse = tables.fuse.astype(np.float32)
         self._fuse: Float32 | PackedMatrix = _read_only(packed(fuse)) if runs_here() else fuse
         self._norm, self._embedding, self._threads = tables.embedding, embedding, threads
@@ -99,6 +99,12 @@ class RowMaker:
             fused = self._product(parts)
         fused += rms_norm(embedded, self._norm, _EPS)
         return fused
+
+    def warm_up(self) -> None:
+        """Call all that `rows` may call, on the device and beside it."""
+        states = np.zeros((1, self._columns), np.float32)
+        self._product(states)
+        self.rows(states, np.zeros(1, np.int32))
 
     def _product(self, parts: Float32) -> Float32:
         fuse = self._fuse
