@@ -136,6 +136,23 @@ put(src/llama-context.cpp "${update}" "        winnow_forget_graphs();\n${update
 set(same "ubatch.n_seqs_unq   == other.ubatch.n_seqs_unq")
 put(src/llama-graph.h "${same}" "(${same} || (cparams.kv_unified && !ubatch.equal_seqs()))")
 
+# choices.h has a GPU find the likeliest tokens.
+set(class "struct llama_context {\n")
+put(src/llama-context.h "${class}" "${class}    #include \"${CMAKE_CURRENT_LIST_DIR}/choices.h\"\n\n")
+set(built "        gf = model.build_graph(gparams);\n\n        //LLAMA_LOG_INFO")
+put(src/llama-context.cpp "${built}"
+  "        gf = model.build_graph(gparams);\n        winnow_add_choices(res, gf);\n\n        //LLAMA_LOG_INFO")
+set(wanted "if (logits.data && t_logits && n_outputs > 0 && needs_raw_logits(ubatch, sampling.samplers)")
+put(src/llama-context.cpp "${wanted}) {"
+  "${wanted} &&\n            !winnow_takes_choices(res, n_outputs_prev, n_outputs)) {")
+string(JOIN "\n" choose "" "extern \"C\" LLAMA_API void winnow_choose(llama_context * ctx, bool instead_of_logits) {"
+  "    ctx->winnow_can_choose = true;" "    ctx->winnow_chooses    = instead_of_logits;" "}" ""
+  "// By the last pass, in the order of its outputs; null if it gave logits."
+  "extern \"C\" LLAMA_API const int32_t * winnow_choices(llama_context * ctx) {" "    ctx->synchronize();"
+  "    return ctx->winnow_has_chosen ? ctx->winnow_chosen.data() : nullptr;" "}" "")
+set(interface "float * llama_get_logits(llama_context * ctx) {\n")
+put(src/llama-context.cpp "${interface}" "${choose}\n${interface}")
+
 # On a GPU, a graph serves until there are 1,024 tokens more.
 set(on_host "!layers[0].k->buffer || ggml_backend_buffer_is_host(layers[0].k->buffer)")
 put(src/llama-kv-cache.cpp "std::max(n_pad, 256u);" "std::max(n_pad, layers.empty() || ${on_host} ? 256u : 1024u);")

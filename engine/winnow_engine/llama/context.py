@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import llama_cpp
 import numpy as np
@@ -12,6 +14,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import row_batch, tree_batch
+from winnow_engine.llama.choices import Choices
 from winnow_engine.llama.devices import runs_cuda
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
@@ -73,6 +76,8 @@ class LlamaContext:
         self._sizes = () if self._states else pass_sizes(model, options)
         if self._sizes:
             self.branches = min(self.branches, self._sizes[-1] - 1)
+        self._choices = Choices(self.handle) if self._sizes else None
+        self._outputs = 0
         self._through: list[list[int]] = []
         self._tokens = np.empty(0, np.int32)
         self._branched, self._undoable = 0, 0
@@ -110,6 +115,7 @@ class LlamaContext:
         tokens = np.ascontiguousarray(tokens, np.int32)
         outputs = np.zeros(len(tokens), np.int8)
         outputs[-1] = want_logits
+        self._outputs = int(want_logits)
         done = self._evaluate(row_batch(tokens, outputs), tokens)
         if done and self._watcher is not None:
             self._watcher.held(self._length() - len(tokens), np.arange(len(tokens)), tokens, following)
@@ -136,6 +142,7 @@ class LlamaContext:
         positions = position + np.array([*depths, *range(end, end + extra)], np.int32)
         tokens = np.append(self._tokens, np.full(extra, token, np.int32))
         branches = [list(range(first, self._branched)), *through, *[[first]] * extra]
+        self._outputs = len(tokens)
         return self._evaluate(*tree_batch(tokens, positions, branches))
 
     def _padding(self, rows: int, held: int) -> int:
@@ -161,10 +168,35 @@ class LlamaContext:
             self._watcher.held(start - 1, rows, self._tokens[rows], 0)
         return done
 
+    @contextmanager
+    def choosing(self) -> Iterator[None]:
+        """Evaluate for `likeliest` alone: where a GPU finds these tokens, no logits are copied."""
+        if self._choices is None:
+            yield
+            return
+        self._choices.instead_of_logits(True)
+        try:
+            yield
+        finally:
+            self._choices.instead_of_logits(False)
+
+    def likeliest(self, row: int = -1) -> int:
+        """The token with the largest logit in a row that `logits` could be asked for.
+
+        Of equal ones it is the first, but where a GPU chooses. Raises TargetError if no logit is a number.
+        """
+        chosen = self._choices and self._choices.last()
+        if not chosen:
+            return int(self.logits(row).argmax())
+        token = chosen[row if row >= 0 else self._outputs + row]
+        if token < 0:
+            raise TargetError("the target's logits are not numbers: its weights are damaged, or its file is")
+        return token
+
     def logits(self, row: int = -1) -> NDArray[np.float32]:
         """A row of the last evaluation's logits, shape (vocabulary,); by default that of its last token.
 
-        The evaluation must have asked for it. It is valid until the next one.
+        The evaluation must have asked for it, and not while `choosing`. It is valid until the next one.
         """
         return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.handle, row), (self._n_vocab,))
 

@@ -91,7 +91,7 @@ def decode(
     holds all tokens but the last, and perhaps some drafted ones behind a stop string.
     """
     writer, prompt, accepted = _Writer(answer, vocabulary, sampling, thoughts, thought_limit), cache.tokens, 0
-    with closing(Sampler(sampling)) as sampler:
+    with closing(Sampler(sampling)) as sampler, sampler.sampled(cache.context):
         tokens = [sampler.sample(cache.context)]
         while writer.write(tokens):
             if writer.overthinks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import llama_cpp
 
@@ -20,10 +21,14 @@ class Sampler:
     def __init__(self, sampling: Sampling) -> None:
         self._chain = _chain(sampling) if sampling.temperature else None
 
+    def sampled(self, context: LlamaContext) -> AbstractContextManager[None]:
+        """Have `context` evaluate for `sample`."""
+        return context.choosing() if self._chain is None else nullcontext()
+
     def sample(self, context: LlamaContext, row: int = -1) -> int:
         """A token chosen from a row of the last evaluation's logits, for which the evaluation must have asked."""
         if self._chain is None:
-            return int(context.logits(row).argmax())  # of equal ones the first, as in llama.cpp
+            return context.likeliest(row)
         return int(llama_cpp.llama_sampler_sample(self._chain, context.handle, row))
 
     def close(self) -> None:
