@@ -94,7 +94,7 @@ class RowMaker:
         """The rows of tokens: hidden states (tokens, layers * width), and the tokens behind them."""
         embedded = self._embedding.rows(behind)
         parts = rms_norm(states.reshape(-1, embedded.shape[1]), self._ones, _EPS).reshape(states.shape)
-        fused = self._on_device.product(parts) if self._on_device is not None and len(parts) <= _FEW_ROWS else None
+        fused = self._on_device.product(parts) if self._on_device is not None else None
         if fused is None:
             fused = self._product(parts)
         fused += rms_norm(embedded, self._norm, _EPS)
@@ -102,9 +102,10 @@ class RowMaker:
 
     def warm_up(self) -> None:
         """Call all that `rows` may call, on the device and beside it."""
-        states = np.zeros((1, self._columns), np.float32)
-        self._product(states)
-        self.rows(states, np.zeros(1, np.int32))
+        states = np.zeros((_FEW_ROWS + 1, self._columns), np.float32)
+        self._product(states[:1])
+        for rows in (1, len(states)):
+            self.rows(states[:rows], np.zeros(rows, np.int32))
 
     def _product(self, parts: Float32) -> Float32:
         fuse = self._fuse
