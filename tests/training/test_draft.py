@@ -43,7 +43,7 @@ SHAPE = BlockShape((1,), 64, 4, 2, 16, 128, vocabulary=100, block=4, rank=4, rop
 
 def recipe(steps: int, seed: int = 0) -> DraftRecipe:
     return DraftRecipe(
-        answers=8, judged=4, steps=steps, answer_tokens=16, batch_tokens=200, anchors=6, seed=seed, other_lr=1e-2
+        answers=8, judged=4, steps=steps, answer_tokens=16, batch_rows=300, anchors=6, seed=seed, other_lr=1e-2
     )
 
 
@@ -116,7 +116,7 @@ def test_the_target_reads_and_chooses_as_llama_does(
         pair.prefill(ids)
         assert pair.draft._memory is not None
         states, _ = pair.draft._memory._joined()
-        read = target.read(torch.from_numpy(ids.astype(np.int64))[None], (1,))
+        read = target.read(torch.from_numpy(ids.astype(np.int64))[None], (1,), torch.arange(len(ids))[None])
         ours = read.features[0, -len(states) :, 0].numpy()
         np.testing.assert_allclose(ours, states, atol=0.05)
         assert np.abs(ours).max() > 1
@@ -128,7 +128,7 @@ def test_the_target_reads_and_chooses_as_llama_does(
     one_by_one = continued(target, prompts[:3], 10, [0.0] * 3, (plain[0][5],))
     assert [answer.tolist() for answer in one_by_one] == [_until(answer, plain[0][5]) for answer in plain]
     whole = np.array([*prompts[0], *plain[0]])
-    choices = target.read(torch.from_numpy(whole)[None], (1,)).choices[0]
+    choices = target.read(torch.from_numpy(whole)[None], (1,), torch.arange(len(whole))[None]).choices[0]
     assert choices[len(prompts[0]) - 1 : -1].tolist() == plain[0]
 
 
@@ -146,16 +146,42 @@ def test_equal_seeds_give_equal_losses_and_others_do_not(target: Qwen2, texts: l
 
 def test_what_the_target_read_is_kept_within_3_percent(target: Qwen2, texts: list[Text]) -> None:
     ids = torch.from_numpy(texts[2].ids.astype(np.int64))[None]
-    plain = target.read(ids, (1,)).features
+    places = torch.from_numpy(texts[2].places)[None]
+    plain = target.read(ids, (1,), places).features
     normed = plain / plain.square().mean(-1, keepdim=True).sqrt()
     for most_gb, kept in ((1.0, [0]), (0.0, [])):
         reader = ReadTexts(target, (1,), most_gb)
-        first, again, other = (reader.read(ids, number) for number in (0, 0, None))
+        first, again, other = (reader.read(ids, places, number) for number in (0, 0, None))
         assert list(reader._kept) == kept
         assert torch.equal(first[0], again[0])
         assert torch.equal(first[1], other[1])
         found = first[0] / first[0].square().mean(-1, keepdim=True).sqrt()
         assert 0.001 < float((found - normed).norm() / normed.norm()) < 0.03
+
+
+def test_a_text_has_rows_where_the_product_reads_it(target: Qwen2, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_research.training.draft.trainer.FIRST", 3)
+    monkeypatch.setattr("winnow_research.training.draft.trainer.WINDOW", 5)
+    ids = np.random.default_rng(3).integers(32, 127, 30).astype(np.int32)
+    whole, cut = Text(ids, 7), Text(ids, 20)
+    assert whole.places.tolist() == list(range(29))
+    assert cut.places.tolist() == [0, 1, 2, *range(15, 29)]
+    trainer = DraftTrainer(target, SHAPE, np.arange(SHAPE.vocabulary, dtype=np.int32), recipe(1))
+    with torch.no_grad():
+        known = trainer._known([cut, whole], None)
+        everything = trainer._known([whole], None)
+    at = cut.places
+    assert known.lengths.tolist() == [17, 29]
+    assert known.following[0, :17].tolist() == ids[at + 1].tolist()
+    assert known.choices[0, :17].tolist() == everything.choices[0, at].tolist()
+    torch.testing.assert_close(known.rows[0, :17], everything.rows[0, at], atol=1e-4, rtol=1e-4)
+    anchors = trainer._anchors([cut] * 50, np.random.default_rng(0), 0.5)
+    assert anchors.min() == 3  # a block behind an earlier row would go on where the text does not
+    in_answer = trainer._anchors([cut] * 50, np.random.default_rng(0), 0.0)
+    assert (in_answer.min(), in_answer.max()) == (6, 15)
+    wanted, before = trainer._wanted(known, torch.tensor([[6], [6]]))
+    assert before[0, 0, 0] == ids[19]
+    assert wanted[0, 0, 0] == known.choices[0, 6]
 
 
 def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, texts: list[Text]) -> None:
@@ -194,8 +220,8 @@ def test_the_engine_guesses_what_was_trained(target: Qwen2, drafter: Path, texts
     ids, end = texts[5].ids, len(texts[5].ids) - 1
     with torch.no_grad():
         whole = torch.from_numpy(ids.astype(np.int64))[None]
-        read = target.read(whole, SHAPE.layers_read)
-        taken = trainer.network.rows(read.features[:, :end].clone(), target.embedding[whole[:, 1:]])
+        read = target.read(whole, SHAPE.layers_read, torch.arange(end)[None])
+        taken = trainer.network.rows(read.features.clone(), target.embedding[whole[:, 1:]])
         text, blocks = trainer.network(taken, torch.tensor([[end - 1]]))
         hidden = torch.cat([text[0, -1:], blocks[0, 0]])
         wanted = (hidden @ trainer.network.head.T).numpy()

@@ -27,7 +27,7 @@ _LOGIT_ROWS = 8_192  # of which the likeliest token is taken at a time
 
 @dataclass(frozen=True)
 class Read:
-    """What a model makes of texts: features [B, T, layers, width] and likeliest next tokens int64 [B, T]."""
+    """What a model makes of R tokens of each text: features [B, R, layers, width], likeliest next ones int64 [B, R]."""
 
     features: Tensor
     choices: Tensor
@@ -74,17 +74,20 @@ class Qwen2:
         return torch.from_numpy(stored.read(name)).to(self.device, self.dtype)
 
     @torch.inference_mode()
-    def read(self, ids: Tensor, layers: Sequence[int]) -> Read:
-        """What `layers` read of tokens int64 [B, T], padded at the end."""
+    def read(self, ids: Tensor, layers: Sequence[int], places: Tensor, beyond: int = 0) -> Read:
+        """What `layers` read at `places` int64 [B, R] of tokens int64 [B, T], padded at the end.
+
+        The choices are those behind the token that stands `beyond` places further.
+        """
         found = []
 
         def keep(layer: int, hidden: Tensor, _k: Tensor, _v: Tensor) -> None:
             if layer in layers:
-                found.append(hidden)
+                found.append(_at(hidden, places))
 
-        hidden = self.hidden(ids, each=keep)
+        hidden = _at(self.hidden(ids, each=keep), places + beyond)
         best = [self.logits(part).argmax(1) for part in hidden.flatten(0, 1).split(_LOGIT_ROWS)]
-        return Read(torch.stack(found, 2), torch.cat(best).view(ids.shape))
+        return Read(torch.stack(found, 2), torch.cat(best).view(places.shape))
 
     @torch.inference_mode()
     def opening(self, ids: Int32) -> Opening | None:
@@ -167,6 +170,10 @@ class Qwen2:
         return x.repeat_interleave(self.shape.heads // self.shape.kv_heads, 1)
 
 
+def _at(hidden: Tensor, places: Tensor) -> Tensor:
+    return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+
+
 def _behind(opening: Tensor, x: Tensor) -> Tensor:
     return torch.cat([opening.expand(len(x), -1, -1, -1), x], 2)
 
@@ -185,7 +192,7 @@ def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return (x * cos + turned * sin).to(x.dtype)
 
 
-def padded(texts: Sequence[np.ndarray], beyond: int = 0) -> np.ndarray:
-    """Token ids int64 [B, T], with zeros at the end up to `beyond` tokens more than a multiple of 8."""
-    longest = -(-(max(map(len, texts)) - beyond) // 8) * 8 + beyond
+def padded(texts: Sequence[np.ndarray]) -> np.ndarray:
+    """Numbers int64 [B, T], with zeros at the end up to a multiple of 8."""
+    longest = -(-max(map(len, texts)) // 8) * 8
     return np.stack([np.pad(text.astype(np.int64), (0, longest - len(text))) for text in texts])

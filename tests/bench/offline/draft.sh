@@ -17,7 +17,8 @@ bench() { # usage: bench NAME OPTION...
 
 train() {
   cp -n "$offline/parts/prompts-00" "$work/prompts.npz"
-  python3 -m winnow_lsp train draft "$work/prompts.npz" "$work/draft.gguf" --minutes "${MINUTES:-9}" --layers "${LAYERS:-2}" \
+  python3 -m winnow_lsp train draft "$work/prompts.npz" "$work/draft.gguf" --minutes "${MINUTES:-9}" \
+    --layers "${LAYERS:-4}" --answers "${ANSWERS:-20000}" \
     2>&1 | tee -a "$results/train.log" && cp "$work/draft.json" "$results" && take
 }
 

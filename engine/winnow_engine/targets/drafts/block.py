@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from winnow_engine.targets.drafts.shared.block_tables import BlockTables, RowMaker
 
 _CHOICES = 6  # tokens at each place
-_WINDOW = 256  # tokens
-_FIRST = 16  # tokens, which any attention looks at where it looks at nothing else
+WINDOW = 256
+"""Tokens before an answer that are read."""
+FIRST = 16
+"""And tokens of the prompt's beginning, which any attention looks at where it looks at nothing else."""
 # Rows of a pass. The product for few tokens (.ci/llama/few_tokens.h) has no more: 17 rows take twice as long as 16.
 _MOST_ROWS = 16
 
@@ -45,7 +47,7 @@ class BlockMemory(HiddenStateMemory):
     """A draft's keys and values: a row for each token of the target whose next one is known.
 
     A row is evaluated when a guess is wanted, because all rows of a long prompt would take longer than a short answer:
-    of those that wait the last `_WINDOW`, behind the text's first `_FIRST`, as if nothing had been between. Without
+    of those that wait the last `WINDOW`, behind the text's first `FIRST`, as if nothing had been between. Without
     these an explanation has 2.0 tokens a pass instead of 2.3, which is what it has with all rows (chains and branches
     of three nodes, 1.5B).
     """
@@ -67,21 +69,21 @@ class BlockMemory(HiddenStateMemory):
 
     def add(self, start: int, read: States, tokens: NDArray[np.int32], following: int) -> None:
         """Remember hidden states as any memory does, but only those of the window, and evaluate none."""
-        if start == 0 and len(tokens) > _FIRST:
-            self._first = read(slice(_FIRST)), tokens[: _FIRST + 1].copy()
-        window = slice(max(0, len(tokens) - max(0, _WINDOW - following)), None)
+        if start == 0 and len(tokens) > FIRST:
+            self._first = read(slice(FIRST)), tokens[: FIRST + 1].copy()
+        window = slice(max(0, len(tokens) - max(0, WINDOW - following)), None)
         if window.start == len(tokens):
             return
         start += window.start
         if start != self.length:
             self._restart(start)
         self._waiting.append((read(window), tokens[window]))
-        if self.length - self._evaluated > 2 * _WINDOW:
+        if self.length - self._evaluated > 2 * WINDOW:
             self._keep_window()
 
     def truncate(self, length: int) -> None:
         """Forget all but the target's first `length` tokens, as any memory does."""
-        if length <= _FIRST:
+        if length <= FIRST:
             self._first = None
         if length < min(self._begins, self._evaluated):
             self._restart(length)
@@ -101,25 +103,25 @@ class BlockMemory(HiddenStateMemory):
     def _keep_window(self) -> None:
         end = self.length
         states, tokens = self._joined()
-        self._restart(end - _WINDOW)
-        self._waiting = [(states[-_WINDOW:].copy(), tokens[-_WINDOW:].copy())]
+        self._restart(end - WINDOW)
+        self._waiting = [(states[-WINDOW:].copy(), tokens[-WINDOW:].copy())]
 
     def _ready(self, abort: AbortFlag) -> bool:
         """Have what waits be a window at most, and evaluate what stands before it; False if aborted."""
-        if self.length - self._evaluated > _WINDOW:
+        if self.length - self._evaluated > WINDOW:
             self._keep_window()
         if not self._empty or not self._waiting:
             return True
-        if self._first is not None and self._begins >= _FIRST:
+        if self._first is not None and self._begins >= FIRST:
             states, tokens = self._first
-            for at in range(0, _FIRST, self._context.n_batch):
-                part = slice(at, min(at + self._context.n_batch, _FIRST))
+            for at in range(0, FIRST, self._context.n_batch):
+                part = slice(at, min(at + self._context.n_batch, FIRST))
                 self._context.shift = 0
                 rows = self._maker.rows(states[part], tokens[1:][part])
                 if not self._context.decode(at, abort, states=rows):
                     self._restart(self.length)
                     return False
-            self._context.shift = self._begins - _FIRST
+            self._context.shift = self._begins - FIRST
         self._empty = False
         return True
 

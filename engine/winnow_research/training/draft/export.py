@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from winnow_research.training.draft.network import DraftNetwork
 
-_KIND = GGMLQuantizationType.Q6_K
+_KIND = GGMLQuantizationType.Q4_K
 _MATRICES = {
     "q": "attn_q",
     "k": "attn_k",
@@ -45,7 +45,7 @@ def export(
 ) -> None:
     """Write `out`, with matrices of the type `kind`, and a `.safetensors` beside it.
 
-    Our builds of llama.cpp have products for few tokens of Q6_K, and not of Q8_0: on two cores with AVX-512 three
+    Our builds of llama.cpp have products for few tokens of Q4_K, and not of Q8_0: on two cores with AVX-512 three
     guesses take half as long. Rows that its blocks do not divide are Q8_0. `tokens` are the target's that the draft
     knows, whose output rows `target` lends.
     """
@@ -72,7 +72,7 @@ def export(
 def ship(draft: Path, folder: Path) -> None:
     """Write what ships of a trained draft, its GGUF with the `.safetensors` beside it, into `folder`.
 
-    Its matrices become Q6_K, or Q8_0 as in `export`. Raises what reading a draft does, and OSError.
+    Its matrices become Q4_K, or Q8_0 as in `export`. Raises what reading a draft does, and OSError.
     """
     header, tables = read_header(draft), load_file(draft.with_suffix(".safetensors"))
     tensors = GgufTensors(draft, header)

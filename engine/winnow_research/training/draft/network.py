@@ -1,4 +1,4 @@
-"""A draft: one or two layers over the target's features, which guess a block of tokens in one pass.
+"""A draft: a few layers over the target's features, which guess a block of tokens in one pass.
 
 The row of token i holds the features of token i and the embedding of token i + 1; its output guesses token i + 2. Rows
 of learned vectors behind it guess the tokens after that, each seeing those before it (as in PARD, arXiv 2504.18583; the

@@ -24,13 +24,14 @@ class ReadTexts:
         self._scale = _LARGEST / target.embedding.shape[1] ** 0.5  # no element of a normed row is above the root
         self._kept: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def read(self, ids: Tensor, number: int | None) -> tuple[Tensor, Tensor]:
-        """Features [B, T, layers, width] and choices int64 [B, T] of tokens int64 [B, T].
+    def read(self, ids: Tensor, places: Tensor, number: int | None) -> tuple[Tensor, Tensor]:
+        """Features [B, R, layers, width] at `places` int64 [B, R] of tokens int64 [B, T], and choices int64 [B, R].
 
-        They are kept as those of the batch `number`, which must always stand for the same tokens, unless it is None.
+        A choice is what the target takes behind the token that follows. All this is kept as that of the batch
+        `number`, which must always stand for the same tokens, unless it is None.
         """
         found = None if number is None else self._kept.get(number)
-        features, choices = found or self._packed(ids)
+        features, choices = found or self._packed(ids, places)
         if number is not None and found is None and features.numel() < self._left and self._spare():
             self._left -= features.numel()
             self._kept[number] = features, choices
@@ -42,7 +43,7 @@ class ReadTexts:
             return True
         return torch.cuda.get_device_properties(device).total_memory - torch.cuda.memory_allocated(device) > _SPARE
 
-    def _packed(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        read = self._target.read(ids, self._layers)
+    def _packed(self, ids: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        read = self._target.read(ids, self._layers, places, beyond=1)
         normed = functional.rms_norm(read.features, read.features.shape[-1:], eps=1e-6)
         return (normed * self._scale).to(_KEPT).clone(), read.choices.int().clone()

@@ -49,7 +49,9 @@ def train_draft(
     if int(prompts.asked.values.max()) >= len(loaded.head):
         raise TrainingError(f"{data} was made for another target: make it anew")
     say(f"{target.name} on {device}, {time.perf_counter() - started:.0f} s")
-    texts, judged = _texts(loaded, prompts, recipe, out.with_suffix(".answers.npz"), say, sitting.seconds * _ANSWERING)
+    texts, judged = kept_texts(
+        loaded, prompts, recipe, out.with_suffix(".answers.npz"), say, sitting.seconds * _ANSWERING
+    )
     torch.cuda.empty_cache()  # of the answers' keys and values
     shape = BlockShape.of(loaded.shape, len(loaded.head), recipe.layers)
     tokens = frequent(texts, shape.vocabulary, prompts.ends, len(loaded.head))
@@ -77,7 +79,7 @@ def train_draft(
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
-def _texts(
+def kept_texts(
     target: Qwen2, prompts: PromptData, recipe: DraftRecipe, kept: Path, say: Say, seconds: float
 ) -> tuple[list[Text], list[Text]]:
     """Texts to train on and to judge by: the answers that are in `kept`, or new ones, which are written to it."""

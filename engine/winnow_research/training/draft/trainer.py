@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from winnow_engine.targets.drafts.block import FIRST, WINDOW
 from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.training.draft.muon import Muon
 from winnow_research.training.draft.network import DraftNetwork
@@ -25,27 +26,27 @@ from winnow_research.training.qwen2 import Qwen2, padded
 Ids = NDArray[np.int32]
 Say = Callable[[str], None]
 
-_TOLD = 500  # steps from one report to the next
+_TOLD = 1_000  # steps from one report to the next
 
 
 @dataclass(frozen=True, slots=True)
 class DraftRecipe:
     """How a draft is trained."""
 
-    layers: int = 2
-    answers: int = 12_000  # texts that the target writes
+    layers: int = 4
+    answers: int = 20_000  # texts that the target writes
     judged: int = 192  # and those of the development split
-    steps: int = 1_300
+    steps: int = 8_000
     answer_tokens: int = 256
     sampled: float = 0.3  # share of the answers that is drawn at random
     temperature: float = 0.7
-    batch_tokens: int = 12_288
+    batch_rows: int = 24_576  # of texts and blocks
     anchors: int = 48  # blocks in a text
     matrix_lr: float = 0.02
     other_lr: float = 1e-3
     decay: float = 6.0  # places after which a guess weighs 1/e
     prompt_weight: float = 0.3  # of the first place behind a token that the target did not write
-    kept_gb: float = 34.0  # of what the target read in texts, instead of reading them again
+    kept_gb: float = 42.0  # of what the target read in texts, instead of reading them again
     seed: int = 0
 
 
@@ -55,6 +56,29 @@ class Text:
 
     ids: Ids
     answer: int
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The tokens that the draft has rows of: those that the product has it read before an answer, and the answer's.
+
+        The last token has none, since none follows it.
+        """
+        places = np.arange(len(self.ids) - 1)
+        return np.concatenate([places[:FIRST], places[max(FIRST, self.answer - WINDOW) :]])
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a batch of texts at the draft's rows, padded at the end."""
+
+    rows: Tensor
+    """[B, R, width]"""
+    following: Tensor
+    """int64 [B, R]: the tokens that follow."""
+    choices: Tensor
+    """int64 [B, R]: what the target takes behind these."""
+    lengths: Tensor
+    """int64 [B]"""
 
 
 def frequent(texts: Sequence[Text], size: int, always: Sequence[int], of: int) -> Ids:
@@ -81,11 +105,16 @@ class Sitting:
 class DraftTrainer:
     """A draft in training."""
 
+    network_type = DraftNetwork
+
     def __init__(self, target: Qwen2, shape: BlockShape, tokens: Ids, recipe: DraftRecipe) -> None:
         """`tokens` are the draft's vocabulary."""
         self._target, self._recipe, self._device = target, recipe, target.device
         kept = torch.from_numpy(tokens.astype(np.int64)).to(self._device)
-        self.network = DraftNetwork(shape, target.head[kept], target.output_norm).to(self._device)
+        self.network = self.network_type(shape, target.head[kept], target.output_norm).to(self._device)
+        if self._device.type == "cuda":
+            for layer in self.network.layers:
+                layer.compile(dynamic=True)  # a step of two layers takes 37 ms instead of 47 on an H100
         self._short = torch.full((len(target.head),), shape.vocabulary, device=self._device)
         self._short[kept] = torch.arange(len(kept), device=self._device)
         matrices = [p for name, p in self.network.named_parameters() if _is_matrix(name)]
@@ -184,78 +213,82 @@ class DraftTrainer:
     def _batches(self, texts: Sequence[Text], rng: np.random.Generator) -> list[list[Text]]:
         """Texts of about equal length together."""
         order = sorted(range(len(texts)), key=lambda n: len(texts[n].ids) * (1 + 0.1 * rng.random()))
+        blocks = self._recipe.anchors * (self.network.shape.block - 1)
         batches: list[list[Text]] = [[]]
+        longest = 0
         for text in (texts[number] for number in order):
-            if batches[-1] and (len(batches[-1]) + 1) * len(text.ids) > self._recipe.batch_tokens:
+            longest = max(longest, len(text.places))
+            if batches[-1] and (len(batches[-1]) + 1) * (longest + blocks) > self._recipe.batch_rows:
                 batches.append([])
+                longest = len(text.places)
             batches[-1].append(text)
         return batches
 
-    def _rows(self, batch: Sequence[Text], number: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows [B, T - 1, width], tokens int64 [B, T] and the target's choices behind each [B, T].
-
-        What the target reads in the batch `number` is kept.
-        """
-        ids = torch.from_numpy(padded([text.ids for text in batch], beyond=1)).to(self._device)
-        features, choices = self._read.read(ids, number)
-        rows = self.network.rows(features[:, :-1], self._target.embedding[ids[:, 1:]])
-        return rows, ids, choices
+    def _known(self, batch: Sequence[Text], number: int | None) -> Known:
+        """What is known of a batch. What the target reads in the batch `number` is kept."""
+        ids = torch.from_numpy(padded([text.ids for text in batch])).to(self._device)
+        places = torch.from_numpy(padded([text.places for text in batch])).to(self._device)
+        features, choices = self._read.read(ids, places, number)
+        following = ids.gather(1, places + 1)
+        rows = self.network.rows(features, self._target.embedding[following])
+        lengths = torch.tensor([len(text.places) for text in batch], device=self._device)
+        return Known(rows, following, choices, lengths)
 
     def _anchors(self, batch: Sequence[Text], rng: np.random.Generator, everywhere: float) -> Tensor:
         """Rows with blocks behind them, int64 [B, anchors]: most in answers, a share of `everywhere` anywhere."""
         count = self._recipe.anchors
         found = np.zeros((len(batch), count), np.int64)
         for row, text in enumerate(batch):
-            last = len(text.ids) - 2
-            first = min(max(0, text.answer - 2), last - 1)
+            last = len(text.places) - 1
+            first = min(max(0, last - (len(text.ids) - text.answer)), last - 1)
             found[row] = rng.integers(first, last, count)
             anywhere = rng.random(count) < everywhere
-            found[row][anywhere] = rng.integers(0, last, count)[anywhere]
+            found[row][anywhere] = rng.integers(min(FIRST, first), last, count)[anywhere]
         return torch.from_numpy(np.sort(found, 1)).to(self._device)
 
-    def _wanted(self, ids: Tensor, choices: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
+    def _wanted(self, known: Known, anchors: Tensor) -> tuple[Tensor, Tensor]:
         """The target's choices at each place of blocks [B, A, block], -1 behind the first that the text left."""
-        places = torch.arange(self.network.shape.block, device=self._device)
-        at = anchors[..., None] + 1 + places  # the token behind which a place guesses
-        inside = at < ids.shape[1]
-        at = at.clamp(max=ids.shape[1] - 1)
-        chosen = choices.gather(1, at.flatten(1)).view_as(at)
-        following = ids.gather(1, (at + 1).clamp(max=ids.shape[1] - 1).flatten(1)).view_as(at)
-        before = ids.gather(1, at.flatten(1)).view_as(at)
-        stayed = torch.cat([torch.ones_like(inside[..., :1]), (chosen == following)[..., :-1]], -1).cumprod(-1).bool()
+        at = anchors[..., None] + torch.arange(self.network.shape.block, device=self._device)
+        inside = at < known.lengths[:, None, None]
+        last = known.following.shape[1] - 1
+        chosen, before, after = (
+            values.gather(1, (at + further).clamp(max=last).flatten(1)).view_as(at)
+            for values, further in ((known.choices, 0), (known.following, 0), (known.following, 1))
+        )
+        stayed = torch.cat([torch.ones_like(inside[..., :1]), (chosen == after)[..., :-1]], -1).cumprod(-1).bool()
         return torch.where(inside & stayed, chosen, -1), before
 
     def _guessed(
         self, batch: Sequence[Text], number: int | None, anchors: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """Hidden states of blocks [B, A, block, width], the choices wanted, the tokens before; and of whole texts."""
-        rows, ids, choices = self._rows(batch, number)
-        text, blocks = self.network(rows, anchors)
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Known]:
+        """Hidden states of blocks [B, A, block, width], the choices wanted and the tokens before; those of all rows."""
+        known = self._known(batch, number)
+        text, blocks = self.network(known.rows, anchors)
         first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
-        wanted, before = self._wanted(ids, choices, anchors)
-        return torch.cat([first, blocks], 2), wanted, before, (text, ids, choices)
+        wanted, before = self._wanted(known, anchors)
+        return torch.cat([first, blocks], 2), wanted, before, text, known
 
     def _loss(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
         anchors = self._anchors(batch, rng, 0.25)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            hidden, wanted, before, (text, ids, choices) = self._guessed(batch, number, anchors)
+            hidden, wanted, before, text, known = self._guessed(batch, number, anchors)
             place = torch.arange(wanted.shape[2], device=self._device, dtype=torch.float32)
             weight = torch.exp(-place / self._recipe.decay).expand(wanted.shape)
             label = torch.where(wanted >= 0, self._short[wanted.clamp(min=0)], self.network.shape.vocabulary)
             good = label < self.network.shape.vocabulary
             logits = self.network.logits(hidden[good], self._short[before[good]])
-            first = self._first(batch, text, ids, choices)
+            first = self._first(batch, text, known)
         losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
         return (losses * weight[good]).sum() / weight[good].sum() + first
 
-    def _first(self, batch: Sequence[Text], text: Tensor, ids: Tensor, choices: Tensor) -> Tensor:
+    def _first(self, batch: Sequence[Text], text: Tensor, known: Known) -> Tensor:
         """The mean loss of the first place behind every row of the texts."""
-        label = self._short[choices[:, 1:]]
-        ends = torch.tensor([[len(one.ids), one.answer] for one in batch], device=self._device)
-        at = torch.arange(1, ids.shape[1], device=self._device)
-        good = (at < ends[:, :1]) & (label < self.network.shape.vocabulary)
-        weight = torch.where(at + 1 >= ends[:, 1:], 1.0, self._recipe.prompt_weight)[good]
-        logits = self.network.logits(text[good], self._short[ids[:, 1:][good]])
+        label = self._short[known.choices]
+        answers = torch.tensor([len(one.ids) - one.answer for one in batch], device=self._device)
+        at = torch.arange(label.shape[1], device=self._device)
+        good = (at < known.lengths[:, None]) & (label < self.network.shape.vocabulary)
+        weight = torch.where(at >= (known.lengths - 1 - answers)[:, None], 1.0, self._recipe.prompt_weight)[good]
+        logits = self.network.logits(text[good], self._short[known.following[good]])
         losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
         return (losses * weight).sum() / weight.sum()
 
@@ -263,14 +296,13 @@ class DraftTrainer:
         """Whether each place of blocks behind answers is right, [blocks, block]; only blocks within the text count."""
         anchors = self._anchors(batch, rng, 0.0)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            hidden, wanted, before, _ = self._guessed(batch, None, anchors)
+            hidden, wanted, before, _, known = self._guessed(batch, None, anchors)
             previous = self._short[before[:, :, 0]].flatten()
             right = []
             for place in range(wanted.shape[2]):
                 previous = self.network.logits(hidden[:, :, place].flatten(0, 1), previous).argmax(1)
                 right.append(previous == self._short[wanted[:, :, place].clamp(min=0)].flatten())
-        ends = torch.tensor([len(text.ids) for text in batch], device=self._device)[:, None]
-        inside = (anchors + 1 + wanted.shape[2] < ends).flatten()
+        inside = (anchors + wanted.shape[2] < known.lengths[:, None]).flatten()
         right_places = torch.stack(right, 1) & (wanted >= 0).flatten(0, 1)
         return right_places[inside].cpu().numpy()
 

@@ -94,8 +94,8 @@ def test_the_prompt_is_read_when_an_answer_begins(pair: BlockPair, reference: Re
 @pytest.fixture
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 tokens, behind the first 4."""
-    monkeypatch.setattr("winnow_engine.targets.drafts.block._WINDOW", 20)
-    monkeypatch.setattr("winnow_engine.targets.drafts.block._FIRST", 4)
+    monkeypatch.setattr("winnow_engine.targets.drafts.block.WINDOW", 20)
+    monkeypatch.setattr("winnow_engine.targets.drafts.block.FIRST", 4)
 
 
 @pytest.fixture

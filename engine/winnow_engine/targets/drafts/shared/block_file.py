@@ -42,7 +42,7 @@ class BlockShape:
     vocabulary: int
     layers: int = 2
     block: int = 16
-    rank: int = 64
+    rank: int = 256
     rope_base: float = 1e6
     eps: float = 1e-6
 
