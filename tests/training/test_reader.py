@@ -1,6 +1,7 @@
 """A reader on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import read_header
 from winnow_research import training
 from winnow_research.cli.train import train as command
+from winnow_research.studies.reader_sizes import Trained, train_whole
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
 from winnow_research.training.reader.choosing import Chooser
@@ -255,3 +257,15 @@ def agree(
 def read_of(prefix: Int32, question: Int32, units: list[UnitText]) -> ReadBatch:
     segments = list(segments_of(prefix, question, units, units[0].header[:1], 2048))
     return batch_of(segments, max(map(len, segments)), len(segments), CPU)
+
+
+def test_all_weights_can_be_trained_instead_of_updates(drafter: Path, data: Dataset, lists: Lists) -> None:
+    reader = new_reader(drafter, replace(RECIPE, learning_rate=1e-3), CPU)
+    train_whole(reader)
+    assert not any(isinstance(module, LowRank) for module in reader.modules())
+    whole = [module for module in reader.modules() if isinstance(module, Trained)]
+    before = [module.weight.detach().clone() for module in whole]
+    told = ReaderTrainer(reader, data, lists, data.headers[0][:1], replace(RECIPE, steps=40)).run(100, lambda _: None)
+    assert told[-1]["loss"] < told[0]["loss"]
+    assert len(whole) == 7 * RECIPE.layers
+    assert all((module.weight != old).any() for module, old in zip(whole, before, strict=True))
