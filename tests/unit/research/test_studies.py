@@ -8,7 +8,7 @@ import pytest
 
 from winnow_research import studies
 
-NEED_TORCH = ("variants",)
+NEED_TORCH = ("chain_draft", "reader_sizes", "variants")
 
 
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(studies.__path__)])
