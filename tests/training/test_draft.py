@@ -26,7 +26,7 @@ from winnow_research.studies.chain_draft import ChainNetwork, ChainTrainer
 from winnow_research.training.dataset import rows
 from winnow_research.training.dequantise import dequantised
 from winnow_research.training.draft.export import export
-from winnow_research.training.draft.muon import orthogonal
+from winnow_research.training.draft.muon import Muon, orthogonal
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
@@ -94,6 +94,26 @@ def test_a_step_of_muon_is_about_orthogonal() -> None:
     for shape in ((20, 6), (6, 20)):
         values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
         assert 0.5 < values.min() <= values.max() < 1.5
+
+
+def test_muon_moves_matrices_together_as_it_moves_each_alone() -> None:
+    torch.manual_seed(0)
+    shapes = (6, 4), (4, 6), (6, 4)
+    starts = [torch.randn(shape) for shape in shapes]
+    gradients = [[torch.randn(shape) for shape in shapes] for _ in range(3)]
+
+    def moved(numbers: list[int]) -> list[torch.Tensor]:
+        weights = [torch.nn.Parameter(starts[number].clone()) for number in numbers]
+        optimiser = Muon(weights, 0.1)
+        for step in gradients:
+            for weight, number in zip(weights, numbers, strict=True):
+                weight.grad = step[number].clone()
+            optimiser.step()
+        return [weight.detach() for weight in weights]
+
+    alone = [moved([number])[0] for number in range(3)]
+    torch.testing.assert_close(moved([0, 1, 2]), alone)
+    assert all((after != before).all() for after, before in zip(alone, starts, strict=True))
 
 
 def _until(tokens: list[int], end: int) -> list[int]:

@@ -1,4 +1,8 @@
-"""Muon (Jordan et al. 2024): momentum made orthogonal, for matrices. It needs fewer steps than Adam."""
+"""Muon (Jordan et al. 2024): momentum made orthogonal, for matrices. It needs fewer steps than Adam.
+
+Matrices of equal shape are updated together. One by one, those of two layers kept the host busy for 18 ms of a step of
+47 on an H100.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +20,27 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
-        """Update all matrices that have a gradient."""
+        """Update all matrices, each of which must have a gradient."""
         for group in self.param_groups:
+            equal: dict[torch.Size, list[nn.Parameter]] = {}
             for weight in group["params"]:
-                state = self.state[weight]
-                average = state.setdefault("average", torch.zeros_like(weight))
-                average.lerp_(weight.grad, 1 - group["momentum"])
-                update = orthogonal(weight.grad.lerp(average, group["momentum"]))
-                scale = max(1.0, weight.shape[0] / weight.shape[1]) ** 0.5
-                weight.add_(update.to(weight.dtype), alpha=-group["lr"] * scale)
+                equal.setdefault(weight.shape, []).append(weight)
+            for (rows, columns), weights in equal.items():
+                gradient = torch.stack([weight.grad for weight in weights])
+                average = self.state[weights[0]].setdefault("average", torch.zeros_like(gradient))
+                average.lerp_(gradient, 1 - group["momentum"])
+                update = orthogonal(gradient.lerp(average, group["momentum"])).to(gradient.dtype)
+                scale = max(1.0, rows / columns) ** 0.5
+                torch._foreach_add_(weights, list(update.unbind()), alpha=-group["lr"] * scale)
 
 
-def orthogonal(matrix: Tensor) -> Tensor:
-    """About the nearest matrix with orthogonal rows or columns."""
-    x = matrix.bfloat16() if matrix.is_cuda else matrix
-    tall = x.shape[0] > x.shape[1]
-    x = x.T if tall else x
-    x = x / (x.norm() + 1e-7)
+def orthogonal(matrices: Tensor) -> Tensor:
+    """About the nearest matrices with orthogonal rows or columns: [..., rows, columns]."""
+    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if tall else x
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(5):
-        square = x @ x.T
+        square = x @ x.mT
         x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
-    return x.T if tall else x
+    return x.mT if tall else x
