@@ -181,16 +181,16 @@ class LlamaContext:
             self._choices.instead_of_logits(False)
 
     def likeliest(self, row: int = -1) -> int:
-        """The token with the largest logit in a row that `logits` could be asked for.
+        """The token with the largest logit in a row that `logits` could be asked for, of equal ones the first.
 
-        Of equal ones it is the first, but where a GPU chooses. Raises TargetError if no logit is a number.
+        A GPU may choose any of equal ones. Raises TargetError if it finds no logit that is a number.
         """
         chosen = self._choices and self._choices.last()
         if not chosen:
             return int(self.logits(row).argmax())
         token = chosen[row if row >= 0 else self._outputs + row]
         if token < 0:
-            raise TargetError("the target's logits are not numbers: its weights are damaged, or its file is")
+            raise TargetError("the target's logits are not numbers: its file may be damaged, so pull it again")
         return token
 
     def logits(self, row: int = -1) -> NDArray[np.float32]:

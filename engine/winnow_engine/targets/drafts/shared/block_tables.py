@@ -102,10 +102,9 @@ class RowMaker:
 
     def warm_up(self) -> None:
         """Call all that `rows` may call, on the device and beside it."""
-        states = np.zeros((_FEW_ROWS + 1, self._columns), np.float32)
-        self._product(states[:1])
-        for rows in (1, len(states)):
-            self.rows(states[:rows], np.zeros(rows, np.int32))
+        states = np.zeros((1, self._columns), np.float32)
+        self._product(states)
+        self.rows(states, np.zeros(1, np.int32))
 
     def _product(self, parts: Float32) -> Float32:
         fuse = self._fuse
