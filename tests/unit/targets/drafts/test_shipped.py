@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +89,17 @@ def test_it_is_put_together_once(folder: Path, tiny_qwen2: Path) -> None:
     assert draft_of(tiny_qwen2) == made
     assert made.with_suffix(".safetensors").is_file()
     assert sorted(path.name for path in made.parent.iterdir()) == [made.name, made.with_suffix(".safetensors").name]
+
+
+def test_those_of_other_versions_go_but_for_the_last(folder: Path, tiny_qwen2: Path) -> None:
+    about, made = json.loads((folder / shipped.ABOUT).read_text()), []
+    for age, first in ((300, "0"), (200, "1"), (100, "2")):
+        (folder / shipped.ABOUT).write_text(json.dumps({"sha256": first + about["sha256"][1:]}))
+        made.append(draft_of(tiny_qwen2))
+        assert made[-1] is not None
+        os.utime(made[-1], (time.time() - age,) * 2)
+    left = {path.name for path in made[0].parent.iterdir()}  # type: ignore[union-attr]
+    assert left == {name for path in made[1:] if path for name in (path.name, path.with_suffix(".safetensors").name)}
 
 
 @pytest.mark.parametrize("suffix", [".gguf", ".safetensors"])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from winnow_engine.errors import DraftError
-from winnow_engine.folders import cache_folder, delete, make_folder
+from winnow_engine.folders import cache_folder, delete, files_in, make_folder
 from winnow_engine.models.registry import MODELS
 from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
 
@@ -32,14 +32,15 @@ METADATA = "draft"
 """Of the file, JSON: the draft's `shape`, and the `types` of tensors that are stored as in a GGUF."""
 TABLES = ("tokens", "fuse", "embedding", "masks", "before", "after")
 
+_KEPT = 2  # drafts in the cache, those made last: another version of Winnow may ship another one
 _log = logging.getLogger(__name__)
 
 
 def draft_of(target: Path) -> Path | None:
     """The GGUF of a draft for the target at this path: NAME.draft.gguf beside NAME.gguf, or what ships for it.
 
-    What ships is made now, 96 MB in 0.7 s, unless it is in the cache. None if there is neither, or if it cannot
-    be made, which is logged.
+    What ships is made now, 96 MB in 0.7 s, unless it is in the cache, which has no more than `_KEPT`. None if there is
+    neither, or if it cannot be made, which is logged.
     """
     beside = target.with_suffix(".draft.gguf")
     if beside.is_file():
@@ -53,6 +54,7 @@ def draft_of(target: Path) -> Path | None:
         if not (made.is_file() and made.with_suffix(".safetensors").is_file()):
             make_folder(made.parent, 0o700)
             put_together(folder / FILE, target, made)
+            _trim(made.parent)
     except (OSError, SafetensorError, DraftError) as error:
         _log.warning("the draft of %s is not used: %s", target.name, error)
         return None
@@ -82,6 +84,14 @@ def put_together(shipped: Path, target: Path, out: Path) -> None:
         raise DraftError(f"{shipped} is no draft that ships: {error!r}") from error
     layers = {name: (data, types.get(name, GGMLQuantizationType.F32)) for name, data in stored.items()}
     write_block(out, shape, layers, tables, target)
+
+
+def _trim(folder: Path) -> None:
+    newest_first = sorted(files_in(folder), key=lambda file: -file[1])
+    whole = [path for path, _, _ in newest_first if path.suffix == ".gguf"]
+    for path in whole[_KEPT:]:
+        delete(path)
+        delete(path.with_suffix(".safetensors"))
 
 
 def _made_here() -> Path:
