@@ -58,6 +58,11 @@ def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:
         yield path, stat.st_mtime, stat.st_size
 
 
+def used_last_first(folder: Path) -> list[tuple[Path, float, int]]:
+    """What `files_in` gives, the file that was used last first."""
+    return sorted(files_in(folder), key=lambda file: -file[1])
+
+
 def used_in(folder: Path, suffix: str) -> tuple[int, int]:
     """The number of files with this suffix in a folder, and their bytes."""
     sizes = [size for path, _, size in files_in(folder) if path.suffix == suffix]

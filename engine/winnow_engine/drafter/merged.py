@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_info
 from winnow_cuda.cpu.packing import MATRICES
 from winnow_cuda.shapes import LayerWeights, PackedMatrix
 from winnow_engine.drafter.weights import Layers
-from winnow_engine.folders import cache_folder, delete, files_in, temporary, used_in
+from winnow_engine.folders import cache_folder, delete, temporary, used_in, used_last_first
 
 Tensors = Mapping[str, NDArray[Any]]
 
@@ -92,7 +92,7 @@ class MergedWeights:
 
 def _trim(folder: Path) -> None:
     """Delete all but the `KEPT` used last, and what killed processes left behind."""
-    newest_first = sorted(files_in(folder), key=lambda file: -file[1])
+    newest_first = used_last_first(folder)
     whole = [path for path, _, _ in newest_first if path.suffix == _SUFFIX]
     old = time.time() - _ABANDONED_S
     for path in whole[KEPT:] + [path for path, used, _ in newest_first if path.suffix != _SUFFIX and used < old]:

@@ -25,7 +25,7 @@ from safetensors.numpy import save_file
 
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.folders import delete, files_in, temporary, used_in
+from winnow_engine.folders import delete, files_in, temporary, used_in, used_last_first
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.store import default_path
 
@@ -155,7 +155,7 @@ class Snapshots:
     def _trim(self) -> None:
         """Delete what was used longest ago, beyond `max_bytes`, and what killed processes left behind."""
         total = 0
-        for path, used, size in sorted(files_in(self._folder), key=lambda file: -file[1]):
+        for path, used, size in used_last_first(self._folder):
             if path.suffix == _SUFFIX:
                 total += size
             if total > self.max_bytes or (path.suffix != _SUFFIX and used < time.time() - _ABANDONED_S):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from winnow_engine.errors import DraftError
-from winnow_engine.folders import cache_folder, delete, files_in, make_folder
+from winnow_engine.folders import cache_folder, delete, make_folder, used_last_first
 from winnow_engine.models.registry import MODELS
 from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
 
@@ -87,8 +87,7 @@ def put_together(shipped: Path, target: Path, out: Path) -> None:
 
 
 def _trim(folder: Path) -> None:
-    newest_first = sorted(files_in(folder), key=lambda file: -file[1])
-    whole = [path for path, _, _ in newest_first if path.suffix == ".gguf"]
+    whole = [path for path, _, _ in used_last_first(folder) if path.suffix == ".gguf"]
     for path in whole[_KEPT:]:
         delete(path)
         delete(path.with_suffix(".safetensors"))
