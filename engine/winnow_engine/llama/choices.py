@@ -6,38 +6,47 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from winnow_engine.llama.added import added_function
 
 
-@cache
-def _functions() -> tuple[Any, Any] | None:
-    choose = added_function("winnow_choose", None, [ctypes.c_void_p, ctypes.c_bool])
-    choices = added_function("winnow_choices", ctypes.POINTER(ctypes.c_int32), [ctypes.c_void_p])
-    return None if choose is None or choices is None else (choose, choices)
-
-
 class Choices:
-    """Those of a context, which has evaluated nothing yet."""
+    """Those of a context; `choices_of` makes it."""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, choose: Callable[..., None], choices: Callable[..., Any]) -> None:
         """Have the graphs of the context `handle` find them, too."""
-        self._handle = handle
-        self.instead_of_logits(False)
+        self._handle, self._choose, self._choices = handle, choose, choices
+        choose(handle, False)
 
-    def instead_of_logits(self, chosen: bool) -> None:
-        """Whether evaluations from now on give them, and no logits."""
-        if (functions := _functions()) is not None:
-            functions[0](self._handle, chosen)
+    @contextmanager
+    def instead_of_logits(self) -> Iterator[None]:
+        """Have evaluations give them, and no logits."""
+        self._choose(self._handle, True)
+        try:
+            yield
+        finally:
+            self._choose(self._handle, False)
 
     def last(self) -> Sequence[int] | None:
         """For each row of logits that the last evaluation was asked for, the likeliest token, -1 if there is none.
 
         They are valid until the next evaluation. None if it gave logits.
         """
-        functions = _functions()
-        found = functions and functions[1](self._handle)
-        return found or None
+        return self._choices(self._handle) or None
+
+
+def choices_of(handle: int) -> Choices | None:
+    """Those of the context `handle`, which has evaluated nothing yet; None in other builds of llama.cpp."""
+    functions = _functions()
+    return functions and Choices(handle, *functions)
+
+
+@cache
+def _functions() -> tuple[Callable[..., None], Callable[..., Any]] | None:
+    choose = added_function("winnow_choose", None, [ctypes.c_void_p, ctypes.c_bool])
+    choices = added_function("winnow_choices", ctypes.POINTER(ctypes.c_int32), [ctypes.c_void_p])
+    return None if choose is None or choices is None else (choose, choices)

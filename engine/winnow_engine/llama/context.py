@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 import llama_cpp
 import numpy as np
@@ -14,7 +13,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import row_batch, tree_batch
-from winnow_engine.llama.choices import Choices
+from winnow_engine.llama.choices import choices_of
 from winnow_engine.llama.devices import runs_cuda
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
@@ -76,7 +75,7 @@ class LlamaContext:
         self._sizes = () if self._states else pass_sizes(model, options)
         if self._sizes:
             self.branches = min(self.branches, self._sizes[-1] - 1)
-        self._choices = Choices(self.handle) if self._sizes else None
+        self._choices = choices_of(self.handle) if self._sizes else None
         self._outputs = 0
         self._through: list[list[int]] = []
         self._tokens = np.empty(0, np.int32)
@@ -168,17 +167,9 @@ class LlamaContext:
             self._watcher.held(start - 1, rows, self._tokens[rows], 0)
         return done
 
-    @contextmanager
-    def choosing(self) -> Iterator[None]:
+    def choosing(self) -> AbstractContextManager[None]:
         """Evaluate for `likeliest` alone: where a GPU finds these tokens, no logits are copied."""
-        if self._choices is None:
-            yield
-            return
-        self._choices.instead_of_logits(True)
-        try:
-            yield
-        finally:
-            self._choices.instead_of_logits(False)
+        return nullcontext() if self._choices is None else self._choices.instead_of_logits()
 
     def likeliest(self, row: int = -1) -> int:
         """The token with the largest logit in a row that `logits` could be asked for, of equal ones the first.

@@ -60,10 +60,12 @@ def test_they_are_those_with_the_largest_logits(opened: LlamaContext) -> None:
 def test_a_draw_has_logits(opened: LlamaContext) -> None:
     with closing(Sampler(Sampling(temperature=0.8))) as drawn, drawn.sampled(opened):
         opened.decode(PROMPT, want_logits=True)
-        assert choices.Choices(opened.handle).last() is None
+        assert opened._choices is not None
+        assert opened._choices.last() is None
     with closing(Sampler(Sampling())) as sampler, sampler.sampled(opened):
         opened.decode(PROMPT[:1], want_logits=True)
-        assert choices.Choices(opened.handle).last() is not None
+        assert opened._choices is not None
+        assert opened._choices.last() is not None
 
 
 def test_logits_that_are_no_numbers_are_told(opened: LlamaContext, monkeypatch: pytest.MonkeyPatch) -> None:
