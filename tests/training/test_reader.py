@@ -21,7 +21,7 @@ from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import read_header
 from winnow_research import training
 from winnow_research.cli.train import train as command
-from winnow_research.studies.reader_sizes import Trained, train_whole
+from winnow_research.studies.reader_sizes import Trained
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
 from winnow_research.training.reader.choosing import Chooser
@@ -261,7 +261,7 @@ def read_of(prefix: Int32, question: Int32, units: list[UnitText]) -> ReadBatch:
 
 def test_all_weights_can_be_trained_instead_of_updates(drafter: Path, data: Dataset, lists: Lists) -> None:
     reader = new_reader(drafter, replace(RECIPE, learning_rate=1e-3), CPU)
-    train_whole(reader)
+    reader.network.replace_updates(Trained)
     assert not any(isinstance(module, LowRank) for module in reader.modules())
     whole = [module for module in reader.modules() if isinstance(module, Trained)]
     before = [module.weight.detach().clone() for module in whole]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
 from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.studies import study_parser
-from winnow_research.training.draft.network import DraftLayer, DraftNetwork
+from winnow_research.training.draft.network import DraftNetwork, KeysValues
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.run import kept_texts
-from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Known, Sitting, Text, frequent
-from winnow_research.training.qwen2 import Qwen2, rotary, rotated
+from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Sitting, Text, frequent
+from winnow_research.training.qwen2 import Qwen2, rotary
 
 
 class ChainNetwork(DraftNetwork):
@@ -47,7 +48,7 @@ class ChainNetwork(DraftNetwork):
         batch, length, width = rows.shape
         count, eps, device = anchors.shape[1], self.shape.eps, rows.device
         own = torch.arange(length, device=device)
-        keys, values, text = self._pass(rows, own.expand(batch, -1), (own <= own[:, None])[None, None], [], [])
+        text, earlier = self._pass(rows, own.expand(batch, -1), (own <= own[:, None])[None, None], [])
         seen = own[None, None] <= anchors[..., None]
         same = torch.eye(count, dtype=torch.bool, device=device).expand(batch, -1, -1)
         state = text.gather(1, anchors[..., None].expand(-1, -1, width))
@@ -57,38 +58,20 @@ class ChainNetwork(DraftNetwork):
             token = functional.rms_norm(tokens[:, :, place], (width,), self.embedding_norm.to(rows.dtype), eps)
             row = functional.linear(told, self.output.to(told.dtype)) + token
             mask = torch.cat([seen, *[same] * (place + 1)], 2)[:, None]
-            keys, values, state = self._pass(row, anchors + place + 1, mask, keys, values)
+            state, earlier = self._pass(row, anchors + place + 1, mask, earlier)
             found.append(state)
-        normed = [self._normed(part) for part in (text, torch.stack(found, 2))]
-        return normed[0], normed[1]
+        return self._normed(text), self._normed(torch.stack(found, 2))
 
     def _pass(
-        self, x: Tensor, positions: Tensor, mask: Tensor, keys: list[Tensor], values: list[Tensor]
-    ) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        self, x: Tensor, positions: Tensor, mask: Tensor, earlier: list[KeysValues]
+    ) -> tuple[Tensor, list[KeysValues]]:
+        """What all layers make of rows behind those whose keys and values are `earlier`, none at first."""
         cos, sin = rotary(positions, self.shape.head_dim, self.shape.rope_base)
-        all_keys, all_values = [], []
+        kept = []
         for number, layer in enumerate(self.layers):
-            assert isinstance(layer, DraftLayer)
-            y = layer._normed(x, layer.attn_norm)
-            q, k, v = (layer._heads(functional.linear(y, w.to(y.dtype))) for w in (layer.q, layer.k, layer.v))
-            q, k = rotated(layer._normed(q, layer.q_norm), cos, sin), rotated(layer._normed(k, layer.k_norm), cos, sin)
-            times = self.shape.heads // self.shape.kv_heads
-            k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-            k = torch.cat([keys[number], k], 2) if keys else k
-            v = torch.cat([values[number], v], 2) if values else v
-            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-            x = x + functional.linear(mixed.transpose(1, 2).flatten(2), layer.output.to(x.dtype))
-            y = layer._normed(x, layer.ffn_norm)
-            y = functional.silu(functional.linear(y, layer.gate.to(y.dtype))) * functional.linear(
-                y, layer.up.to(y.dtype)
-            )
-            x = x + functional.linear(y, layer.down.to(y.dtype))
-            all_keys.append(k)
-            all_values.append(v)
-        return all_keys, all_values, x
-
-    def _normed(self, x: Tensor) -> Tensor:
-        return functional.rms_norm(x, x.shape[-1:], self.output_norm.to(x.dtype), self.shape.eps)
+            x, both = layer(x, cos, sin, mask, earlier[number] if earlier else None)
+            kept.append(both)
+        return x, kept
 
     def logits(self, hidden: Tensor, before: Tensor) -> Tensor:
         """Logits [n, vocabulary] of hidden states [n, width], which know the token before."""
@@ -100,25 +83,25 @@ class ChainTrainer(DraftTrainer):
 
     network_type = ChainNetwork
 
-    def _guessed(
-        self, batch: Sequence[Text], number: int | None, anchors: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Known]:
-        known = self._known(batch, number)
-        wanted, before = self._wanted(known, anchors)
+    def _hidden(self, rows: Tensor, anchors: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         assert isinstance(self.network, ChainNetwork)
-        text, blocks = self.network.chains(known.rows, anchors, self._target.embedding[before[:, :, 1:]])
-        first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
-        return torch.cat([first, blocks], 2), wanted, before, text, known
+        return self.network.chains(rows, anchors, self._target.embedding[before[:, :, 1:]])
+
+
+_KINDS: dict[str, tuple[type[DraftTrainer], int, int]] = {
+    "chain": (ChainTrainer, 1, 8),
+    "block 1": (DraftTrainer, 1, 16),
+    "block 2": (DraftTrainer, 2, 16),
+}
+"""Trainer, layers and places of a block or chain."""
 
 
 def _trained(kind: str, target: Qwen2, texts: list[Text], judged: list[Text], ends: Sequence[int], s: float) -> Any:
     torch.manual_seed(0)
-    layers, block = (2, 16) if kind == "block 2" else (1, 16 if kind == "block 1" else 8)
+    of, layers, block = _KINDS[kind]
     recipe = DraftRecipe(layers=layers, steps=10**6)
-    whole = BlockShape.of(target.shape, len(target.head), layers)
-    shape = BlockShape(**{**{name: getattr(whole, name) for name in whole.__slots__}, "block": block})
-    tokens = frequent(texts, shape.vocabulary, ends, len(target.head))
-    trainer = (ChainTrainer if kind == "chain" else DraftTrainer)(target, shape, tokens, recipe)
+    shape = replace(BlockShape.of(target.shape, len(target.head), layers), block=block)
+    trainer = of(target, shape, frequent(texts, shape.vocabulary, ends, len(target.head)), recipe)
     trainer.train(texts, judged, print, Sitting(s))
     return {"draft": kind, "steps": len(trainer.losses), "seconds": trainer.seconds, **trainer.judge(judged)}
 
@@ -131,7 +114,7 @@ def main() -> None:
     parser.add_argument("--target", default=DEFAULT_TARGET)
     parser.add_argument("--seconds", type=float, default=150.0, help="that each draft is trained")
     parser.add_argument("--texts", type=int, default=5_000)
-    parser.add_argument("--kind", action="append", choices=("chain", "block 1", "block 2"))
+    parser.add_argument("--kind", action="append", choices=list(_KINDS))
     parser.add_argument("--out", type=Path, default=Path("results/chain_draft.json"))
     arguments = parser.parse_args()
     torch.set_float32_matmul_precision("high")
@@ -140,7 +123,7 @@ def main() -> None:
     recipe = DraftRecipe(answers=arguments.texts)
     texts, judged = kept_texts(target, prompts, recipe, arguments.answers, print, math.inf)
     some = [texts[int(n)] for n in np.random.default_rng(0).permutation(len(texts))[: arguments.texts]]
-    kinds = arguments.kind or ["chain", "block 1", "block 2"]
+    kinds = arguments.kind or _KINDS
     found = [_trained(kind, target, some, judged, prompts.ends, arguments.seconds) for kind in kinds]
     text = json.dumps(found, indent=1)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,6 @@ from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
 from winnow_research.training.reader import run
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
-from winnow_research.training.reader.model import Reader
 from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
 from winnow_research.training.trainer import device_of_process
 
@@ -55,21 +54,13 @@ class Trained(nn.Module):
         return functional.linear(x, self.weight.to(x.dtype), self._buffers["bias"])
 
 
-def train_whole(reader: Reader) -> None:
-    """Have all matrices of `reader` trained, instead of updates."""
-    for module in list(reader.network.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, LowRank):
-                setattr(module, name, Trained(child))
-
-
 def trained(kind: str, data: Dataset, lists: Lists, drafter: Path, seconds: float, folder: Path) -> dict[str, Any]:
     """A kind's figures; its reader is written into `folder`."""
     recipe, device = _KINDS[kind], device_of_process()
     reader = new_reader(drafter, replace(recipe, steps=10**6), device)
     whole = kind.endswith("all-weights")
     if whole:
-        train_whole(reader)
+        reader.network.replace_updates(Trained)
     trainer = ReaderTrainer(reader, data, lists, data.headers[0][:1], recipe)
     told = trainer.run(seconds, print)
     late = told[-len(told) // 3 :]

@@ -63,10 +63,7 @@ def unchanged(model: TrainableDrafter) -> TrainableDrafter:
 
 def full_rank(model: TrainableDrafter) -> TrainableDrafter:
     """The model with all weights of its layers trained."""
-    for layer in model.network.layers:
-        for name, module in list(layer.named_children()):
-            if isinstance(module, LowRank):
-                setattr(layer, name, FullRank(module))
+    model.network.replace_updates(FullRank)
     return model
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,6 +181,13 @@ class Network(nn.Module):
                 assert isinstance(update, LowRank)
                 yield f"lora.{index}.{name}.a", update.a
                 yield f"lora.{index}.{name}.b", update.b
+
+    def replace_updates(self, other: Callable[[LowRank], nn.Module]) -> None:
+        """Put another module in the place of each matrix with a low-rank update."""
+        for layer in self.layers:
+            for name, module in list(layer.named_children()):
+                if isinstance(module, LowRank):
+                    setattr(layer, name, other(module))
 
     def merge(self) -> None:
         """Make the updates part of the frozen weights."""

@@ -2,9 +2,10 @@
 #
 # usage: bash tests/bench/offline/draft.sh RESULTS STEP...      (what first_token.sh's `with` runs)
 #
-# Steps: `train`, for MINUTES, a draft of LAYERS (the prompts came as the part prompts-00); `bench` on the GPU; `cpu` on
-# the first CORES (16) of the processor, with the build of llama.cpp in CPU_LLAMA. WORK (/tmp/winnow-draft) has what is
-# made; RESULTS gets the draft in pieces that are small enough to be taken away, its curve and the figures.
+# Steps: `train`, for MINUTES, a draft of LAYERS on so many ANSWERS, or the recipe's (the prompts came as the part
+# prompts-00); `bench` on the GPU; `cpu` on the first CORES (16) of the processor, with the build of llama.cpp in
+# CPU_LLAMA. WORK (/tmp/winnow-draft) has what is made; RESULTS gets the draft in pieces that are small enough to be taken
+# away, its curve and the figures.
 set -uo pipefail
 results=$1 work=${WORK:-/tmp/winnow-draft} offline=${OFFLINE:-/tmp/winnow-offline} target=qwen2.5-coder-1.5b
 cores=${CORES:-16}
@@ -18,7 +19,7 @@ bench() { # usage: bench NAME OPTION...
 train() {
   cp -n "$offline/parts/prompts-00" "$work/prompts.npz"
   python3 -m winnow_lsp train draft "$work/prompts.npz" "$work/draft.gguf" --minutes "${MINUTES:-9}" \
-    --layers "${LAYERS:-4}" --answers "${ANSWERS:-20000}" \
+    ${LAYERS:+--layers "$LAYERS"} ${ANSWERS:+--answers "$ANSWERS"} \
     2>&1 | tee -a "$results/train.log" && cp "$work/draft.json" "$results" && take
 }
 

@@ -217,21 +217,23 @@ class DraftTrainer:
         batches: list[list[Text]] = [[]]
         longest = 0
         for text in (texts[number] for number in order):
-            longest = max(longest, len(text.places))
+            rows = len(text.places)
+            longest = max(longest, rows)
             if batches[-1] and (len(batches[-1]) + 1) * (longest + blocks) > self._recipe.batch_rows:
                 batches.append([])
-                longest = len(text.places)
+                longest = rows
             batches[-1].append(text)
         return batches
 
     def _known(self, batch: Sequence[Text], number: int | None) -> Known:
         """What is known of a batch. What the target reads in the batch `number` is kept."""
         ids = torch.from_numpy(padded([text.ids for text in batch])).to(self._device)
-        places = torch.from_numpy(padded([text.places for text in batch])).to(self._device)
+        own = [text.places for text in batch]
+        places = torch.from_numpy(padded(own)).to(self._device)
         features, choices = self._read.read(ids, places, number)
         following = ids.gather(1, places + 1)
         rows = self.network.rows(features, self._target.embedding[following])
-        lengths = torch.tensor([len(text.places) for text in batch], device=self._device)
+        lengths = torch.tensor([len(each) for each in own], device=self._device)
         return Known(rows, following, choices, lengths)
 
     def _anchors(self, batch: Sequence[Text], rng: np.random.Generator, everywhere: float) -> Tensor:
@@ -263,10 +265,14 @@ class DraftTrainer:
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Known]:
         """Hidden states of blocks [B, A, block, width], the choices wanted and the tokens before; those of all rows."""
         known = self._known(batch, number)
-        text, blocks = self.network(known.rows, anchors)
-        first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
         wanted, before = self._wanted(known, anchors)
+        text, blocks = self._hidden(known.rows, anchors, before)
+        first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
         return torch.cat([first, blocks], 2), wanted, before, text, known
+
+    def _hidden(self, rows: Tensor, anchors: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden states of all rows, and of blocks but for their first place, which a row is; tokens are `before`."""
+        return self.network(rows, anchors)  # type: ignore[no-any-return]
 
     def _loss(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
         anchors = self._anchors(batch, rng, 0.25)
