@@ -4,6 +4,9 @@ Three ways take turns in one process: float32 in BLAS; weights packed as integer
 begin with run once, as it ships. Of questions, `seconds` are wall clock, `processor` the seconds of all threads, both
 the median over all questions and rounds, and `difference` is that of the hidden states from those of BLAS, relative.
 `file_tokens_per_s` are those of a segment of random tokens on one thread, by its processor time.
+
+`readers` has how many tokens a second readers of so many layers would read on one thread, by wall clock: two segments
+of random tokens through the layers as they are, which cost the same with a reader's updates merged into them.
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from winnow_cuda.backends import takes_packed
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.shapes import Batch, Float32
 from winnow_engine.drafter.profiles import open_profile
-from winnow_engine.drafter.segments import question_batch
+from winnow_engine.drafter.segments import SEGMENT_TOKENS, question_batch
 from winnow_engine.drafter.template import Template
 from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
@@ -31,6 +35,9 @@ from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks.real import load
 from winnow_research.machine import median, report
 from winnow_research.studies import study_parser
+
+
+_READERS = (8, 12, 24)  # layers
 
 
 def opened(path: Path) -> tuple[dict[str, CpuEncoder], Template]:
@@ -80,6 +87,20 @@ def file_rate(encoder: CpuEncoder, tokens: int) -> float:
         return tokens / (time.thread_time() - started)
 
 
+def reader_rates(path: Path, rounds: int) -> dict[int, float]:
+    """Tokens a second of readers with so many layers, the median of so many rounds, in turns."""
+    header, ends = read_header(path), SEGMENT_TOKENS * np.arange(3)
+    ids = np.random.default_rng(0).integers(1000, 100_000, ends[-1]).astype(np.int32)
+    batch = Batch(ids, np.tile(np.arange(SEGMENT_TOKENS, dtype=np.int32), 2), ends)
+    encoders = {
+        layers: CpuEncoder(load_weights(path, header, layers, pack=takes_packed()), ids[:0]) for layers in _READERS
+    }
+    rates: dict[int, list[float]] = {layers: [] for layers in _READERS}
+    for layers in [*_READERS] * rounds:
+        rates[layers].append(len(ids) / timed(encoders[layers], batch)[0])
+    return {layers: median(each, 0) for layers, each in rates.items()}
+
+
 def _figures(rows: Sequence[tuple[float, float, float]]) -> dict[str, float]:
     seconds, processor, difference = (list(column) for column in zip(*rows, strict=True))
     return {"seconds": median(seconds, 4), "processor": median(processor, 4), "difference": median(difference, 5)}
@@ -104,7 +125,7 @@ def main() -> None:
         rates[name].append(file_rate(encoder, given.tokens))
     for name, each in rates.items():
         figures[name]["file_tokens_per_s"] = median(each, 0)
-    report("cpu-encoder", {**size, **figures})
+    report("cpu-encoder", {**size, **figures, "readers": reader_rates(locate(DEFAULT_DRAFTER), given.rounds)})
 
 
 if __name__ == "__main__":
