@@ -44,8 +44,9 @@ class FusedScores:
     highest equal `log_odds`, the log-odds that anything in the workspace answers: below 0 probably nothing does.
     `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C] or [1].
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
-    the one with the largest share of the unit. `sizing` are the scores by which `auto` decides how much to keep, if
-    those are others: what a reader adds parts units so far that the best seem sure.
+    the one with the largest share of the unit. `log_shares`, float32 [1 + P, U], are the logarithms of the shares of
+    the whole question and of its P sub-questions, if it is a list of these. `sizing` are the scores by which `auto`
+    decides how much to keep, if those are others: what a reader adds parts units so far that the best seem sure.
     """
 
     total: Scores
@@ -53,15 +54,17 @@ class FusedScores:
     log_odds: float
     units: NDArray[np.int64]
     weights: NDArray[np.float32]
+    log_shares: NDArray[np.float32] | None = None
     sizing: Scores | None = None
 
     def among(self, units: NDArray[np.int64]) -> FusedScores:
         """The scores with all but some units ruled out."""
         if len(units) == len(self.total):
             return self
-        total = np.full_like(self.total, -np.inf)
-        total[units] = self.total[units]
-        return replace(self, total=_raised(total, self.log_odds) if len(units) else total)
+        total = _spread(self.total[units], units, len(self.total))
+        shares = self.log_shares
+        log_shares = None if shares is None else _spread(shares[:, units], units, len(self.total))
+        return replace(self, total=_raised(total, self.log_odds) if len(units) else total, log_shares=log_shares)
 
     def with_more(self, name: str, added: Scores) -> FusedScores:
         """The scores with what a further feature adds to each unit, float32 [U]. How much to keep stays as it was."""
@@ -91,6 +94,7 @@ class _Fused:
     contributions: Mapping[str, Scores]
     log_odds: float
     candidates: Candidates | None
+    log_shares: NDArray[np.float32] | None = None
 
     @property
     def log_weights(self) -> Scores:
@@ -103,15 +107,32 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
     fused = _combine(whole, subquestions) if subquestions else whole
     if len(subquestions) == ABOUT_ONE_THING:
-        fused = _add_whole(fused, whole)
+        fused = _add_whole(replace(fused, log_shares=None), whole)
     fused = _add_words(fused, asked)
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
     if fused.candidates is None:
-        return FusedScores(fused.total, fused.contributions, fused.log_odds, asked.units, asked.weights)
-    total = np.full(fused.candidates.total, -np.inf, np.float32)
-    total[fused.candidates.units] = fused.total
-    return FusedScores(total, fused.contributions, fused.log_odds, fused.candidates.units, fused.candidates.weights)
+        return FusedScores(
+            fused.total, fused.contributions, fused.log_odds, asked.units, asked.weights, fused.log_shares
+        )
+    units, count = fused.candidates.units, fused.candidates.total
+    total = _spread(fused.total, units, count)
+    log_shares = None if fused.log_shares is None else _spread(fused.log_shares, units, count)
+    return FusedScores(total, fused.contributions, fused.log_odds, units, fused.candidates.weights, log_shares)
+
+
+def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Scores:
+    """What units gain, float32 [U], where the scores for each of P sub-questions rise by `added`, float32 [P, U].
+
+    `log_shares` are those of `FusedScores`. Units for which others stand keep their shares until all are made to sum
+    up to one again.
+    """
+    rises = log_shares[1:] + added
+    left = np.maximum(1 - np.exp(log_shares[1:], dtype=np.float64).sum(axis=1), 0)
+    rises -= np.log(np.exp(rises, dtype=np.float64).sum(axis=1) + left)[:, None].astype(np.float32)
+    before = np.logaddexp.reduce(log_shares)
+    after = np.logaddexp(log_shares[0], np.logaddexp.reduce(rises))
+    return np.asarray(np.subtract(after, before, out=np.zeros_like(before), where=before > -np.inf), np.float32)
 
 
 def weigh(
@@ -147,7 +168,7 @@ def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
         )
         for name in whole.contributions
     }
-    return _Fused(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds, candidates)
+    return _Fused(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds, candidates, shares)
 
 
 def _all_candidates(of_each: Sequence[Candidates | None]) -> Candidates | None:
@@ -160,9 +181,7 @@ def _among(scores: Scores, own: Candidates | None, candidates: Candidates | None
     """Scores of a question's own candidates as those of all, -inf for the others."""
     if own is None or candidates is None:
         return scores
-    found = np.full(len(candidates.units), -np.inf, np.float32)
-    found[np.searchsorted(candidates.units, own.units)] = scores
-    return found
+    return _spread(scores, np.searchsorted(candidates.units, own.units), len(candidates.units))
 
 
 def _add_whole(fused: _Fused, whole: _Fused) -> _Fused:
@@ -200,6 +219,13 @@ def _add_related(fused: _Fused, related: Scores) -> _Fused:
     added = related if fused.candidates is None else related[fused.candidates.units]
     contributions = {**fused.contributions, "change": added}
     return replace(fused, total=_raised(fused.total + added, log_odds), contributions=contributions, log_odds=log_odds)
+
+
+def _spread(scores: Scores, places: NDArray[np.int64], count: int) -> Scores:
+    """Scores, float32 [..., N], at these places among so many, -inf everywhere else."""
+    found = np.full((*scores.shape[:-1], count), -np.inf, np.float32)
+    found[..., places] = scores
+    return found
 
 
 def _log_word_shares(scores: Scores, log_weights: Scores, units: NDArray[np.intp]) -> Scores:

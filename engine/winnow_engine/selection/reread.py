@@ -18,7 +18,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.candidates import highest
-from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.fusion import FusedScores, gained
 
 _LEADERS = 24
 
@@ -33,19 +33,32 @@ def reread(
 ) -> FusedScores:
     """The scores with what the reader says of the units that lead, as `reader` among their contributions.
 
-    `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question that the
-    reader is not asked, one about a change among them, and once its device has failed. Raises CancelledError.
+    Of a list of sub-questions it is asked each, and shown what leads for it, as much for all together as for one
+    question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
+    that the reader is not asked, one about a change among them, and once its device has failed. Raises CancelledError.
     """
-    if asked.question.change is not None or not reader.use.asks(len(asked.subquestions)):
+    use = reader.use
+
+    def added(one: AskedQuestion, total: Scores, tokens: int) -> Scores | None:
+        units = units_to_read(one.workspace, total, unit_tokens, use.read, tokens)
+        if not len(units):
+            return np.zeros_like(total)
+        question = drafter.template.question(one.text, one.question.code)
+        said = reader.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
+        return None if said is None else use.addition.of(said, units, len(total))
+
+    if asked.question.change is not None or not use.asks(len(asked.subquestions)):
         return scores
-    units = units_to_read(asked.workspace, scores.total, unit_tokens, reader.use.read, reader.use.tokens)
-    if not len(units):
-        return scores
-    question = drafter.template.question(asked.text, asked.question.code)
-    said = reader.scores(question.ids, texts_of(asked.workspace, units, drafter), cancellation)
-    if said is None:
-        return scores
-    return scores.with_more("reader", reader.use.addition.of(said, units, len(scores.total)))
+    if scores.log_shares is None:
+        more = added(asked, scores.total, use.tokens)
+        return scores if more is None else scores.with_more("reader", more)
+    of_parts = []
+    for part, log_shares in zip(asked.subquestions, scores.log_shares[1:], strict=True):
+        more = added(part, log_shares, use.tokens // len(asked.subquestions))
+        if more is None:
+            return scores
+        of_parts.append(more)
+    return scores.with_more("reader", gained(scores.log_shares, np.stack(of_parts)))
 
 
 def units_to_read(

@@ -20,7 +20,7 @@ from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion
-from winnow_engine.selection.fusion import FusedScores, fuse
+from winnow_engine.selection.fusion import FusedScores, fuse, gained
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.reread import reread, units_to_read
 from winnow_engine.store import Store
@@ -29,7 +29,7 @@ from ..drafter.fakes import Letters, Paths
 from .words import Words
 
 NEVER = Cancellation()
-USE = ReaderUse(Path("reader"), Addition(2.0, standard=False, lowest=False), LEADING, 1000, (0, 2))
+USE = ReaderUse(Path("reader"), Addition(2.0, lowest=False), LEADING, 1000, (0, 2))
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
 
 
@@ -109,9 +109,8 @@ def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace:
 @pytest.mark.parametrize(
     ("addition", "wanted"),
     [
-        (Addition(1.0, standard=False, lowest=False), [0, -1, 0, 1]),
-        (Addition(0.5, standard=False, lowest=True), [-0.5, -0.5, -0.5, 0.5]),
-        (Addition(1.0, standard=True, lowest=True), [-1, -1, -1, 1]),
+        (Addition(1.0, lowest=False), [0, -1, 0, 1]),
+        (Addition(0.5, lowest=True), [-0.5, -0.5, -0.5, 0.5]),
     ],
 )
 def test_units_that_were_not_read_get_the_mean_or_the_lowest(addition: Addition, wanted: list[float]) -> None:
@@ -149,6 +148,40 @@ def test_half_of_what_is_read_is_what_the_leaders_lead_to(
 def test_only_questions_with_so_many_parts_are_asked(parts: int, workspace: Workspace) -> None:
     before, after = read_again(asked(workspace, "what happens", parts), replace(USE, parts=(2, 3)))
     assert (after is not before) == (parts in (2, 3))
+
+
+def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Workspace) -> None:
+    question, reader = asked(workspace, "what happens"), LongestFirst()
+    count = len(workspace.units)
+    leads = [np.roll(np.arange(count, dtype=np.float32), by) for by in range(3)]
+    parts = [
+        AskedQuestion(workspace, Question(f"question {number}"), {"drafter": scores})
+        for number, scores in enumerate(leads)
+    ]
+    room = int(tokens_of(workspace).max())
+    use = replace(USE, parts=(0, 8), tokens=3 * room)
+    before, after = read_again(replace(question, subquestions=tuple(parts)), use, reader)
+    assert reader.asked == ["question 0", "question 1", "question 2"]
+    assert all(sum(len(unit.ids) for unit in shown) <= room for shown in reader.shown)
+    assert len({tuple(bytes(unit.ids.astype(np.uint8)) for unit in shown) for shown in reader.shown}) == 3
+    assert before.log_shares is not None
+    np.testing.assert_allclose(np.exp(before.log_shares[1:]).sum(1), 1, rtol=1e-5)
+    assert not np.array_equal(after.total, before.total)
+    some = before.among(np.array([0, 2])).log_shares
+    assert some is not None
+    assert np.isinf(some[:, 1]).all()
+    np.testing.assert_array_equal(some[:, [0, 2]], before.log_shares[:, [0, 2]])
+
+
+def test_what_is_gained_by_a_question_of_a_list_leaves_the_others_their_shares() -> None:
+    shares = np.log(np.array([[0.1, 0.1, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], np.float32))
+    added = np.array([[0, 2, 0], [0, 0, 0]], np.float32)
+    first = np.array([0.5, 0.3 * np.exp(2), 0.2]) / (0.7 + 0.3 * np.exp(2))
+    wanted = np.log(0.1 + first + [0.1, 0.1, 0.8]) - np.log([0.7, 0.5, 1.1])
+    np.testing.assert_allclose(gained(shares, added), wanted, rtol=1e-4)
+    np.testing.assert_allclose(gained(shares, added * 0), 0, atol=1e-6)
+    unscored = np.concatenate([shares, np.full((3, 1), -np.inf, np.float32)], axis=1)
+    np.testing.assert_allclose(gained(unscored, np.pad(added, ((0, 0), (0, 1)))), [*wanted, 0], rtol=1e-4)
 
 
 def test_a_question_about_a_change_is_not_asked(workspace: Workspace) -> None:
