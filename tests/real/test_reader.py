@@ -27,7 +27,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
 SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter" / "reader"),))
-USE = {"weight": 2.0, "standard": True, "lowest": False, "read": "leading", "tokens": 16000, "parts": [0, 2]}
+USE = {"weight": 2.0, "lowest": False, "read": "leading", "tokens": 16000, "parts": [0, 2]}
 
 
 @pytest.fixture

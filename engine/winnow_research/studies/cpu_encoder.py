@@ -36,7 +36,6 @@ from winnow_research.evaluation.tasks.real import load
 from winnow_research.machine import median, report
 from winnow_research.studies import study_parser
 
-
 _READERS = (8, 12, 24)  # layers
 
 

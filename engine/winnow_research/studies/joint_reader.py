@@ -53,7 +53,7 @@ from winnow_research.machine import report
 from winnow_research.studies import study_parser
 from winnow_research.training.reader.judging import READ, WAYS, Record, compared
 
-_TASKS = ("real", "commit", "describe", "doc", "multi", "cursor", "usage")
+_TASKS = ("real", "bug", "commit", "describe", "doc", "multi", "cursor", "usage")
 _BEST = 600
 _NEVER = Cancellation()
 
@@ -83,26 +83,33 @@ class Recorder:
         drafter = self.cache.drafter
         asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), _NEVER)
         first, parts = fuse(asked, read_fusion_weights(drafter.fusion)), len(asked.subquestions)
-        read = {way: units_to_read(workspace, first.total, keys.unit_tokens, *what) for way, what in READ.items()}
+        each = [(asked, first.total)]
+        if first.log_shares is not None:
+            each = list(zip(asked.subquestions, first.log_shares[1:], strict=True))
+        read = {
+            way: [units_to_read(workspace, scores, keys.unit_tokens, kind, tokens // len(each)) for _, scores in each]
+            for way, (kind, tokens) in READ.items()
+        }
         best = np.argsort(-worth(first.total, keys.unit_tokens, parts), kind="stable")[:_BEST]
         cursor = case.question.cursor
         focus = WorkspaceUnits(workspace, keys.unit_tokens, drafter.count).focus(cursor) if cursor else None
         pointed = [*focus.units, *focus.companions] if focus else []
-        units = np.unique(np.concatenate([best, np.array(pointed, np.int64), *read.values()]))
+        shown = np.unique(np.concatenate([units for some in read.values() for units in some]))
+        units = np.unique(np.concatenate([best, np.array(pointed, np.int64), shown]))
         place = {int(unit): number for number, unit in enumerate(units)}
         golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
-        shown = np.unique(np.concatenate(list(read.values())))
         return Record(
             case.task,
             case.repository,
             parts,
-            drafter.template.question(asked.text, asked.question.code).ids,
+            tuple(drafter.template.question(one.text, one.question.code).ids for one, _ in each),
             first.total[units],
+            None if first.log_shares is None else first.log_shares[:, units],
             keys.unit_tokens[units],
             np.array(sorted(place.get(unit, -1) for unit in golds), np.int64),
             tuple(place[unit] for unit in focus.units) if focus else (),
             tuple(place[unit] for unit in focus.companions) if focus else (),
-            {way: np.array([place[int(unit)] for unit in some], np.int64) for way, some in read.items()},
+            {way: [np.searchsorted(units, some) for some in parts_of] for way, parts_of in read.items()},
             dict(zip((place[unit] for unit in shown.tolist()), texts_of(workspace, shown, drafter), strict=True)),
         )
 
@@ -112,13 +119,14 @@ def read(reader: Reader, records: Sequence[Record]) -> dict[str, Any]:
     figures = {}
     for way in WAYS:
         times, tokens = [], []
-        for record in (one for one in records if one.asked):
-            texts, started = [record.texts[place] for place in record.ways[way].tolist()], time.perf_counter()
-            segments = reader.segments(record.question, texts)
-            record.said[way] = reader.scores(segments, _NEVER)
+        for record in records:
+            texts = [[record.texts[place] for place in places.tolist()] for places in record.ways[way]]
+            started = time.perf_counter()
+            laid = [reader.segments(*one) for one in zip(record.questions, texts, strict=True)]
+            record.said[way] = [reader.scores(segments, _NEVER) for segments in laid]
             if record.task == "real":
                 times.append(time.perf_counter() - started)
-                tokens.append(sum(map(len, segments)))
+                tokens.append(sum(len(segment) for segments in laid for segment in segments))
         warm = times[1:] or times or [0.0]  # kernels are compiled before the first
         ms = [round(1000 * float(np.percentile(warm, share)), 1) for share in (50, 90)]
         figures[way] = {"ms": ms, "tokens read": round(float(np.mean(tokens or [0])))}
@@ -167,7 +175,7 @@ def _read(given: argparse.Namespace, splits: Sequence[Split]) -> None:
         started = time.perf_counter()
         records = pickle.loads((given.folder / f"records-{split}.pickle").read_bytes())
         figures = {"seconds": read(reader, records), "questions": len(records)}
-        slim = [replace(one, texts={}, question=one.question[:0]) for one in records]
+        slim = [replace(one, texts={}, questions=()) for one in records]
         (given.folder / f"{given.name}-{split}.pickle").write_bytes(pickle.dumps(slim))
         print(json.dumps({"split": split, **figures, "whole": round(time.perf_counter() - started)}), flush=True)
 

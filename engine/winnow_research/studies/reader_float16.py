@@ -98,11 +98,11 @@ def _on_cpu(weights: Weights, *_: Any) -> CpuEncoder:
 
 def _chosen(records: Sequence[Record], reader: reading.Reader, count: int) -> list[ReadSegment]:
     """A segment each of so many questions, now one of the first, now one of the last."""
-    asked = [record for record in records if record.asked]
     found = []
-    for number, at in enumerate(np.linspace(0, len(asked) - 1, min(count, len(asked))).astype(int).tolist()):
-        places = asked[at].ways[WAYS[-1]].tolist()
-        segments = reader.segments(asked[at].question, [asked[at].texts[place] for place in places])
+    for number, at in enumerate(np.linspace(0, len(records) - 1, min(count, len(records))).astype(int).tolist()):
+        record = records[at]
+        texts = [record.texts[place] for place in record.ways[WAYS[-1]][0].tolist()]
+        segments = reader.segments(record.questions[0], texts)
         found.append(segments[number % len(segments)])
     return found
 

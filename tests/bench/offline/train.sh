@@ -30,8 +30,7 @@ asked() { # usage: asked GPU KIND QUESTIONS
     --questions $(($3 / fewer)) "$data" "$results/$2.part.npz"
 }
 ask() {
-  { asked 0 asked 24000 && asked 0 changed 16000; } &
-  [ "$last" = 1 ] || wait
+  { asked 0 asked 24000 && asked 0 changed 16000; } & # two at once, on one GPU too: a writer leaves it half idle
   { asked "$last" chained 12000 && asked "$last" reported 12000; } &
   wait
 }

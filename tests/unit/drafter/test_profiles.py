@@ -119,7 +119,6 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
 READER: dict[str, object] = {
     "file": "reader.safetensors",
     "weight": 0.75,
-    "standard": False,
     "lowest": True,
     "read": "reachable",
     "tokens": 16000,
@@ -131,7 +130,7 @@ def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
     assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
     use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
     assert use is not None
-    assert (use.file, use.addition) == (profiles / "reader.safetensors", Addition(0.75, standard=False, lowest=True))
+    assert (use.file, use.addition) == (profiles / "reader.safetensors", Addition(0.75, lowest=True))
     assert (use.read, use.tokens, [use.asks(parts) for parts in (0, 2, 3)]) == (REACHABLE, 16000, [True, True, False])
 
 

@@ -4,7 +4,6 @@ A profile with a reader says so in its `profile.json`:
 
     "reader": {"file": "reader.safetensors",   in the folder
                "weight": 0.75,                 of its scores, less their mean
-               "standard": false,              whether they are divided by their deviation before
                "lowest": false,                whether units that were not read get the lowest of that, or its mean, 0
                "read": "reachable",            units that lead (`leading`), or half of these and what they lead to
                "tokens": 16000,                to read at most
@@ -29,20 +28,17 @@ LEADING, REACHABLE = "leading", "reachable"
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How a reader's scores are added: `weight` times them, less their mean, if `standard` by their deviation.
+    """How a reader's scores are added: `weight` times them, less their mean.
 
     What was not read gets the `lowest` of that, or its mean.
     """
 
     weight: float
-    standard: bool
     lowest: bool
 
     def of(self, said: Float32, read: Int64, units: int) -> Float32:
         """What is added to each of so many units, float32 [units], when `said` of those `read` (int64) was that."""
         said = said - said.mean()
-        if self.standard:
-            said = said / (said.std() + np.float32(1e-6))
         added = np.full(units, said.min() if self.lowest else 0, np.float32)
         added[read] = said
         return np.asarray(np.float32(self.weight) * added, np.float32)
@@ -68,11 +64,10 @@ def use_of(document: Mapping[str, Any], file: Path) -> ReaderUse:
     match document:
         case {
             "weight": float(weight) | int(weight),
-            "standard": bool(standard),
             "lowest": bool(lowest),
             "read": ("leading" | "reachable") as read,
             "tokens": int(tokens),
             "parts": [int(fewest), int(most)],
         } if tokens > 0 and math.isfinite(weight) and not isinstance(weight, bool):
-            return ReaderUse(file, Addition(float(weight), standard, lowest), read, tokens, (fewest, most))
+            return ReaderUse(file, Addition(float(weight), lowest), read, tokens, (fewest, most))
     raise ProfileError(f'{file.parent} does not say how its reader is used: take "reader" out of its profile.json')

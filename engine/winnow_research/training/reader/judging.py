@@ -11,48 +11,46 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import LEADING, REACHABLE, Addition
+from winnow_engine.drafter.reader.use import REACHABLE, Addition
 from winnow_engine.selection.budget import Focus, choose, worth
-from winnow_engine.selection.subquestions import ABOUT_ONE_THING
+from winnow_engine.selection.fusion import gained
 from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
 
-READ = {f"{LEADING} 8000": (LEADING, 8_000), f"{REACHABLE} 16000": (REACHABLE, 16_000)}
-"""What is read, by the name of the way: units that lead, or also what they lead to, and how many tokens."""
+READ = {f"{REACHABLE} {tokens}": (REACHABLE, tokens) for tokens in (16_000, 32_000)}
+"""What is read, by the name of the way: units that lead and what these lead to, and how many tokens."""
 WAYS = tuple(READ)
 
-_WEIGHTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
+_WEIGHTS = (0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
+_TWICE = ("real", "bug")
 
-
-_HOWS = tuple(Addition(*how) for how in product(_WEIGHTS, (False, True), (False, True)))
+_HOWS = tuple(Addition(*how) for how in product(_WEIGHTS, (False, True)))
 
 
 @dataclass
 class Record:
     """What is known of a question: of its K best units and those to be read, in ascending order of their numbers.
 
-    `golds`, `focus` and `companions` are places among these; a gold that is not among them is -1. `ways` has by way the
-    places that are read, `texts` the tokens of all that are. `said` has by way what a reader said of them.
+    `questions` are what a reader is asked, in tokens: the question, or of a list each of its parts. `golds`, `focus`
+    and `companions` are places among the units; a gold that is not among them is -1. `log_shares` are those of
+    `FusedScores`, float32 [1 + P, K]. `ways` has by way the places that are read for each of `questions`, `texts` the
+    tokens of all that are. `said` has by way what a reader said of them.
     """
 
     task: str
     repository: str
     subquestions: int
-    question: Int32
+    questions: tuple[Int32, ...]
     total: Float32
+    log_shares: Float32 | None
     tokens: Int32
     golds: Int64
     focus: tuple[int, ...]
     companions: tuple[int, ...]
-    ways: dict[str, Int64]
+    ways: dict[str, list[Int64]]
     texts: dict[int, UnitText]
-    said: dict[str, Float32] = field(default_factory=dict)
-
-    @property
-    def asked(self) -> bool:
-        """Whether a reader is asked: what it says of a whole question does not fit a list of them."""
-        return self.subquestions <= ABOUT_ONE_THING
+    said: dict[str, list[Float32]] = field(default_factory=dict)
 
     def kept(self, total: Float32) -> list[bool]:
         """For each of BUDGETS, whether all golds are kept whole if these are the scores of the units."""
@@ -63,10 +61,11 @@ class Record:
         return [golds <= {one.unit for one in pieces if one.tokens == self.tokens[one.unit]} for pieces in kept]
 
     def with_said(self, way: str, how: Addition) -> Float32:
-        """The scores with what the reader said of what it read in a way, if it was asked."""
-        if not self.asked:
-            return self.total
-        return np.asarray(self.total + how.of(self.said[way], self.ways[way], len(self.total)), np.float32)
+        """The scores with what the reader said of what it read in a way."""
+        read = zip(self.said[way], self.ways[way], strict=True)
+        added = [how.of(said, places, len(self.total)) for said, places in read]
+        more = added[0] if self.log_shares is None else gained(self.log_shares, np.stack(added))
+        return np.asarray(self.total + more, np.float32)
 
 
 def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, list[float]]:
@@ -78,9 +77,9 @@ def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, li
 
 
 def gain(before: Mapping[str, list[float]], after: Mapping[str, list[float]]) -> list[float]:
-    """By budget from 2,000 tokens on, how much the sum over tasks rises, *real* twice, in points."""
+    """By budget from 2,000 tokens on, how much the sum over tasks rises, *real* and *bug* twice, in points."""
     return [
-        round(sum((2 if task == "real" else 1) * (after[task][at] - before[task][at]) for task in before), 1)
+        round(sum((2 if task in _TWICE else 1) * (after[task][at] - before[task][at]) for task in before), 1)
         for at in _JUDGED
     ]
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from winnow_engine.drafter.reader.use import Addition
 from winnow_research.training.reader.judging import Record, compared, gain
 
 NOTHING = np.zeros(0, np.int32)
-WAYS = {"leading 8000": np.array([0, 1, 2]), "reachable 16000": np.array([0, 1, 2, 3])}
+WAYS = {"reachable 16000": [np.array([0, 1, 2])], "reachable 32000": [np.array([0, 1, 2, 3])]}
+HOW = Addition(1.0, lowest=False)
 
 
 def _record(**changes: object) -> Record:
@@ -17,15 +17,16 @@ def _record(**changes: object) -> Record:
         "real",
         "repo",
         0,
-        NOTHING,
+        (NOTHING,),
         np.array([4.0, 3.0, 2.0, 1.0], np.float32),
+        None,
         np.full(4, 400, np.int32),
         np.array([2]),
         (),
         (),
         WAYS,
         {},
-        {"leading 8000": np.array([-2.0, -1.0, 6.0], np.float32), "reachable 16000": np.zeros(4, np.float32)},
+        {"reachable 16000": [np.array([-2.0, -1.0, 6.0], np.float32)], "reachable 32000": [np.zeros(4, np.float32)]},
     )
     return replace(record, **changes)  # type: ignore[arg-type]
 
@@ -40,24 +41,28 @@ def test_what_is_at_the_cursor_is_kept_first() -> None:
 
 
 def test_what_was_not_read_gets_the_mean_or_the_lowest_of_what_was_said() -> None:
-    mean = _record().with_said("leading 8000", Addition(1.0, False, False))
+    mean = _record().with_said("reachable 16000", HOW)
     assert mean.tolist() == [1.0, 1.0, 7.0, 1.0]
-    lowest = _record().with_said("leading 8000", Addition(0.5, False, True))
+    lowest = _record().with_said("reachable 16000", Addition(0.5, lowest=True))
     assert lowest.tolist() == [2.5, 2.0, 4.5, -0.5]
-    standard = _record().with_said("leading 8000", Addition(1.0, True, False)) - _record().total
-    assert standard[:3].std() == pytest.approx(1, abs=1e-3)
 
 
-def test_a_list_of_questions_is_not_read() -> None:
-    how = Addition(1.0, standard=False, lowest=False)
-    assert (_record(subquestions=2).with_said("leading 8000", how) != _record().total).any()
-    listed = _record(subquestions=3, said={})
-    assert listed.with_said("leading 8000", how).tolist() == listed.total.tolist()
+def test_of_a_list_each_question_is_read_by_itself() -> None:
+    each = [[0.1, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.1] * 4]
+    shares = np.log(np.array(each, np.float32))
+    ways = {"reachable 16000": [np.array([0, 1]), np.array([1, 2]), np.array([0, 3])]}
+    said = {"reachable 16000": [np.array([1.0, -1.0], np.float32), np.zeros(2, np.float32), np.zeros(2, np.float32)]}
+    listed = _record(subquestions=3, log_shares=shares, ways=ways, said=said)
+    gains = listed.with_said("reachable 16000", HOW) - listed.total
+    first = np.array([0.6 * np.e, 0.2 / np.e, 0.1, 0.1]) / (0.6 * np.e + 0.2 / np.e + 0.2)
+    wanted = np.log(first + np.exp(shares[[0, 2, 3]]).sum(0)) - np.log(np.exp(shares).sum(0))
+    np.testing.assert_allclose(gains, wanted, atol=1e-5)
 
 
-def test_real_counts_twice() -> None:
-    before, after = {"real": [0.0] * 6, "doc": [0.0] * 6}, {"real": [0, 0, 1.0, 0, 2.0, 5], "doc": [0, 0, 1.0, 0, 0, 5]}
-    assert gain(before, after) == [3.0, 0.0, 4.0]
+def test_real_and_bug_count_twice() -> None:
+    before = dict.fromkeys(("real", "bug", "doc"), [0.0] * 6)
+    after = {"real": [0, 0, 1.0, 0, 2.0, 5], "bug": [0, 0, 0, 1.0, 0, 5], "doc": [0, 0, 1.0, 0, 0, 5]}
+    assert gain(before, after) == [3.0, 2.0, 4.0]
 
 
 def test_a_reader_passes_only_if_every_budget_gains() -> None:
