@@ -27,7 +27,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
 SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter" / "reader"),))
-USE = {"weight": 2.0, "lowest": False, "read": "leading", "tokens": 16000, "parts": [0, 2]}
+USE = {"weight": 2.0, "read": "leading", "tokens": 16000}
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ ANSWERS = {
     "Which function cuts units into segments that fit a reader?": "segments_of",
     "How are the votes of a unit's tokens weighed into one score?": "ReaderHead.scores",
     "What happens when the device of a reader fails?": "BackgroundReader._give_up",
-    "How are scores added to those that there are already?": "Addition.of",
+    "How are scores added to those that there are already?": "addition",
 }
 
 

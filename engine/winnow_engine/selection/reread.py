@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation, Scores
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import LEADING
+from winnow_engine.drafter.reader.use import LEADING, addition
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
@@ -35,7 +35,7 @@ def reread(
 
     Of a list of sub-questions it is asked each, and shown what leads for it, as much for all together as for one
     question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
-    that the reader is not asked, one about a change among them, and once its device has failed. Raises CancelledError.
+    about a change, and once the reader's device has failed. Raises CancelledError.
     """
     use = reader.use
 
@@ -45,9 +45,9 @@ def reread(
             return np.zeros_like(total)
         question = drafter.template.question(one.text, one.question.code)
         said = reader.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
-        return None if said is None else use.addition.of(said, units, len(total))
+        return None if said is None else addition(use.weight, said, units, len(total))
 
-    if asked.question.change is not None or not use.asks(len(asked.subquestions)):
+    if asked.question.change is not None:
         return scores
     if scores.log_shares is None:
         more = added(asked, scores.total, use.tokens)

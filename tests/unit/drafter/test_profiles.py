@@ -9,7 +9,7 @@ import pytest
 
 from winnow_cuda.shapes import TransformerShape
 from winnow_engine.drafter.profiles import SHIPPED, ProfileFolder, shipped_profile, users_profile, write_profile
-from winnow_engine.drafter.reader.use import REACHABLE, Addition
+from winnow_engine.drafter.reader.use import REACHABLE, ReaderUse
 from winnow_engine.errors import ProfileError
 
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
@@ -119,19 +119,15 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
 READER: dict[str, object] = {
     "file": "reader.safetensors",
     "weight": 0.75,
-    "lowest": True,
     "read": "reachable",
     "tokens": 16000,
-    "parts": [0, 2],
 }
 
 
 def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
     assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
     use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
-    assert use is not None
-    assert (use.file, use.addition) == (profiles / "reader.safetensors", Addition(0.75, lowest=True))
-    assert (use.read, use.tokens, [use.asks(parts) for parts in (0, 2, 3)]) == (REACHABLE, 16000, [True, True, False])
+    assert use == ReaderUse(profiles / "reader.safetensors", 0.75, REACHABLE, 16000)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +138,8 @@ def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
         ({"weight": "much"}, "does not say how its reader is used"),
         ({"weight": True}, "does not say how its reader is used"),
         ({"weight": float("nan")}, "does not say how its reader is used"),
-        ({"lowest": 0}, "does not say how its reader is used"),
         ({"read": "all"}, "does not say how its reader is used"),
         ({"tokens": 0}, "does not say how its reader is used"),
-        ({"parts": [0]}, "does not say how its reader is used"),
-        ({"parts": None}, "does not say how its reader is used"),
     ],
 )
 def test_a_reader_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:

@@ -15,7 +15,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import LEADING, REACHABLE, Addition, ReaderUse
+from winnow_engine.drafter.reader.use import LEADING, REACHABLE, ReaderUse, addition
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
@@ -29,7 +29,7 @@ from ..drafter.fakes import Letters, Paths
 from .words import Words
 
 NEVER = Cancellation()
-USE = ReaderUse(Path("reader"), Addition(2.0, lowest=False), LEADING, 1000, (0, 2))
+USE = ReaderUse(Path("reader"), 2.0, LEADING, 1000)
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
 
 
@@ -106,16 +106,9 @@ def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace:
         assert workspace.files[text.file].path == file.path
 
 
-@pytest.mark.parametrize(
-    ("addition", "wanted"),
-    [
-        (Addition(1.0, lowest=False), [0, -1, 0, 1]),
-        (Addition(0.5, lowest=True), [-0.5, -0.5, -0.5, 0.5]),
-    ],
-)
-def test_units_that_were_not_read_get_the_mean_or_the_lowest(addition: Addition, wanted: list[float]) -> None:
-    added = addition.of(np.array([4, 6], np.float32), np.array([1, 3]), 4)
-    np.testing.assert_allclose(added, wanted, atol=1e-5)
+def test_units_that_were_not_read_get_the_mean() -> None:
+    added = addition(0.5, np.array([4, 6], np.float32), np.array([1, 3]), 4)
+    np.testing.assert_allclose(added, [0, -0.5, 0, 0.5], atol=1e-6)
     assert added.dtype == np.float32
 
 
@@ -144,12 +137,6 @@ def test_half_of_what_is_read_is_what_the_leaders_lead_to(
     assert [names[unit] for unit in read] == ["leader", *names[1:25], "helper"]
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 8])
-def test_only_questions_with_so_many_parts_are_asked(parts: int, workspace: Workspace) -> None:
-    before, after = read_again(asked(workspace, "what happens", parts), replace(USE, parts=(2, 3)))
-    assert (after is not before) == (parts in (2, 3))
-
-
 def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Workspace) -> None:
     question, reader = asked(workspace, "what happens"), LongestFirst()
     count = len(workspace.units)
@@ -159,7 +146,7 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
         for number, scores in enumerate(leads)
     ]
     room = int(tokens_of(workspace).max())
-    use = replace(USE, parts=(0, 8), tokens=3 * room)
+    use = replace(USE, tokens=3 * room)
     before, after = read_again(replace(question, subquestions=tuple(parts)), use, reader)
     assert reader.asked == ["question 0", "question 1", "question 2"]
     assert all(sum(len(unit.ids) for unit in shown) <= room for shown in reader.shown)

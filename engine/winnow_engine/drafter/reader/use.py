@@ -1,13 +1,11 @@
-"""How a reader is used: what it reads of which questions, and how its scores are added to those that there are.
+"""How a reader is used: what it reads, and how its scores are added to those that there are.
 
 A profile with a reader says so in its `profile.json`:
 
     "reader": {"file": "reader.safetensors",   in the folder
                "weight": 0.75,                 of its scores, less their mean
-               "lowest": false,                whether units that were not read get the lowest of that, or its mean, 0
                "read": "reachable",            units that lead (`leading`), or half of these and what they lead to
-               "tokens": 16000,                to read at most
-               "parts": [0, 2]}                fewest and most sub-questions of a question that it is asked
+               "tokens": 16000}                to read at most
 """
 
 from __future__ import annotations
@@ -26,22 +24,14 @@ from winnow_engine.errors import ProfileError
 LEADING, REACHABLE = "leading", "reachable"
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """How a reader's scores are added: `weight` times them, less their mean.
+def addition(weight: float, said: Float32, read: Int64, units: int) -> Float32:
+    """What is added to each of so many units, float32 [units], when `said` of those `read` (int64) was that.
 
-    What was not read gets the `lowest` of that, or its mean.
+    It is `weight` times that, less its mean; 0 for what was not read.
     """
-
-    weight: float
-    lowest: bool
-
-    def of(self, said: Float32, read: Int64, units: int) -> Float32:
-        """What is added to each of so many units, float32 [units], when `said` of those `read` (int64) was that."""
-        said = said - said.mean()
-        added = np.full(units, said.min() if self.lowest else 0, np.float32)
-        added[read] = said
-        return np.asarray(np.float32(self.weight) * added, np.float32)
+    added = np.zeros(units, np.float32)
+    added[read] = np.float32(weight) * (said - said.mean())
+    return added
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +39,9 @@ class ReaderUse:
     """A profile's reader: its file, and how it is used."""
 
     file: Path
-    addition: Addition
+    weight: float
     read: str
     tokens: int
-    parts: tuple[int, int]
-
-    def asks(self, subquestions: int) -> bool:
-        """Whether it is asked questions with so many sub-questions."""
-        return self.parts[0] <= subquestions <= self.parts[1]
 
 
 def use_of(document: Mapping[str, Any], file: Path) -> ReaderUse:
@@ -64,10 +49,8 @@ def use_of(document: Mapping[str, Any], file: Path) -> ReaderUse:
     match document:
         case {
             "weight": float(weight) | int(weight),
-            "lowest": bool(lowest),
             "read": ("leading" | "reachable") as read,
             "tokens": int(tokens),
-            "parts": [int(fewest), int(most)],
         } if tokens > 0 and math.isfinite(weight) and not isinstance(weight, bool):
-            return ReaderUse(file, Addition(float(weight), lowest), read, tokens, (fewest, most))
+            return ReaderUse(file, float(weight), read, tokens)
     raise ProfileError(f'{file.parent} does not say how its reader is used: take "reader" out of its profile.json')

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import product
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import REACHABLE, Addition
+from winnow_engine.drafter.reader.use import REACHABLE, addition
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import gained
 from winnow_research.evaluation.counted import CountedUnits
@@ -24,8 +24,7 @@ WAYS = tuple(READ)
 _WEIGHTS = (0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
 _TWICE = ("real", "bug")
-
-_HOWS = tuple(Addition(*how) for how in product(_WEIGHTS, (False, True)))
+_FEWEST, _MOST = 256, 32_768  # tokens between which what a question needs is told apart
 
 
 @dataclass
@@ -60,10 +59,20 @@ class Record:
         golds = set(self.golds.tolist())
         return [golds <= {one.unit for one in pieces if one.tokens == self.tokens[one.unit]} for pieces in kept]
 
-    def with_said(self, way: str, how: Addition) -> Float32:
+    def needs(self, total: Float32) -> float:
+        """Logarithm, base 2, of the tokens of the best units that have all golds whole, from 8 to 15."""
+        by = worth(total, self.tokens, self.subquestions)
+        by[[*self.focus, *self.companions]] = np.inf
+        best = np.argsort(-by, kind="stable")
+        (at,) = np.nonzero(np.isin(best, self.golds))
+        if len(at) < len(self.golds):
+            return math.log2(_MOST)
+        return math.log2(min(max(int(self.tokens[best[: at[-1] + 1]].sum()), _FEWEST), _MOST))
+
+    def with_said(self, way: str, weight: float) -> Float32:
         """The scores with what the reader said of what it read in a way."""
         read = zip(self.said[way], self.ways[way], strict=True)
-        added = [how.of(said, places, len(self.total)) for said, places in read]
+        added = [addition(weight, said, places, len(self.total)) for said, places in read]
         more = added[0] if self.log_shares is None else gained(self.log_shares, np.stack(added))
         return np.asarray(self.total + more, np.float32)
 
@@ -78,30 +87,44 @@ def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, li
 
 def gain(before: Mapping[str, list[float]], after: Mapping[str, list[float]]) -> list[float]:
     """By budget from 2,000 tokens on, how much the sum over tasks rises, *real* and *bug* twice, in points."""
-    return [
-        round(sum((2 if task in _TWICE else 1) * (after[task][at] - before[task][at]) for task in before), 1)
-        for at in _JUDGED
-    ]
+    return [round(_summed({task: after[task][at] - before[task][at] for task in before}), 1) for at in _JUDGED]
+
+
+def needed(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, float]:
+    """By task, the mean of what its questions need (`Record.needs`)."""
+    found: dict[str, list[float]] = {}
+    for record, total in zip(records, totals, strict=True):
+        found.setdefault(record.task, []).append(record.needs(total))
+    return {task: round(float(np.mean(each)), 3) for task, each in found.items()}
 
 
 def compared(calibration: Sequence[Record], development: Sequence[Record]) -> list[dict[str, Any]]:
-    """By way, the addition that gains most in calibration, and what it does in both splits."""
+    """By way, the weight with which calibration needs fewest tokens, and what it does in both splits.
+
+    Shares kept within a budget change with single questions, and would choose a weight by chance: the mean logarithm of
+    the tokens needed, over the tasks, chooses it.
+    """
     splits = {"calibration": calibration, "development": development}
     before = {name: shares(records, [one.total for one in records]) for name, records in splits.items()}
-    found: list[dict[str, Any]] = [{"way": "product", **before}]
+    needs = {name: needed(records, [one.total for one in records]) for name, records in splits.items()}
+    found: list[dict[str, Any]] = [{"way": "product", **before, "needed": needs}]
     for way in WAYS:
-        tried = [
-            (sum(gain(before["calibration"], shares(calibration, _with(how, way, calibration)))), how) for how in _HOWS
-        ]
-        best = max(tried, key=lambda one: one[0])[1]
-        after = {name: shares(records, _with(best, way, records)) for name, records in splits.items()}
-        found.append({"way": way, **asdict(best), **after, "rule": _ruled(before, after)})
+        weight = min(_WEIGHTS, key=lambda one: _summed(needed(calibration, _with(one, way, calibration))))
+        with_it = {name: _with(weight, way, records) for name, records in splits.items()}
+        after = {name: shares(records, with_it[name]) for name, records in splits.items()}
+        needs = {name: needed(records, with_it[name]) for name, records in splits.items()}
+        found.append({"way": way, "weight": weight, **after, "needed": needs, "rule": _ruled(before, after)})
     return found
 
 
-def _with(how: Addition, way: str, records: Sequence[Record]) -> list[Float32]:
+def _summed(by_task: Mapping[str, float]) -> float:
+    """The sum over tasks, *real* and *bug* twice."""
+    return sum((2 if task in _TWICE else 1) * value for task, value in by_task.items())
+
+
+def _with(weight: float, way: str, records: Sequence[Record]) -> list[Float32]:
     """The scores of each record's units, with what was said of those read in a way."""
-    return [one.with_said(way, how) for one in records]
+    return [one.with_said(way, weight) for one in records]
 
 
 def _ruled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

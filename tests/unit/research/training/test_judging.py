@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from winnow_engine.drafter.reader.use import Addition
 from winnow_research.training.reader.judging import Record, compared, gain
 
 NOTHING = np.zeros(0, np.int32)
 WAYS = {"reachable 16000": [np.array([0, 1, 2])], "reachable 32000": [np.array([0, 1, 2, 3])]}
-HOW = Addition(1.0, lowest=False)
 
 
 def _record(**changes: object) -> Record:
@@ -40,11 +39,18 @@ def test_what_is_at_the_cursor_is_kept_first() -> None:
     assert _record(focus=(2,)).kept(_record().total)[0]
 
 
-def test_what_was_not_read_gets_the_mean_or_the_lowest_of_what_was_said() -> None:
-    mean = _record().with_said("reachable 16000", HOW)
+def test_what_was_not_read_gets_the_mean_of_what_was_said() -> None:
+    mean = _record().with_said("reachable 16000", 1.0)
     assert mean.tolist() == [1.0, 1.0, 7.0, 1.0]
-    lowest = _record().with_said("reachable 16000", Addition(0.5, lowest=True))
-    assert lowest.tolist() == [2.5, 2.0, 4.5, -0.5]
+    assert _record().with_said("reachable 16000", 0.5).tolist() == [2.5, 2.0, 4.5, 1.0]
+
+
+def test_a_question_needs_the_tokens_of_what_is_before_its_last_gold() -> None:
+    total = _record().total
+    assert _record().needs(total) == pytest.approx(np.log2(1200))
+    assert _record(focus=(2,)).needs(total) == pytest.approx(np.log2(400))
+    assert _record(golds=np.array([0]), tokens=np.full(4, 20, np.int32)).needs(total) == 8
+    assert _record(golds=np.array([-1, 0])).needs(total) == 15
 
 
 def test_of_a_list_each_question_is_read_by_itself() -> None:
@@ -53,7 +59,7 @@ def test_of_a_list_each_question_is_read_by_itself() -> None:
     ways = {"reachable 16000": [np.array([0, 1]), np.array([1, 2]), np.array([0, 3])]}
     said = {"reachable 16000": [np.array([1.0, -1.0], np.float32), np.zeros(2, np.float32), np.zeros(2, np.float32)]}
     listed = _record(subquestions=3, log_shares=shares, ways=ways, said=said)
-    gains = listed.with_said("reachable 16000", HOW) - listed.total
+    gains = listed.with_said("reachable 16000", 1.0) - listed.total
     first = np.array([0.6 * np.e, 0.2 / np.e, 0.1, 0.1]) / (0.6 * np.e + 0.2 / np.e + 0.2)
     wanted = np.log(first + np.exp(shares[[0, 2, 3]]).sum(0)) - np.log(np.exp(shares).sum(0))
     np.testing.assert_allclose(gains, wanted, atol=1e-5)
