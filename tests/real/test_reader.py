@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
+from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.weights import GgufTensors
@@ -21,6 +23,7 @@ from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.reread import texts_of
+from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.store import Store
 
 pytestmark = pytest.mark.real_weights
@@ -72,7 +75,7 @@ def test_what_it_says_is_added_less_its_mean(
     texts = texts_of(workspace, np.arange(len(workspace.units)), drafter)
     said = background.scores(drafter.template.question(QUESTION).ids, texts, Cancellation())
     assert said is not None
-    added = 2 * (said - said.mean()) / said.std()
+    added = 2 * (said - said.mean())
     place = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(workspace.units)}
     old, new = ({place[one.path, one.start_line]: one.score for one in some.spans} for some in (before, after))
     assert set(old) == set(new) == set(place.values())
@@ -85,11 +88,24 @@ def test_what_it_says_is_added_less_its_mean(
     )
 
 
-@pytest.mark.usefixtures("on_a_device")
-def test_a_list_of_three_questions_is_not_read(qwen_small: Path, profile: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("on_a_device", "profile")
+def test_of_a_list_each_question_is_read_by_itself(
+    qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, scores = [], BackgroundReader.scores
+
+    def watched(self: BackgroundReader, question: np.ndarray, *rest: Any) -> Any:
+        asked.append(question.tolist())
+        return scores(self, question, *rest)
+
+    monkeypatch.setattr(BackgroundReader, "scores", watched)
     listed = "How are segments cut, where is the head's formula, and how is a broken file told from a reader?"
-    after = selected(Drafter(qwen_small), tmp_path, listed)
-    assert not any("reader" in span.features for span in after.spans)
+    drafter = Drafter(qwen_small)
+    after = selected(drafter, tmp_path, listed)
+    parts = subquestions_of(listed)
+    assert len(parts) == 3
+    assert asked == [drafter.template.question(part).ids.tolist() for part in parts]
+    assert any("reader" in span.features for span in after.spans)
 
 
 @pytest.mark.usefixtures("on_a_device")

@@ -28,7 +28,7 @@ from winnow_research.training.reader.choosing import Chooser
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, questions_of
 from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
 from winnow_research.training.reader.run import load, save
-from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
+from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader
 from winnow_research.training.recall import scores_of
 from winnow_research.training.trainer import TrainingRecipe, new_model
 
@@ -135,17 +135,6 @@ def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists)
     assert told[-1]["loss"] < 0.5 * told[0]["loss"]
     assert told[-1]["rank"] > 0.8
     assert all(np.isfinite(one["gradient"]) for one in told)
-
-
-def test_the_first_stages_scores_can_be_a_part_of_the_readers(drafter: Path, data: Dataset, lists: Lists) -> None:
-    recipe = ReaderRecipe(layers=1, rank=2, accumulate=1, questions=3, segments=1, segment_tokens=256, first=True)
-    reader = new_reader(drafter, recipe, CPU)
-    chooser = Chooser(data, lists, data.headers[0][:1], 1, 256)
-    batch = reader_batch([chooser.example(row, (0, 0)) for row in range(3)], recipe, CPU)
-    with torch.no_grad():
-        reader.head.first.copy_(torch.tensor([1.0, 2.0]))
-    added = reader(batch.read, batch.first) - reader(batch.read)
-    torch.testing.assert_close(added, batch.first @ torch.tensor([1.0, 2.0]))
 
 
 def test_it_learns_with_frozen_weights_in_bfloat16_as_on_a_gpu(drafter: Path, data: Dataset, lists: Lists) -> None:

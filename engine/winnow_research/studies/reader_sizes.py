@@ -34,7 +34,6 @@ _KINDS = {
     "12": ReaderRecipe(layers=12, rank=16),
     "24": ReaderRecipe(rank=16),
     "24-rank-64": ReaderRecipe(rank=64),
-    "24-first": ReaderRecipe(rank=16, first=True),
     "12-all-weights": ReaderRecipe(layers=12, rank=1, learning_rate=3e-5),
     "24-all-weights": ReaderRecipe(rank=1, learning_rate=3e-5),
 }

@@ -23,7 +23,6 @@ from winnow_research.training.dataset import Dataset
 @click.option("--asked", type=click.IntRange(1), help="Questions with lists [the recipe's].")
 @click.option("--projects", default=0, show_default=True, help="Of these so many; 0: all.")
 @click.option("--batch", type=click.IntRange(1), help="Questions in a batch, two batches a step [the recipe's].")
-@click.option("--first", is_flag=True, help="Learn how much the first stage's scores count, too.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
 @drafter_option
@@ -38,7 +37,6 @@ def reader(
     asked: int | None,
     projects: int,
     batch: int | None,
-    first: bool,
     seed: int,
     adapter: Path | None,
     drafter: str,
@@ -50,7 +48,7 @@ def reader(
     from winnow_research.training.reader.trainer import ReaderRecipe
 
     given = {"steps": steps, "layers": layers, "rank": rank, "segments": segments, "questions": batch}
-    recipe = ReaderRecipe(first=first, seed=seed, **{name: value for name, value in given.items() if value is not None})
+    recipe = ReaderRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
     train_reader(
         locate(drafter),

@@ -65,7 +65,6 @@ class ReaderHead(Standardised):
         super().__init__(width)
         self.votes = nn.Parameter(torch.zeros(3, width))  # of each token, its weight, of the last token
         self.length = nn.Parameter(torch.zeros(1))
-        self.first = nn.Parameter(torch.zeros(2))
 
     def forward(self, hidden: Tensor, units: Segments, last: Tensor) -> Tensor:
         """From hidden states [R, width] of the units' rows, `last` of them ending units: float32 [units]."""
@@ -97,10 +96,10 @@ class Reader(nn.Module):
         found: Tensor = self.network(batch.packed)
         return found.index_select(0, batch.rows)
 
-    def forward(self, batch: ReadBatch, first: Tensor | None = None) -> Tensor:
-        """The scores of the units, float32 [units]; with `first` [units, 2], the first stage's, as a part of them."""
+    def forward(self, batch: ReadBatch) -> Tensor:
+        """The scores of the units, float32 [units]."""
         scores: Tensor = self.head(self.hidden(batch), batch.units, batch.last)
-        return scores if first is None else scores + first @ self.head.first
+        return scores
 
     def save(self, path: Path) -> None:
         """Write what was trained in float16, and what the head measured."""

@@ -47,7 +47,6 @@ class ReaderRecipe:
     segments: int = 2
     segment_tokens: int = 2_048
     learning_rate: float = 3e-4
-    first: bool = False
     seed: int = 0
 
 
@@ -94,7 +93,7 @@ class ReaderTrainer:
         described = [
             {"params": list(reader.network.parameters()), "peak": recipe.learning_rate},
             {"params": [head.votes], "peak": recipe.learning_rate * _HEAD_FASTER},
-            {"params": [head.length, head.first], "peak": recipe.learning_rate * _SCALE_FASTER},
+            {"params": [head.length], "peak": recipe.learning_rate * _SCALE_FASTER},
         ]
         self._optimiser = torch.optim.AdamW(described, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01)
         self._done, self._spent = 0, 0.0
@@ -172,7 +171,7 @@ class ReaderTrainer:
 
     def _backward(self, batch: ReaderBatch) -> Tensor:
         """Add a batch's gradients. Returns loss and reciprocal rank, the reader's and the first stage's: [4]."""
-        scores = self._reader(batch.read, batch.first if self._recipe.first else None)
+        scores = self._reader(batch.read)
         loss = self._loss(scores, batch)
         (loss / self._recipe.accumulate).backward()
         with torch.no_grad():
