@@ -6,6 +6,8 @@ because what answers a question together with them often does not lead itself.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,7 @@ from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores, gained
 
 _LEADERS = 24
+_THREADS = 4
 
 
 def reread(
@@ -77,10 +80,13 @@ def units_to_read(
 def texts_of(workspace: Workspace, units: NDArray[np.int64], drafter: Drafter) -> list[UnitText]:
     """Units as a reader is shown them."""
     numbers = (np.searchsorted(workspace.unit_starts, units, side="right") - 1).tolist()
-    headers = {number: drafter.template.header(workspace.files[number].path) for number in set(numbers)}
-    found = (workspace.units[unit] for unit in units.tolist())
-    ids, counts = drafter.vocabulary.tokenize_each([file.text_of(unit) for file, unit in found])
-    each = np.split(ids, np.cumsum(counts)[:-1])
+    texts = [file.text_of(unit) for file, unit in (workspace.units[unit] for unit in units.tolist())]
+    together = max(-(-len(texts) // _THREADS), 1)
+    chunks = [texts[first : first + together] for first in range(0, len(texts), together)]
+    with ThreadPoolExecutor(_THREADS) as pool:  # llama.cpp's tokeniser needs no GIL
+        parts = pool.map(drafter.vocabulary.tokenize_each, chunks)
+        headers = {number: drafter.template.header(workspace.files[number].path) for number in set(numbers)}
+        each = [own for ids, counts in parts for own in np.split(ids, np.cumsum(counts)[:-1])]
     return [UnitText(number, headers[number], own) for number, own in zip(numbers, each, strict=True)]
 
 
