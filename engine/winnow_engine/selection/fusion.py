@@ -122,10 +122,10 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
 
 
 def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Scores:
-    """What units gain, float32 [U], where the scores for each of P sub-questions rise by `added`, float32 [P, U].
+    """What units gain, float32 [N], where the scores for each of P sub-questions rise by `added`, float32 [P, N].
 
-    `log_shares` are those of `FusedScores`. Units for which others stand keep their shares until all are made to sum
-    up to one again.
+    `log_shares`, float32 [1 + P, N], are those of `FusedScores` of these units. All other units keep their shares until
+    the shares are made to sum up to one again.
     """
     rises = log_shares[1:] + added
     left = np.maximum(1 - np.exp(log_shares[1:], dtype=np.float64).sum(axis=1), 0)

@@ -61,7 +61,9 @@ def reread(
         if more is None:
             return scores
         of_parts.append(more)
-    return scores.with_more("reader", gained(scores.log_shares, np.stack(of_parts)))
+    gains, scored = np.zeros_like(scores.total), scores.units
+    gains[scored] = gained(scores.log_shares[:, scored], np.stack(of_parts)[:, scored])
+    return scores.with_more("reader", gains)
 
 
 def units_to_read(
