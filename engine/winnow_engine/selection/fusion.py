@@ -128,8 +128,9 @@ def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Score
     the shares are made to sum up to one again.
     """
     rises = log_shares[1:] + added
-    left = np.maximum(1 - np.exp(log_shares[1:], dtype=np.float64).sum(axis=1), 0)
-    rises -= np.log(np.exp(rises, dtype=np.float64).sum(axis=1) + left)[:, None].astype(np.float32)
+    others = np.maximum(1 - np.exp(log_shares[1:], dtype=np.float64).sum(axis=1), np.finfo(np.float64).tiny)
+    in_all = np.logaddexp(np.logaddexp.reduce(rises, axis=1, dtype=np.float64), np.log(others))
+    rises -= in_all[:, None].astype(np.float32)
     before = np.logaddexp.reduce(log_shares)
     after = np.logaddexp(log_shares[0], np.logaddexp.reduce(rises))
     return np.asarray(np.subtract(after, before, out=np.zeros_like(before), where=before > -np.inf), np.float32)

@@ -167,6 +167,8 @@ def test_what_is_gained_by_a_question_of_a_list_leaves_the_others_their_shares()
     wanted = np.log(0.1 + first + [0.1, 0.1, 0.8]) - np.log([0.7, 0.5, 1.1])
     np.testing.assert_allclose(gained(shares, added), wanted, rtol=1e-4)
     np.testing.assert_allclose(gained(shares, added * 0), 0, atol=1e-6)
+    sure = gained(shares, added * 1000)
+    np.testing.assert_allclose(sure, np.log([0.2, 1.2, 0.9]) - np.log([0.7, 0.5, 1.1]), rtol=1e-4)
     unscored = np.concatenate([shares, np.full((3, 1), -np.inf, np.float32)], axis=1)
     np.testing.assert_allclose(gained(unscored, np.pad(added, ((0, 0), (0, 1)))), [*wanted, 0], rtol=1e-4)
 
