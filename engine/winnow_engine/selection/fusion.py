@@ -44,7 +44,7 @@ class FusedScores:
     highest equal `log_odds`, the log-odds that anything in the workspace answers: below 0 probably nothing does.
     `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C] or [1].
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
-    the one with the largest share of the unit. `log_shares`, float32 [1 + P, U], are the logarithms of the shares of
+    the one with the largest share of the unit. `log_shares`, float32 [1 + P, C], are the logarithms of the shares of
     the whole question and of its P sub-questions, if it is a list of these. `sizing` are the scores by which `auto`
     decides how much to keep, if those are others: what a reader adds parts units so far that the best seem sure.
     """
@@ -63,8 +63,22 @@ class FusedScores:
             return self
         total = _spread(self.total[units], units, len(self.total))
         shares = self.log_shares
-        log_shares = None if shares is None else _spread(shares[:, units], units, len(self.total))
+        log_shares = None if shares is None else np.where(np.isin(self.units, units), shares, np.float32(-np.inf))
         return replace(self, total=_raised(total, self.log_odds) if len(units) else total, log_shares=log_shares)
+
+    @property
+    def of_each(self) -> list[Scores]:
+        """For each question of a list, the units' scores for it alone, float32 [U]; of any other question, `total`."""
+        if self.log_shares is None:
+            return [self.total]
+        return [_spread(shares, self.units, len(self.total)) for shares in self.log_shares[1:]]
+
+    def with_each(self, name: str, added: Sequence[Scores]) -> FusedScores:
+        """The scores with what a further feature adds, float32 [U] each, to those that `of_each` gives."""
+        if self.log_shares is None:
+            return self.with_more(name, added[0])
+        gains = _spread(gained(self.log_shares, np.stack(added)[:, self.units]), self.units, len(self.total))
+        return self.with_more(name, gains)
 
     def with_more(self, name: str, added: Scores) -> FusedScores:
         """The scores with what a further feature adds to each unit, float32 [U]. How much to keep stays as it was."""
@@ -107,7 +121,7 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
     fused = _combine(whole, subquestions) if subquestions else whole
     if len(subquestions) == ABOUT_ONE_THING:
-        fused = _add_whole(replace(fused, log_shares=None), whole)
+        fused = _add_whole(fused, whole)
     fused = _add_words(fused, asked)
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
@@ -115,10 +129,8 @@ def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
         return FusedScores(
             fused.total, fused.contributions, fused.log_odds, asked.units, asked.weights, fused.log_shares
         )
-    units, count = fused.candidates.units, fused.candidates.total
-    total = _spread(fused.total, units, count)
-    log_shares = None if fused.log_shares is None else _spread(fused.log_shares, units, count)
-    return FusedScores(total, fused.contributions, fused.log_odds, units, fused.candidates.weights, log_shares)
+    units, total = fused.candidates.units, _spread(fused.total, fused.candidates.units, fused.candidates.total)
+    return FusedScores(total, fused.contributions, fused.log_odds, units, fused.candidates.weights, fused.log_shares)
 
 
 def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Scores:
@@ -186,14 +198,17 @@ def _among(scores: Scores, own: Candidates | None, candidates: Candidates | None
 
 
 def _add_whole(fused: _Fused, whole: _Fused) -> _Fused:
-    """Add a part of the whole question's scores. Its candidates are all that its sub-questions have, and more."""
+    """Add a part of the whole question's scores. Its candidates are all that its sub-questions have, and more.
+
+    The total is then no longer what the shares add up to.
+    """
 
     def part(scores: Scores) -> Scores:
         return np.float32(_WHOLE) * _among(scores, whole.candidates, fused.candidates)
 
     contributions = {name: one + part(whole.contributions[name]) for name, one in fused.contributions.items()}
     total = _raised(fused.total + part(whole.total), fused.log_odds)
-    return replace(fused, total=total, contributions=contributions)
+    return replace(fused, total=total, contributions=contributions, log_shares=None)
 
 
 def _add_words(fused: _Fused, asked: AskedQuestion) -> _Fused:
@@ -223,9 +238,9 @@ def _add_related(fused: _Fused, related: Scores) -> _Fused:
 
 
 def _spread(scores: Scores, places: NDArray[np.int64], count: int) -> Scores:
-    """Scores, float32 [..., N], at these places among so many, -inf everywhere else."""
-    found = np.full((*scores.shape[:-1], count), -np.inf, np.float32)
-    found[..., places] = scores
+    """Scores, float32 [N], at these places among so many, -inf everywhere else."""
+    found = np.full(count, -np.inf, np.float32)
+    found[places] = scores
     return found
 
 

@@ -6,6 +6,7 @@ because what answers a question together with them often does not lead itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -20,7 +21,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.candidates import highest
-from winnow_engine.selection.fusion import FusedScores, gained
+from winnow_engine.selection.fusion import FusedScores
 
 _LEADERS = 24
 _THREADS = 4
@@ -40,30 +41,28 @@ def reread(
     question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
     about a change, and once the reader's device has failed. Raises CancelledError.
     """
-    use = reader.use
-
-    def added(one: AskedQuestion, total: Scores, tokens: int) -> Scores | None:
-        units = units_to_read(one.workspace, total, unit_tokens, use.read, tokens)
-        if not len(units):
-            return np.zeros_like(total)
-        question = drafter.template.question(one.text, one.question.code)
-        said = reader.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
-        return None if said is None else addition(use.weight, said, units, len(total))
-
     if asked.question.change is not None:
         return scores
-    if scores.log_shares is None:
-        more = added(asked, scores.total, use.tokens)
-        return scores if more is None else scores.with_more("reader", more)
-    of_parts = []
-    for part, log_shares in zip(asked.subquestions, scores.log_shares[1:], strict=True):
-        more = added(part, log_shares, use.tokens // len(asked.subquestions))
-        if more is None:
+    added, count = [], len(scores.total)
+    for one, units in readings(asked, scores, unit_tokens, reader.use.read, reader.use.tokens):
+        if not len(units):
+            added.append(np.zeros(count, np.float32))
+            continue
+        question = drafter.template.question(one.text, one.question.code)
+        said = reader.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
+        if said is None:
             return scores
-        of_parts.append(more)
-    gains, scored = np.zeros_like(scores.total), scores.units
-    gains[scored] = gained(scores.log_shares[:, scored], np.stack(of_parts)[:, scored])
-    return scores.with_more("reader", gains)
+        added.append(addition(reader.use.weight, said, units, count))
+    return scores.with_each("reader", added)
+
+
+def readings(
+    asked: AskedQuestion, scores: FusedScores, unit_tokens: NDArray[np.int32], read: str, tokens: int
+) -> Iterator[tuple[AskedQuestion, NDArray[np.int64]]]:
+    """What a reader is asked, a question or each of a list, and the units it reads for it, `tokens` in all at most."""
+    questions = [asked] if scores.log_shares is None else asked.subquestions
+    for one, own in zip(questions, scores.of_each, strict=True):
+        yield one, units_to_read(one.workspace, own, unit_tokens, read, tokens // len(questions))
 
 
 def units_to_read(

@@ -36,7 +36,7 @@ from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.reread import texts_of, units_to_read
+from winnow_engine.selection.reread import readings, texts_of
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import Store
@@ -83,13 +83,8 @@ class Recorder:
         drafter = self.cache.drafter
         asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), _NEVER)
         first, parts = fuse(asked, read_fusion_weights(drafter.fusion)), len(asked.subquestions)
-        each = [(asked, first.total)]
-        if first.log_shares is not None:
-            each = list(zip(asked.subquestions, first.log_shares[1:], strict=True))
-        read = {
-            way: [units_to_read(workspace, scores, keys.unit_tokens, kind, tokens // len(each)) for _, scores in each]
-            for way, (kind, tokens) in READ.items()
-        }
+        each = {way: list(readings(asked, first, keys.unit_tokens, *what)) for way, what in READ.items()}
+        read = {way: [some for _, some in questions] for way, questions in each.items()}
         best = np.argsort(-worth(first.total, keys.unit_tokens, parts), kind="stable")[:_BEST]
         cursor = case.question.cursor
         focus = WorkspaceUnits(workspace, keys.unit_tokens, drafter.count).focus(cursor) if cursor else None
@@ -102,9 +97,9 @@ class Recorder:
             case.task,
             case.repository,
             parts,
-            tuple(drafter.template.question(one.text, one.question.code).ids for one, _ in each),
+            tuple(drafter.template.question(one.text, one.question.code).ids for one, _ in each[WAYS[0]]),
             first.total[units],
-            None if first.log_shares is None else first.log_shares[:, units],
+            None if first.log_shares is None else first.log_shares[:, np.searchsorted(first.units, units)],
             keys.unit_tokens[units],
             np.array(sorted(place.get(unit, -1) for unit in golds), np.int64),
             tuple(place[unit] for unit in focus.units) if focus else (),
