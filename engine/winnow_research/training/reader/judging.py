@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from operator import methodcaller
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from winnow_research.evaluation.figures import BUDGETS
 READ = {f"{REACHABLE} {tokens}": (REACHABLE, tokens) for tokens in (16_000, 32_000)}
 """What is read, by the name of the way: units that lead and what these lead to, and how many tokens."""
 WAYS = tuple(READ)
+T = TypeVar("T")
 
 _WEIGHTS = (0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
@@ -79,9 +82,7 @@ class Record:
 
 def shares(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, list[float]]:
     """By task, % of questions with all golds kept within each of BUDGETS, then their number."""
-    kept: dict[str, list[list[bool]]] = {}
-    for record, total in zip(records, totals, strict=True):
-        kept.setdefault(record.task, []).append(record.kept(total))
+    kept = _by_task(Record.kept, records, totals)
     return {task: [*(100 * np.mean(hits, 0)).round(1).tolist(), len(hits)] for task, hits in kept.items()}
 
 
@@ -92,9 +93,7 @@ def gain(before: Mapping[str, list[float]], after: Mapping[str, list[float]]) ->
 
 def needed(records: Sequence[Record], totals: Sequence[Float32]) -> dict[str, float]:
     """By task, the mean of what its questions need (`Record.needs`)."""
-    found: dict[str, list[float]] = {}
-    for record, total in zip(records, totals, strict=True):
-        found.setdefault(record.task, []).append(record.needs(total))
+    found = _by_task(Record.needs, records, totals)
     return {task: round(float(np.mean(each)), 3) for task, each in found.items()}
 
 
@@ -105,15 +104,31 @@ def compared(calibration: Sequence[Record], development: Sequence[Record]) -> li
     the tokens needed, over the tasks, chooses it.
     """
     splits = {"calibration": calibration, "development": development}
-    before = {name: shares(records, [one.total for one in records]) for name, records in splits.items()}
-    needs = {name: needed(records, [one.total for one in records]) for name, records in splits.items()}
-    found: list[dict[str, Any]] = [{"way": "product", **before, "needed": needs}]
+
+    def judged(scores: Callable[[Record], Float32]) -> dict[str, Any]:
+        totals = {name: [scores(one) for one in records] for name, records in splits.items()}
+        kept = {name: shares(records, totals[name]) for name, records in splits.items()}
+        return {**kept, "needed": {name: needed(records, totals[name]) for name, records in splits.items()}}
+
+    def needs(way: str, weight: float) -> float:
+        return _summed(needed(calibration, [one.with_said(way, weight) for one in calibration]))
+
+    before = judged(lambda one: one.total)
+    found: list[dict[str, Any]] = [{"way": "product", **before}]
     for way in WAYS:
-        weight = min(_WEIGHTS, key=lambda one: _summed(needed(calibration, _with(one, way, calibration))))
-        with_it = {name: _with(weight, way, records) for name, records in splits.items()}
-        after = {name: shares(records, with_it[name]) for name, records in splits.items()}
-        needs = {name: needed(records, with_it[name]) for name, records in splits.items()}
-        found.append({"way": way, "weight": weight, **after, "needed": needs, "rule": _ruled(before, after)})
+        weight = min(_WEIGHTS, key=partial(needs, way))
+        after = judged(methodcaller("with_said", way, weight))
+        found.append({"way": way, "weight": weight, **after, "rule": _ruled(before, after)})
+    return found
+
+
+def _by_task(
+    of: Callable[[Record, Float32], T], records: Sequence[Record], totals: Sequence[Float32]
+) -> dict[str, list[T]]:
+    """Something of each record with these scores, by its task."""
+    found: dict[str, list[T]] = {}
+    for record, total in zip(records, totals, strict=True):
+        found.setdefault(record.task, []).append(of(record, total))
     return found
 
 
@@ -122,17 +137,12 @@ def _summed(by_task: Mapping[str, float]) -> float:
     return sum((2 if task in _TWICE else 1) * value for task, value in by_task.items())
 
 
-def _with(weight: float, way: str, records: Sequence[Record]) -> list[Float32]:
-    """The scores of each record's units, with what was said of those read in a way."""
-    return [one.with_said(way, weight) for one in records]
-
-
 def _ruled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """What the rule looks at: gains of the sum, each task's largest loss in development, *real* in calibration."""
     old, new = before["development"], after["development"]
-    gained = gain(old, new)
+    sums = gain(old, new)
     lost = {task: min(new[task][at] - old[task][at] for at in _JUDGED) for task in old}
     real = [after["calibration"]["real"][at] - before["calibration"]["real"][at] for at in _JUDGED]
-    passes = min(gained) > 0 and min(lost.values()) >= -1 and sum(real) > 0
+    passes = min(sums) > 0 and min(lost.values()) >= -1 and sum(real) > 0
     rounded = {task: round(value, 1) for task, value in lost.items()}
-    return {"sum": gained, "least": rounded, "real, calibration": np.round(real, 1).tolist(), "passes": passes}
+    return {"sum": sums, "least": rounded, "real, calibration": np.round(real, 1).tolist(), "passes": passes}
