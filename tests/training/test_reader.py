@@ -1,6 +1,8 @@
 """A reader on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from safetensors.numpy import load_file
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
@@ -188,6 +191,24 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     assert [step["step"] for step in json.loads(out.with_suffix(".json").read_text())["steps"]] == [1, 2]
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
     agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
+
+
+def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset, adapter: Path, tmp_path: Path) -> None:
+    data.save(tmp_path / "data.npz")
+    options = ["--drafter", drafter, "--adapter", adapter, "--steps", "3", "--layers", "2", "--rank", "4"]
+    options += ["--segments", "1", "--batch", "2", "--asked", "8", "--minutes", "1000000"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    said = []
+    for name, start in (("alone", []), ("shared", torchrun)):
+        command = [*start, "-m", "winnow_lsp", "train", "reader", tmp_path / "data.npz", tmp_path / name, *options]
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stderr.count("questions have lists"))
+    assert said == [1, 1]
+    expected, found = (load_file(tmp_path / name) for name in ("alone", "shared"))
+    assert expected.keys() == found.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name].astype(np.float32), value.astype(np.float32), rtol=2e-2, atol=2e-4)
 
 
 def test_the_engine_scores_units_as_training_does(drafter: Path, data: Dataset, tmp_path: Path) -> None:

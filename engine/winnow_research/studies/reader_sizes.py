@@ -24,10 +24,10 @@ from winnow_research.machine import report
 from winnow_research.studies import study_parser
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
+from winnow_research.training.processes import device_of_process
 from winnow_research.training.reader import run
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
 from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader, reader_batch
-from winnow_research.training.trainer import device_of_process
 
 _KINDS = {
     "8": ReaderRecipe(layers=8, rank=16),

@@ -34,8 +34,9 @@ from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset, rows
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.network import LowRank
+from winnow_research.training.processes import device_of_process
 from winnow_research.training.recall import recall
-from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, device_of_process, new_model
+from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, new_model
 
 _OUTLINE_TOKENS, _LINE_TOKENS = 256, 16
 _SLOWER = 1 / 16  # of the learning rate, for weights of full rank

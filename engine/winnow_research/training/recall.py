@@ -20,7 +20,8 @@ from winnow_research.evaluation.figures import BUDGETS
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HiddenStates, Segments
-from winnow_research.training.trainer import TrainingRecipe, device_of_process, new_model
+from winnow_research.training.processes import device_of_process
+from winnow_research.training.trainer import TrainingRecipe, new_model
 
 _BATCH_TOKENS = 32 * SEGMENT_TOKENS
 _QUESTIONS = 16  # at a time

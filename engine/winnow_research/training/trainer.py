@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import torch
-from torch import Tensor, distributed
+from torch import Tensor
 
 from winnow_engine.drafter.adapter import AdapterProfile
 from winnow_engine.errors import TrainingError
@@ -20,6 +20,7 @@ from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
+from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.schedule import cosine, set_rates
 from winnow_research.training.trained_file import SCALE
 
@@ -110,18 +111,15 @@ class Trainer:
     def __init__(self, model: TrainableDrafter, data: Dataset, recipe: TrainingRecipe) -> None:
         """Raises TrainingError if there are more processes than a step has batches."""
         self._model, self._data, self._recipe = model, data, recipe
-        self._rank, self._world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-        if self._world > recipe.accumulate:
-            raise TrainingError(
-                f"{self._world} processes for {recipe.accumulate} batches a step: start no more than that"
-            )
+        self._team = team()
+        self._share = self._team.share(recipe.accumulate)
         self._optimiser = _optimiser(model, recipe.learning_rate)
         self._done = 0
 
     @property
     def reports(self) -> bool:
         """Whether this is the one process that reports and writes files."""
-        return self._rank == 0
+        return self._team.leads
 
     def run(self, report: Callable[[Step], None], checkpoint: Path | None, every: int) -> None:
         """Train to the recipe's last step, from `checkpoint` on if that file exists; write it every `every` steps."""
@@ -142,16 +140,13 @@ class Trainer:
                     self._save(checkpoint)
 
     def _next(self, batches: Iterator[TrainingBatch]) -> list[TrainingBatch]:
-        return [next(batches) for _ in range(self._share())]
-
-    def _share(self) -> int:
-        return len(range(self._rank, self._recipe.accumulate, self._world))
+        return [next(batches) for _ in self._share]
 
     def _batches(self) -> Iterator[TrainingBatch]:
         """The batches of this process, from the next step on."""
         first = self._done * self._recipe.accumulate
         for number, build in enumerate(_batches(self._data, self._recipe)):
-            if number >= first and number % self._recipe.accumulate % self._world == self._rank:
+            if number >= first and number % self._recipe.accumulate in self._share:
                 yield build()
 
     @torch.no_grad()
@@ -166,8 +161,7 @@ class Trainer:
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches])
         trained = [p for group in self._optimiser.param_groups for p in group["params"]]
-        if self._world > 1:
-            _add_up(trained)
+        self._team.add_up(trained)
         torch.nn.utils.clip_grad_norm_(trained, _CLIP)
         self._optimiser.step()
         return results
@@ -191,17 +185,6 @@ class Trainer:
         self._done = state["step"]
         self._optimiser.load_state_dict(state["optimiser"])
         self._model.load_state_dict(state["trained"], strict=False)
-
-
-def device_of_process() -> torch.device:
-    """This process's GPU, or the CPU if there is none. Joins the other processes if `torchrun` started it."""
-    index = int(os.environ.get("LOCAL_RANK", "0"))
-    device = torch.device("cuda", index) if torch.cuda.is_available() else torch.device("cpu")
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    if "WORLD_SIZE" in os.environ and not distributed.is_initialized():
-        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    return device
 
 
 def _reported(step: int, results: Tensor, seconds: float) -> Step:
@@ -231,15 +214,6 @@ def _optimiser(model: TrainableDrafter, peak: float) -> torch.optim.AdamW:
     )
     described = [{"params": parameters, "peak": rate, "lr": 0.0} for parameters, rate in groups]
     return torch.optim.AdamW(described, betas=(0.9, 0.98), weight_decay=0.01)
-
-
-def _add_up(parameters: list[torch.nn.Parameter]) -> None:
-    """Each gradient becomes the sum over all processes."""
-    gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-    flat = torch.cat([gradient.flatten() for gradient in gradients])
-    distributed.all_reduce(flat)
-    for parameter, total in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-        parameter.grad = total.view_as(parameter)
 
 
 def _first(scores: Tensor, positives: Tensor, ignored: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from winnow_engine.selection.budget import density
 from winnow_research.training.dataset import Dataset, Rows, rows
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HiddenStates, Segments
+from winnow_research.training.processes import team
 
 _BATCH_TOKENS = 32 * SEGMENT_TOKENS
 _ASKED_TOKENS = 4_096  # of questions, that are scored at a time
@@ -61,7 +62,10 @@ class Lists:
 def lists_of(
     drafter: Path, adapter: Path, data: Dataset, recipe: ListRecipe, device: torch.device, say: Callable[[str], None]
 ) -> Lists:
-    """The lists of the recipe's questions. Raises ProfileError if `adapter` is none, and the drafter's errors."""
+    """The lists of the recipe's questions. Under `torchrun`, each process scores its share of the projects.
+
+    Raises ProfileError if `adapter` is none, and the drafter's errors.
+    """
     shipped = AdapterProfile(adapter)
     model = TrainableDrafter(drafter, data.prefix, shipped.layers, shipped.rank)
     model.load(adapter)
@@ -69,19 +73,21 @@ def lists_of(
     if device.type == "cuda":
         model.network.compute_in(torch.bfloat16)
     model.to(device)
-    rng = np.random.default_rng(recipe.seed)
-    bare = rng.random(len(data.projects)) < 0.5
+    bare = np.random.default_rng(recipe.seed).random(len(data.projects)) < 0.5
     chosen = questions_of(data, recipe, bare)
     home = projects_of(data)
     found: dict[int, tuple[Int64, int, Float32]] = {}
-    projects = np.unique(home[chosen])
+    processes = team()
+    projects = np.unique(home[chosen])[processes.rank :: processes.count]
     for done, project in enumerate(projects.tolist(), 1):
+        rng = np.random.default_rng([recipe.seed, 2, project])
         space = _Project(data, project, bool(bare[project]))
         asked = [int(question) for question in chosen if home[question] == project]
         for question, scores in space.scored(model, asked):
             found[question] = space.listed(question, scores, rng)
         if done % 50 == 0 or done == len(projects):
             say(f"lists: {done} of {len(projects)} projects")
+    found = processes.gathered(found)
     parts = [found[question] for question in chosen.tolist()]
     return Lists(
         chosen,

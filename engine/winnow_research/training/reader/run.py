@@ -16,9 +16,9 @@ from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import TrainingError
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training.dataset import Dataset, Rows
+from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
 from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader
-from winnow_research.training.trainer import device_of_process
 
 _ROWS = ("units", "scores")
 
@@ -39,23 +39,27 @@ def train_reader(
     `adapter`, else the one that ships. Raises TrainingError for a checkpoint of another recipe, and the drafter's
     errors.
     """
-    started, device = time.monotonic(), device_of_process()
+    started, device, processes = time.monotonic(), device_of_process(), team()
     torch.set_float32_matmul_precision("high")
 
     def told(text: str) -> None:
-        say(f"{time.monotonic() - started:.0f} s: {text}")
+        if processes.leads:
+            say(f"{time.monotonic() - started:.0f} s: {text}")
 
     kept = out.with_suffix(".lists")
     if kept.is_file():
         listed = load(kept)
     else:
         listed = lists_of(drafter, adapter or shipped_adapter(drafter), data, lists, device, told)
-        save(listed, kept)
+        if processes.leads:
+            save(listed, kept)
     told(f"{len(listed):,} questions have lists")
     reader = new_reader(drafter, recipe, device)
     trainer = ReaderTrainer(reader, data, listed, data.headers[0][:1], recipe)
     told("training begins")
     steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))
+    if not processes.leads:
+        return
     reader.save(out)
     record = {"recipe": asdict(recipe), "lists": asdict(lists), "steps": steps}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")

@@ -18,6 +18,7 @@ from winnow_engine.runtime import mapped_ahead
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.heads import loss_of
+from winnow_research.training.processes import team
 from winnow_research.training.reader.choosing import Chooser, Example
 from winnow_research.training.reader.lists import Lists
 from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
@@ -84,9 +85,12 @@ def new_reader(drafter: Path, recipe: ReaderRecipe, device: torch.device) -> Rea
 
 
 class ReaderTrainer:
-    """Trains a reader step by step until the steps are done or `until` (of `time.monotonic`) has come."""
+    """Trains a reader step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
     def __init__(self, reader: Reader, data: Dataset, lists: Lists, closing: Int32, recipe: ReaderRecipe) -> None:
+        """Raises TrainingError if there are more processes than a step has batches."""
+        self._team = team()
+        self._share = self._team.share(recipe.accumulate)
         self._reader, self._recipe, self._lists = reader, recipe, lists
         self._chooser = Chooser(data, lists, closing, recipe.segments, recipe.segment_tokens)
         head = reader.head
@@ -99,28 +103,30 @@ class ReaderTrainer:
         self._done, self._spent = 0, 0.0
 
     def run(self, seconds: float, say: Say, checkpoint: Path | None = None, every: int = 100) -> list[dict[str, Any]]:
-        """Train for at most so many seconds, those before a `checkpoint` counted. Returns figures of every tenth step.
+        """Train for at most so many seconds, those before a `checkpoint` counted.
+
+        Returns figures of every tenth step, over this process's batches.
 
         TrainingError for a checkpoint of another recipe.
         """
         if checkpoint is not None and checkpoint.is_file():
             self._resume(checkpoint)
-        started, told, seen = time.monotonic() - self._spent, [], []
+        seconds, started = self._team.agreed(seconds), time.monotonic() - self._spent
+        told, seen = [], []
         with ThreadPoolExecutor(1) as pool:
             for batches in self._steps(pool):
-                passed = time.monotonic() - started
+                passed = self._team.agreed(time.monotonic() - started)
                 if self._done >= self._recipe.steps or passed >= seconds:
                     break
                 if self._done == 0:
-                    with torch.no_grad():
-                        self._reader.head.measure(self._reader.hidden(batches[0].read))
+                    self._measure()
                 seen.append(self._step(batches, passed / seconds))
                 self._done += 1
                 if self._done % 10 == 0 or self._done < 4:
                     told.append(self._told(torch.stack(seen).mean(0), time.monotonic() - started))
                     say(str(told[-1]))
                     seen = []
-                if checkpoint is not None and self._done % every == 0:
+                if checkpoint is not None and self._team.leads and self._done % every == 0:
                     self._spent = time.monotonic() - started
                     self._save(checkpoint)
         return told
@@ -139,33 +145,38 @@ class ReaderTrainer:
         }
 
     def _steps(self, pool: ThreadPoolExecutor) -> Iterator[list[ReaderBatch]]:
-        """The batches of each step, from the next one on, made ahead."""
-        recipe = self._recipe
-        size = recipe.questions * recipe.accumulate
-        count = max(len(self._lists) // size, 1)
-
-        def made(number: int) -> ReaderBatch:
-            step, part = divmod(number, recipe.accumulate)
-            epoch, place = divmod(step, count)
-            first = place * size + part * recipe.questions
-            rows = [row % len(self._lists) for row in range(first, first + recipe.questions)]
-            examples = [self._chooser.example(row, (recipe.seed, epoch)) for row in rows]
-            return reader_batch(examples, recipe, self._reader.device)
-
-        numbers = range(self._done * recipe.accumulate, recipe.steps * recipe.accumulate)
+        """This process's batches of each step, from the next one on, made ahead."""
+        numbers = ((step, part) for step in range(self._done, self._recipe.steps) for part in self._share)
         batches: list[ReaderBatch] = []
-        for _, batch in mapped_ahead(pool, made, numbers, _AHEAD):
+        for _, batch in mapped_ahead(pool, lambda number: self._batch(*number), numbers, _AHEAD):
             batches.append(batch)
-            if len(batches) == recipe.accumulate:
+            if len(batches) == len(self._share):
                 yield batches
                 batches = []
+
+    def _batch(self, step: int, part: int) -> ReaderBatch:
+        """One of the batches of a step."""
+        recipe = self._recipe
+        size = recipe.questions * recipe.accumulate
+        epoch, place = divmod(step, max(len(self._lists) // size, 1))
+        first = place * size + part * recipe.questions
+        rows = [row % len(self._lists) for row in range(first, first + recipe.questions)]
+        examples = [self._chooser.example(row, (recipe.seed, epoch)) for row in rows]
+        return reader_batch(examples, recipe, self._reader.device)
+
+    @torch.no_grad()
+    def _measure(self) -> None:
+        """Measure the head's statistics on the first batch, with the untrained layers."""
+        self._reader.head.measure(self._reader.hidden(self._batch(0, 0).read))
 
     def _step(self, batches: Sequence[ReaderBatch], passed: float) -> Tensor:
         """Make one update. Returns the means of what `_backward` returns, and the gradient's norm, [5]."""
         set_rates(self._optimiser, cosine(self._done, self._recipe.steps, _WARM_UP, passed))
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches]).mean(0)
-        norm = torch.nn.utils.clip_grad_norm_(self._reader.parameters(), _CLIP)
+        trained = list(self._reader.parameters())
+        self._team.add_up(trained)
+        norm = torch.nn.utils.clip_grad_norm_(trained, _CLIP)
         self._optimiser.step()
         return torch.cat([results, norm.detach().reshape(1).float()])
 
