@@ -12,8 +12,7 @@ import click
 
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.options import drafter_option
-from winnow_research.cli.train.shared import DATA, require
-from winnow_research.training.batches import Mixture
+from winnow_research.cli.train.shared import DATA, require, turns_of, turns_option
 from winnow_research.training.dataset import Dataset
 
 _profile_option = click.option(
@@ -28,7 +27,7 @@ _profile_option = click.option(
 @click.argument("out", type=DATA)
 @click.option("--steps", type=click.IntRange(1), help="Updates [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's].")
+@turns_option
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
 @click.option("--from", "start", type=DATA, help="An adapter to train further, instead of a new one.")
 @click.option(
@@ -66,7 +65,8 @@ def run(
     file, dataset = locate(drafter), Dataset.load(data)
     given: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "recomputed": recompute or None}
     recipe = trainer.TrainingRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
-    recipe = replace(recipe, mixture=_with_turns(recipe.mixture, turns, dataset))
+    turned = {**recipe.mixture.turns, **turns_of(turns, dataset)}
+    recipe = replace(recipe, mixture=replace(recipe.mixture, turns=turned))
     if start is not None:
         recipe = recipe.after(AdapterProfile(start))
     losses = []
@@ -122,14 +122,3 @@ def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
         name = fingerprint(GgufTensors(drafter, read_header(drafter)))
         write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
         click.echo(f"wrote {folder}")
-
-
-def _with_turns(mixture: Mixture, turns: tuple[str, ...], data: Dataset) -> Mixture:
-    """The mixture with other turns for some kinds. BadParameter for something that is not a kind of the data."""
-    given = {}
-    for one in turns:
-        kind, _, number = one.partition("=")
-        if kind not in data.kinds or not number.isdecimal() or not int(number):
-            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
-        given[kind] = int(number)
-    return replace(mixture, turns={**mixture.turns, **given})

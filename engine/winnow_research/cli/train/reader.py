@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.options import drafter_option
-from winnow_research.cli.train.shared import DATA, require
+from winnow_research.cli.train.shared import DATA, require, turns_of, turns_option
 from winnow_research.training.dataset import Dataset
 
 
@@ -21,6 +22,7 @@ from winnow_research.training.dataset import Dataset
 @click.option("--rank", type=click.IntRange(1), help="Of the updates [the recipe's].")
 @click.option("--segments", type=click.IntRange(1), help="Of 2,048 tokens, that are read of a question [the recipe's].")
 @click.option("--asked", type=click.IntRange(1), help="Questions with lists [the recipe's].")
+@turns_option
 @click.option("--projects", default=0, show_default=True, help="Of these so many; 0: all.")
 @click.option("--batch", type=click.IntRange(1), help="Questions in a batch, two batches a step [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
@@ -35,6 +37,7 @@ def reader(
     rank: int | None,
     segments: int | None,
     asked: int | None,
+    turns: tuple[str, ...],
     projects: int,
     batch: int | None,
     seed: int,
@@ -49,10 +52,12 @@ def reader(
 
     given = {"steps": steps, "layers": layers, "rank": rank, "segments": segments, "questions": batch}
     recipe = ReaderRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
+    dataset = Dataset.load(data)
     lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
+    lists = replace(lists, turns={**lists.turns, **turns_of(turns, dataset)})
     train_reader(
         locate(drafter),
-        Dataset.load(data),
+        dataset,
         out,
         lists,
         recipe,

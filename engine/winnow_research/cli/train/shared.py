@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from winnow_engine.core import Progress
 from winnow_engine.errors import TrainingError
+from winnow_research.training.dataset import Dataset
 
 DATA = click.Path(path_type=Path, dir_okay=False)
 """The type of an argument that is a file to read or write."""
+
+turns_option = click.option(
+    "--turns", multiple=True, metavar="KIND=N", help="How many of a kind come in a round [the recipe's]."
+)
 
 
 def require(*packages: str) -> None:
@@ -28,3 +34,14 @@ def say(report: Progress) -> None:
     """Print every tenth report of a stage, and its last."""
     if report.done == report.total or report.done % 10 == 0:
         click.echo(f"{report.stage}: {report.done} of {report.total or 'some'}", err=True)
+
+
+def turns_of(given: Sequence[str], data: Dataset) -> dict[str, int]:
+    """What `turns_option` was given, by kind. BadParameter for something that is not a kind of the data."""
+    found = {}
+    for one in given:
+        kind, _, number = one.partition("=")
+        if kind not in data.kinds or not number.isdecimal() or not int(number):
+            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
+        found[kind] = int(number)
+    return found
