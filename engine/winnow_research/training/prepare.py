@@ -24,7 +24,7 @@ from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.projects import Project
 
-_LARGEST_FILE = 80_000  # bytes; larger files are usually data
+LARGEST_FILE = 80_000  # bytes; larger files are usually data
 _CODE_WORTH = 20  # one file in so many is taken if it is in no known language: a little prose and data
 
 
@@ -68,7 +68,7 @@ class ChosenFiles:
 
 def choose(files: Sequence[SourceFile], most_bytes: int, rng: random.Random) -> list[SourceFile]:
     """A random choice of the files, in path order: code and documentation, no huge files."""
-    shuffled = [file for file in files if len(file.data) <= _LARGEST_FILE]
+    shuffled = [file for file in files if len(file.data) <= LARGEST_FILE]
     rng.shuffle(shuffled)
     chosen, room = [], most_bytes
     for file in shuffled:
@@ -89,7 +89,7 @@ def without_copies(files: Sequence[SourceFile], heldout: SeenLines, before: Seen
 def _distinct(
     projects: Sequence[Project], recipe: DataRecipe, progress: ProgressSink, directory: Path | None
 ) -> Iterator[ChosenFiles]:
-    heldout = _held_out(directory)
+    heldout = held_out(directory)
     before = SeenLines()
     for done, project in enumerate(projects, 1):
         rng = random.Random(f"{recipe.seed}/{project.name}/files")
@@ -98,7 +98,7 @@ def _distinct(
         progress(Progress("files", done, len(projects)))
 
 
-def _held_out(directory: Path | None) -> SeenLines:
+def held_out(directory: Path | None) -> SeenLines:
     """The files of all repositories of the evaluation, calibration included: it must be new to the adapter too."""
     return seen_in(
         file.data for split in Split for one in repositories(split) for file in one.files(directory=directory)

@@ -12,6 +12,7 @@ _COMMANDS = {
     "ask": "Let a language model write questions about the code of a data set.",
     "commits": "Make questions of commits about the files of a data set.",
     "draft": "Train a draft for `--speculate` on what `prompts` wrote.",
+    "histories": "Write a data set of commits, each with what it changed.",
     "join": "Join the kinds of questions of data sets.",
     "mean": "Write the mean of several adapters.",
     "prepare": "Fetch the pinned projects and write a data set.",
@@ -22,7 +23,7 @@ _COMMANDS = {
     "ship": "Write what ships of a trained draft.",
 }
 _MODULES = {
-    **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
+    **dict.fromkeys(("ask", "commits", "histories", "join", "prepare"), "data"),
     **dict.fromkeys(("mean", "recall", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "reader": "reader",

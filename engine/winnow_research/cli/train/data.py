@@ -1,4 +1,4 @@
-"""`winnow train prepare`, `commits`, `join` and `ask`: data sets of questions about code."""
+"""`winnow train prepare`, `histories`, `commits`, `join` and `ask`: data sets of questions about code."""
 
 from __future__ import annotations
 
@@ -39,15 +39,40 @@ def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")
 
 
-@click.command()
-@click.argument("data", type=DATA)
-@click.argument("out", type=DATA)
-@click.option(
+_clones_option = click.option(
     "--clones",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     required=True,
     help="Where the clones that `clones.toml` pins lie, OWNER/NAME.",
 )
+
+
+@click.command()
+@click.argument("out", type=DATA)
+@_clones_option
+@click.option("--most", type=click.IntRange(1), help="Commits of a project [the recipe's].")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option("--seed", default=0, show_default=True)
+@drafter_option
+def histories(out: Path, clones: Path, most: int | None, workers: int, seed: int, drafter: str) -> None:
+    """Write the data set OUT of commits, each with what it changed as that was before.
+
+    It has files of its own, and `join` puts it behind what `prepare` wrote. What each project gives is kept in a folder
+    beside OUT, from which another run goes on.
+    """
+    from winnow_research.training import histories as building
+
+    recipe = building.HistoryRecipe(seed=seed) if most is None else building.HistoryRecipe(most, seed=seed)
+    data = building.histories(clones, locate(drafter), recipe, out.with_suffix(".kept"), say, workers)
+    data.save(out)
+    tokens, questions = len(data.units.values), len(data.questions)
+    click.echo(f"{out}: {len(data.projects)} histories, {tokens:,} tokens, {questions:,} questions")
+
+
+@click.command()
+@click.argument("data", type=DATA)
+@click.argument("out", type=DATA)
+@_clones_option
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @_alone_option
 @drafter_option
@@ -68,14 +93,14 @@ def commits(data: Path, out: Path, clones: Path, workers: int, alone: bool, draf
 @click.argument("out", type=DATA)
 @click.argument("data", type=DATA, nargs=-1, required=True)
 def join(out: Path, data: tuple[Path, ...]) -> None:
-    """Write the first DATA to OUT, with the kinds of questions that only the others have.
+    """Write the first DATA to OUT, with the kinds of questions that only others made of it have.
 
-    All must have been made from one data set.
+    Data sets about other files, such as `histories` writes, come after it.
     """
-    from winnow_research.training.adding import joined_kinds
+    from winnow_research.training import adding
 
     first, *others = map(Dataset.load, data)
-    _save(first, joined_kinds(first, others), out)
+    _save(first, adding.join(first, others), out)
 
 
 @click.command()

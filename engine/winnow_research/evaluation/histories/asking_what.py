@@ -24,7 +24,7 @@ from winnow_research.evaluation.histories.small_commits import MOST_FILES, PROSE
 
 QUESTION = "What has to change for this: {text}"
 _MOST_UNITS, _LARGEST_BYTES = 4, 4000
-_LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
+LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
 _AT_ONCE = 500  # commits whose files are looked up by one process
 _REFERENCE = re.compile(
     r"\s*\(?(?:gh-?|(?:fix(?:es|ed)?|clos(?:es|ed)?):?\s+|see )?#\d+\)?|https?://\S+", re.IGNORECASE
@@ -69,7 +69,7 @@ def asked_commits(
         if unchanged and {place.text for place in golds} != set(map(_text_before, units)):
             golds = []
         text = text_of(small.commit.message)
-        if golds and text not in seen and len(text.split()) >= _LEAST_WORDS:
+        if golds and text not in seen and len(text.split()) >= LEAST_WORDS:
             seen.add(text)
             yield AskedCommit(small.commit.id, text, tuple(golds))
 
@@ -121,7 +121,7 @@ class _ByEnd:
 
     def hold(self, changes: Sequence[FileChange]) -> bool:
         """Whether all files of code outside tests that some changes had found are known, and at least one is."""
-        code = [one.before for one in changes if one.before and one.regular and _is_code(one.before)]
+        code = [one.before for one in changes if one.before and one.regular and is_code(one.before)]
         return len(changes) <= MOST_FILES and bool(code) and all(len(self._at(path)) == 1 for path in code)
 
     def _at(self, path: str) -> list[IndexedFile]:
@@ -146,7 +146,8 @@ class _ByEnd:
         return place if place.unit.end_byte - place.unit.start_byte <= _LARGEST_BYTES else None
 
 
-def _is_code(path: str) -> bool:
+def is_code(path: str) -> bool:
+    """Whether a file has units of code, by its path, and is no test."""
     language = for_path(path)
     return language is not None and language.name not in PROSE and not is_test_path(path)
 

@@ -73,8 +73,17 @@ def small_commits(repository: Repository, found: Iterable[Commit]) -> Iterator[S
     for commit in found:
         if len(commit.parents) == 1 and gives_a_reason(commit.subject):
             small = _small(repository, commit)
-            if small is not None and 1 <= len(small.units) <= MOST_UNITS:
+            if small is not None:
                 yield small
+
+
+def small_commit(
+    commit: Commit, changes: Iterable[FileChange], content: Callable[[str], bytes | None]
+) -> SmallCommit | None:
+    """A commit with these of its changes, if one to six units of code are in them. `content` reads a blob."""
+    files = (_file(change, content) for change in changes)
+    small = SmallCommit(commit, tuple(file_units(file) for file in files if file is not None and file.hunks))
+    return small if 1 <= len(small.units) <= MOST_UNITS else None
 
 
 def gives_a_reason(subject: str) -> bool:
@@ -90,9 +99,12 @@ def _small(repository: Repository, commit: Commit) -> SmallCommit | None:
     if len(changes) > MOST_FILES or any(change.renamed for change in changes):
         return None
     wanted = [change for change in changes if change.regular and for_path(change.path)]
-    contents = blobs(repository.git, [blob for one in wanted for blob in (one.before_blob, one.after_blob) if blob])
-    files = (_file(change, contents.get) for change in wanted)
-    return SmallCommit(commit, tuple(file_units(file) for file in files if file is not None and file.hunks))
+    return small_commit(commit, wanted, blobs(repository.git, blobs_of(wanted)).get)
+
+
+def blobs_of(changes: Iterable[FileChange]) -> list[str]:
+    """The blobs of some changes, on both sides."""
+    return [blob for one in changes for blob in (one.before_blob, one.after_blob) if blob]
 
 
 def _file(change: FileChange, content: Callable[[str], bytes | None]) -> ChangedFile | None:

@@ -19,7 +19,7 @@ from winnow_research.training.examples.base import Example, ProjectTree
 
 _PINS = Path(__file__).parents[1] / "clones.toml"
 _LOOKED_AT, _MOST = 20_000, 150  # commits, newest first, and questions of a project
-_TEXTS = (QUESTION, "{text}", "Where is this to be done: {text}", "Which code is this about? {text}")
+TEXTS = (QUESTION, "{text}", "Where is this to be done: {text}", "Which code is this about? {text}")
 
 
 def examples(tree: ProjectTree, clones: Path, scratch: Path) -> list[Example]:
@@ -37,7 +37,7 @@ def examples(tree: ProjectTree, clones: Path, scratch: Path) -> list[Example]:
     found = asked_commits(small_commits(repository, worth), files)
     rng = tree.rng("commits")
     return [
-        Example("commit", rng.choice(_TEXTS).format(text=one.text), one.golds) for one in itertools.islice(found, _MOST)
+        Example("commit", rng.choice(TEXTS).format(text=one.text), one.golds) for one in itertools.islice(found, _MOST)
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.errors import TrainingError
-from winnow_research.training.adding import NewQuestion, joined_kinds, questions_alone, with_questions
+from winnow_research.training.adding import NewQuestion, join, questions_alone, with_questions
 from winnow_research.training.batches import Epoch, Mixture
 from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
@@ -57,15 +57,31 @@ def test_new_questions_stand_behind_those_of_the_data_set(data: Dataset) -> None
 
 def test_joined_data_sets_have_the_questions_of_all_once(data: Dataset) -> None:
     one, two = asked(data, "asked", "x", 1), asked(asked(data, "commit", "y", 0), "chained", "z", 0, 2)
-    both = joined_kinds(one, [two, one])
+    both = join(one, [two, one])
     assert sorted(seen(both)) == sorted({repr(row): row for row in seen(one) + seen(two)}.values())
     assert both.kinds == ("name", "asked", "commit", "chained")
 
 
-def test_data_sets_of_other_units_are_not_joined(data: Dataset) -> None:
-    other = replace(data, twins=data.twins + 1)
-    with pytest.raises(TrainingError, match="the same one"):
-        joined_kinds(data, [other])
+def test_data_about_other_files_comes_after_the_first(data: Dataset) -> None:
+    other = asked(replace(data, twins=data.twins + 1, projects=("b",), kinds=("asked",)), "name", "x", 0)
+    both = join(asked(data, "commit", "y", 1), [other])
+    shifted = [
+        (kind, ids, [gold + 3 for gold in golds], at if at < 0 else at + 3, q)
+        for kind, ids, golds, at, q in seen(other)
+    ]
+    assert seen(both) == [*seen(asked(data, "commit", "y", 1)), *shifted]
+    assert (both.projects, both.languages, both.kinds) == (("a", "b"), ("go",), ("asked", "commit", "name"))
+    assert both.project_of.tolist() == [0, 1]
+    assert both.file_units.tolist() == [0, 3, 6]
+    assert [both.units[unit].tolist() for unit in range(6)] == 2 * [data.units[unit].tolist() for unit in range(3)]
+    assert both.twins.tolist() == [0, 1, 2, 1, 2, 3]
+    assert (both.headers.values.dtype, both.golds.values.dtype, both.kind_of.dtype) == (np.int32, np.int64, np.int32)
+
+
+def test_questions_alone_about_other_files_are_not_joined(data: Dataset) -> None:
+    other = questions_alone(replace(data, twins=data.twins + 1), "name")
+    with pytest.raises(TrainingError, match="only with the data set"):
+        join(data, [other])
 
 
 def test_questions_alone_are_joined_like_the_whole_and_are_no_data_to_train_on(data: Dataset, tmp_path: Path) -> None:
@@ -73,10 +89,10 @@ def test_questions_alone_are_joined_like_the_whole_and_are_no_data_to_train_on(d
     questions_alone(whole, "chained").save(tmp_path / "chained.npz")
     alone = Dataset.load(tmp_path / "chained.npz")
     assert seen(alone) == [("chained", [122], [0, 2], -1, False)]
-    both = joined_kinds(data, [alone])
+    both = join(data, [alone])
     assert seen(both) == [*seen(data), *seen(alone)]
     assert both.units[2].tolist() == data.units[2].tolist()
     with pytest.raises(TrainingError, match="join them"):
-        joined_kinds(alone, [data])
+        join(alone, [data])
     with pytest.raises(TrainingError, match="join them"):
         Epoch(alone, Mixture(), 0, 0)
