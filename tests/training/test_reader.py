@@ -184,13 +184,14 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     out = tmp_path / "reader.safetensors"
     options = ["--drafter", str(drafter), "--adapter", str(adapter), "--steps", "2", "--layers", "2", "--rank", "4"]
     options += ["--segments", "1", "--batch", "2", "--asked", "8", "--minutes", "5", "--turns", "name=3"]
+    options += ["--learning-rate", "0.001"]
     done = CliRunner().invoke(
         command, ["reader", str(tmp_path / "data.npz"), str(out), *options], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
     record = json.loads(out.with_suffix(".json").read_text())
     assert [step["step"] for step in record["steps"]] == [1, 2]
-    assert record["lists"]["turns"]["name"] == 3
+    assert (record["lists"]["turns"]["name"], record["recipe"]["learning_rate"]) == (3, 0.001)
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
     agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +26,7 @@ from winnow_research.training.dataset import Dataset
 @turns_option
 @click.option("--projects", default=0, show_default=True, help="Of these so many; 0: all.")
 @click.option("--batch", type=click.IntRange(1), help="Questions in a batch, two batches a step [the recipe's].")
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
 @drafter_option
@@ -40,6 +42,7 @@ def reader(
     turns: tuple[str, ...],
     projects: int,
     batch: int | None,
+    learning_rate: float | None,
     seed: int,
     adapter: Path | None,
     drafter: str,
@@ -50,7 +53,8 @@ def reader(
     from winnow_research.training.reader.run import train_reader
     from winnow_research.training.reader.trainer import ReaderRecipe
 
-    given = {"steps": steps, "layers": layers, "rank": rank, "segments": segments, "questions": batch}
+    given: dict[str, Any] = {"steps": steps, "layers": layers, "rank": rank, "learning_rate": learning_rate}
+    given |= {"segments": segments, "questions": batch}
     recipe = ReaderRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     dataset = Dataset.load(data)
     lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
