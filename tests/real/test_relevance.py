@@ -11,14 +11,8 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.use import LEADING
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.asked_question import ask_drafter
-from winnow_engine.selection.fusion import fuse
-from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.reread import units_to_read
 from winnow_engine.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
@@ -32,7 +26,6 @@ from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.evaluation.tasks.real import load, problems
-from winnow_research.studies.second_look import read_together
 
 pytestmark = pytest.mark.real_weights
 
@@ -120,22 +113,3 @@ def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp
     assert np.isfinite(ranking.scores).all()
     assert [piece.unit for piece in ranking.keep(1000)] == [0, 1]
     assert ranking.keep(1) == []
-
-
-def test_what_is_read_together_is_scored_and_nothing_else(qwen_small: Path, store: Store, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "add.py").write_text("def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return add(a, a)\n")
-    (root / "hello.py").write_text("def greet(name):\n    print('hello', name)\n\n\ndef leave():\n    print('bye')\n")
-    drafter, never = Drafter(qwen_small), Cancellation()
-    workspace = read_workspace(Sources((Folder(root),)), store, never)
-    keys = KeyCache(store, drafter).of(workspace, lambda _: None, never)
-    asked = ask_drafter(workspace, keys, drafter, Question("Which function says hello?"), never)
-    first = fuse(asked, read_fusion_weights(drafter.fusion))
-    most = int(keys.unit_tokens[2:].sum())
-    leading = units_to_read(workspace, first.total, keys.unit_tokens, LEADING, most)
-    assert leading.tolist() == [2, 3]
-    said = {asks: read_together(asked, leading, drafter, asks=asks) for asks in (True, False)}
-    assert (said[True] != 0).tolist() == [False, False, True, True]
-    assert said[True][2] > said[True][3]
-    assert not np.array_equal(said[True], said[False])

@@ -16,7 +16,7 @@ from winnow_engine.core import Cancellation, Scores
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import LEADING, addition
+from winnow_engine.drafter.reader.use import addition
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
@@ -44,7 +44,7 @@ def reread(
     if asked.question.change is not None:
         return scores
     added, count = [], len(scores.total)
-    for one, units in readings(asked, scores, unit_tokens, reader.use.read, reader.use.tokens):
+    for one, units in readings(asked, scores, unit_tokens, reader.use.tokens):
         if not len(units):
             added.append(np.zeros(count, np.float32))
             continue
@@ -57,22 +57,20 @@ def reread(
 
 
 def readings(
-    asked: AskedQuestion, scores: FusedScores, unit_tokens: NDArray[np.int32], read: str, tokens: int
+    asked: AskedQuestion, scores: FusedScores, unit_tokens: NDArray[np.int32], tokens: int
 ) -> Iterator[tuple[AskedQuestion, NDArray[np.int64]]]:
     """What a reader is asked, a question or each of a list, and the units it reads for it, `tokens` in all at most."""
     questions = [asked] if scores.log_shares is None else asked.subquestions
     for one, own in zip(questions, scores.of_each, strict=True):
-        yield one, units_to_read(one.workspace, own, unit_tokens, read, tokens // len(questions))
+        yield one, units_to_read(one.workspace, own, unit_tokens, tokens // len(questions))
 
 
 def units_to_read(
-    workspace: Workspace, total: Scores, unit_tokens: NDArray[np.int32], read: str, tokens: int
+    workspace: Workspace, total: Scores, unit_tokens: NDArray[np.int32], tokens: int
 ) -> NDArray[np.int64]:
-    """Units to read, in ascending order: those that lead, or as many tokens of these as of what they lead to."""
+    """Units to read, in ascending order: half of the tokens of those that lead, half of what these lead to."""
     kept = np.flatnonzero((total > -np.inf) & (unit_tokens > 0))
     ranked = kept[np.argsort(-density(total[kept], unit_tokens[kept]), kind="stable")]
-    if read == LEADING:
-        return np.sort(_filling(ranked, unit_tokens, tokens))
     half = _filling(ranked, unit_tokens, tokens // 2)
     rest = ranked[_led_to(workspace, total)[ranked] & ~np.isin(ranked, half)]
     return np.sort(np.concatenate([half, _filling(rest, unit_tokens, tokens // 2)]))

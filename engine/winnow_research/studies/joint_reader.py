@@ -51,7 +51,7 @@ from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
-from winnow_research.training.reader.judging import READ, WAYS, Record, compared
+from winnow_research.training.reader.judging import WAYS, Record, compared
 
 _TASKS = ("real", "bug", "commit", "describe", "doc", "multi", "cursor", "usage")
 _BEST = 600
@@ -83,7 +83,7 @@ class Recorder:
         drafter = self.cache.drafter
         asked = ask_drafter(workspace, keys, drafter, workspace.located(case.question), _NEVER)
         first, parts = fuse(asked, read_fusion_weights(drafter.fusion)), len(asked.subquestions)
-        each = {way: list(readings(asked, first, keys.unit_tokens, *what)) for way, what in READ.items()}
+        each = {way: list(readings(asked, first, keys.unit_tokens, way)) for way in WAYS}
         read = {way: [some for _, some in questions] for way, questions in each.items()}
         best = np.argsort(-worth(first.total, keys.unit_tokens, parts), kind="stable")[:_BEST]
         cursor = case.question.cursor
@@ -109,7 +109,7 @@ class Recorder:
         )
 
 
-def read(reader: Reader, records: Sequence[Record]) -> dict[str, Any]:
+def read(reader: Reader, records: Sequence[Record]) -> dict[int, Any]:
     """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
     figures = {}
     for way in WAYS:

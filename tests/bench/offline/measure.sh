@@ -20,7 +20,7 @@ needles() {
       python3 -m winnow_lsp bench needles --test "$test" --tokens "$size" --json "$@" >"$out"' "$results/$1" "${@:4}"
 }
 
-# The shipped profile, with a reader that reads so much or without one, in a folder. usage: using none|WAY:TOKENS FOLDER
+# The shipped profile, with a reader that reads so much or without one, in a folder. usage: using none|TOKENS FOLDER
 using() {
   python3 - "$@" <<'PYTHON'
 import json, shutil, sys
@@ -32,8 +32,7 @@ shutil.copytree(SHIPPED / "qwen2.5-coder-0.5b", folder, dirs_exist_ok=True)
 document = json.loads((folder / "profile.json").read_text())
 reader = document.pop("reader")
 if use != "none":
-    way, tokens = use.split(":")
-    document["reader"] = reader | {"read": way, "tokens": int(tokens)}
+    document["reader"] = reader | {"tokens": int(use)}
 (folder / "profile.json").write_text(json.dumps(document))
 PYTHON
 }
@@ -74,8 +73,6 @@ step() {
           --method "one head" --tokens "$size"
       done ;;
     bug) relevance bug --task bug --tokens 128k --method profile --method Winnow ;;
-    again) python3 -m winnow_research.studies.second_look --jobs "$jobs" --read 8k 16k 32k --questions 4 &&
-      cp results/second-look-*.json "$results" ;;
     published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;
     joint)
       joint() { python3 -m winnow_research.studies.joint_reader "$1" "${RECORDS:-/tmp/winnow-records}" "${@:2}"; }
@@ -84,9 +81,9 @@ step() {
         python3 -m winnow_research.studies.reader_float16 "${RECORDS:-/tmp/winnow-records}" \
           --reader "${READER:-$results/reader.safetensors}" && cp results/reader-float16.json "$results" ;;
     reread)
-      for use in none leading:8000 reachable:16000; do
-        using "$use" "$results/profiles-${use%:*}" && WINNOW_PROFILES_DIR=$results/profiles-${use%:*} \
-          python3 -m winnow_research.studies.select_speed && cp results/select-speed.json "$results/reread-${use%:*}.json"
+      for use in none 16000; do
+        using "$use" "$results/profiles-$use" && WINNOW_PROFILES_DIR=$results/profiles-$use \
+          python3 -m winnow_research.studies.select_speed && cp results/select-speed.json "$results/reread-$use.json"
       done ;;
     variants)
       python3 -m winnow_research.studies.variants "$DATA" "$DEVELOPMENT" recipe seed=1 layers=12 full outline segment=1024 &&

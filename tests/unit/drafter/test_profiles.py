@@ -9,7 +9,7 @@ import pytest
 
 from winnow_cuda.shapes import TransformerShape
 from winnow_engine.drafter.profiles import SHIPPED, ProfileFolder, shipped_profile, users_profile, write_profile
-from winnow_engine.drafter.reader.use import REACHABLE, ReaderUse
+from winnow_engine.drafter.reader.use import ReaderUse
 from winnow_engine.errors import ProfileError
 
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
@@ -119,7 +119,6 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
 READER: dict[str, object] = {
     "file": "reader.safetensors",
     "weight": 0.75,
-    "read": "reachable",
     "tokens": 16000,
 }
 
@@ -127,7 +126,7 @@ READER: dict[str, object] = {
 def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
     assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
     use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
-    assert use == ReaderUse(profiles / "reader.safetensors", 0.75, REACHABLE, 16000)
+    assert use == ReaderUse(profiles / "reader.safetensors", 0.75, 16000)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,6 @@ def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
         ({"weight": "much"}, "does not say how its reader is used"),
         ({"weight": True}, "does not say how its reader is used"),
         ({"weight": float("nan")}, "does not say how its reader is used"),
-        ({"read": "all"}, "does not say how its reader is used"),
         ({"tokens": 0}, "does not say how its reader is used"),
     ],
 )

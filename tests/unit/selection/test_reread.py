@@ -15,7 +15,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import LEADING, REACHABLE, ReaderUse, addition
+from winnow_engine.drafter.reader.use import ReaderUse, addition
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
@@ -29,7 +29,7 @@ from ..drafter.fakes import Letters, Paths
 from .words import Words
 
 NEVER = Cancellation()
-USE = ReaderUse(Path("reader"), 2.0, LEADING, 1000)
+USE = ReaderUse(Path("reader"), 2.0, 2000)
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
 
 
@@ -112,16 +112,17 @@ def test_units_that_were_not_read_get_the_mean() -> None:
     assert added.dtype == np.float32
 
 
-def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits() -> None:
-    total, tokens = (
-        np.array([3.0, 2.9, 9.0, 2.0, -np.inf, 1.0], np.float32),
-        np.array([100, 40, 0, 40, 40, 40], np.int32),
-    )
-    # The second unit comes first. What cannot be kept, or was not scored, is not read.
-    assert units_to_read(None, total, tokens, LEADING, 139).tolist() == [1]  # type: ignore[arg-type]
-    assert units_to_read(None, total, tokens, LEADING, 140).tolist() == [0, 1]  # type: ignore[arg-type]
-    assert units_to_read(None, total, tokens, LEADING, 999).tolist() == [0, 1, 3, 5]  # type: ignore[arg-type]
-    assert units_to_read(None, total, tokens, LEADING, 0).tolist() == []  # type: ignore[arg-type]
+def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits(
+    workspace_of: Callable[[dict[str, str], Path], Workspace], tmp_path: Path
+) -> None:
+    workspace = workspace_of({f"m{n}.py": f"def apart_{n}():\n    return {n}\n" for n in range(6)}, tmp_path)
+    total = np.array([3.0, 2.9, 9.0, 2.0, -np.inf, 1.0], np.float32)
+    tokens = np.array([100, 40, 0, 40, 40, 40], np.int32)
+    # The second unit comes first. What cannot be kept, or was not scored, is not read. Leaders lead to one another.
+    assert units_to_read(workspace, total, tokens, 0).tolist() == []
+    assert units_to_read(workspace, total, tokens, 2 * 99).tolist() == [1]
+    assert units_to_read(workspace, total, tokens, 2 * 139).tolist() == [0, 1]
+    assert units_to_read(workspace, total, tokens, 2 * 140).tolist() == [0, 1, 3, 5]
 
 
 def test_half_of_what_is_read_is_what_the_leaders_lead_to(
@@ -133,7 +134,7 @@ def test_half_of_what_is_read_is_what_the_leaders_lead_to(
     names = [unit.name for _, unit in workspace.units]
     total = -np.arange(len(names), dtype=np.float32)
     total[names.index("leader")] = 5
-    read = units_to_read(workspace, total, np.full(len(names), 50, np.int32), REACHABLE, 2 * 25 * 50)
+    read = units_to_read(workspace, total, np.full(len(names), 50, np.int32), 2 * 25 * 50)
     assert [names[unit] for unit in read] == ["leader", *names[1:25], "helper"]
 
 
@@ -146,10 +147,10 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
         for number, scores in enumerate(leads)
     ]
     room = int(tokens_of(workspace).max())
-    use = replace(USE, tokens=3 * room)
+    use = replace(USE, tokens=6 * room)
     before, after = read_again(replace(question, subquestions=tuple(parts)), use, reader)
     assert reader.asked == ["question 0", "question 1", "question 2"]
-    assert all(sum(len(unit.ids) for unit in shown) <= room for shown in reader.shown)
+    assert all(sum(len(unit.ids) for unit in shown) <= 2 * room for shown in reader.shown)
     assert len({tuple(bytes(unit.ids.astype(np.uint8)) for unit in shown) for shown in reader.shown}) == 3
     assert before.log_shares is not None
     np.testing.assert_allclose(np.exp(before.log_shares[1:]).sum(1), 1, rtol=1e-5)

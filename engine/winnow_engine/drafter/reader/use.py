@@ -4,8 +4,7 @@ A profile with a reader says so in its `profile.json`:
 
     "reader": {"file": "reader.safetensors",   in the folder
                "weight": 0.75,                 of its scores, less their mean
-               "read": "reachable",            units that lead (`leading`), or half of these and what they lead to
-               "tokens": 16000}                to read at most
+               "tokens": 16000}                to read at most: half of units that lead, half of what these lead to
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32, Int64
 from winnow_engine.errors import ProfileError
-
-LEADING, REACHABLE = "leading", "reachable"
 
 
 def addition(weight: float, said: Float32, read: Int64, units: int) -> Float32:
@@ -40,17 +37,14 @@ class ReaderUse:
 
     file: Path
     weight: float
-    read: str
     tokens: int
 
 
 def use_of(document: Mapping[str, Any], file: Path) -> ReaderUse:
     """What a profile says of its reader in `file`. ProfileError if that is malformed."""
     match document:
-        case {
-            "weight": float(weight) | int(weight),
-            "read": ("leading" | "reachable") as read,
-            "tokens": int(tokens),
-        } if tokens > 0 and math.isfinite(weight) and not isinstance(weight, bool):
-            return ReaderUse(file, float(weight), read, tokens)
+        case {"weight": float(weight) | int(weight), "tokens": int(tokens)} if (
+            tokens > 0 and math.isfinite(weight) and not isinstance(weight, bool)
+        ):
+            return ReaderUse(file, float(weight), tokens)
     raise ProfileError(f'{file.parent} does not say how its reader is used: take "reader" out of its profile.json')

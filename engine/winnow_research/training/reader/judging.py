@@ -13,15 +13,14 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import REACHABLE, addition
+from winnow_engine.drafter.reader.use import addition
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import gained
 from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
 
-READ = {f"{REACHABLE} {tokens}": (REACHABLE, tokens) for tokens in (16_000, 32_000)}
-"""What is read, by the name of the way: units that lead and what these lead to, and how many tokens."""
-WAYS = tuple(READ)
+WAYS = (16_000, 32_000)
+"""How many tokens are read."""
 T = TypeVar("T")
 
 _WEIGHTS = (0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
@@ -50,9 +49,9 @@ class Record:
     golds: Int64
     focus: tuple[int, ...]
     companions: tuple[int, ...]
-    ways: dict[str, list[Int64]]
+    ways: dict[int, list[Int64]]
     texts: dict[int, UnitText]
-    said: dict[str, list[Float32]] = field(default_factory=dict)
+    said: dict[int, list[Float32]] = field(default_factory=dict)
 
     def kept(self, total: Float32) -> list[bool]:
         """For each of BUDGETS, whether all golds are kept whole if these are the scores of the units."""
@@ -72,7 +71,7 @@ class Record:
             return math.log2(_MOST)
         return math.log2(min(max(int(self.tokens[best[: at[-1] + 1]].sum()), _FEWEST), _MOST))
 
-    def with_said(self, way: str, weight: float) -> Float32:
+    def with_said(self, way: int, weight: float) -> Float32:
         """The scores with what the reader said of what it read in a way."""
         read = zip(self.said[way], self.ways[way], strict=True)
         added = [addition(weight, said, places, len(self.total)) for said, places in read]
@@ -110,15 +109,15 @@ def compared(calibration: Sequence[Record], development: Sequence[Record]) -> li
         kept = {name: shares(records, totals[name]) for name, records in splits.items()}
         return {**kept, "needed": {name: needed(records, totals[name]) for name, records in splits.items()}}
 
-    def needs(way: str, weight: float) -> float:
+    def needs(way: int, weight: float) -> float:
         return _summed(needed(calibration, [one.with_said(way, weight) for one in calibration]))
 
     before = judged(lambda one: one.total)
-    found: list[dict[str, Any]] = [{"way": "product", **before}]
+    found: list[dict[str, Any]] = [{"tokens": 0, **before}]
     for way in WAYS:
         weight = min(_WEIGHTS, key=partial(needs, way))
         after = judged(methodcaller("with_said", way, weight))
-        found.append({"way": way, "weight": weight, **after, "rule": _ruled(before, after)})
+        found.append({"tokens": way, "weight": weight, **after, "rule": _ruled(before, after)})
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 from winnow_research.training.reader.judging import Record, compared, gain
 
 NOTHING = np.zeros(0, np.int32)
-WAYS = {"reachable 16000": [np.array([0, 1, 2])], "reachable 32000": [np.array([0, 1, 2, 3])]}
+WAYS = {16_000: [np.array([0, 1, 2])], 32_000: [np.array([0, 1, 2, 3])]}
 
 
 def _record(**changes: object) -> Record:
@@ -25,7 +25,7 @@ def _record(**changes: object) -> Record:
         (),
         WAYS,
         {},
-        {"reachable 16000": [np.array([-2.0, -1.0, 6.0], np.float32)], "reachable 32000": [np.zeros(4, np.float32)]},
+        {16_000: [np.array([-2.0, -1.0, 6.0], np.float32)], 32_000: [np.zeros(4, np.float32)]},
     )
     return replace(record, **changes)  # type: ignore[arg-type]
 
@@ -40,9 +40,9 @@ def test_what_is_at_the_cursor_is_kept_first() -> None:
 
 
 def test_what_was_not_read_gets_the_mean_of_what_was_said() -> None:
-    mean = _record().with_said("reachable 16000", 1.0)
+    mean = _record().with_said(16_000, 1.0)
     assert mean.tolist() == [1.0, 1.0, 7.0, 1.0]
-    assert _record().with_said("reachable 16000", 0.5).tolist() == [2.5, 2.0, 4.5, 1.0]
+    assert _record().with_said(16_000, 0.5).tolist() == [2.5, 2.0, 4.5, 1.0]
 
 
 def test_a_question_needs_the_tokens_of_what_is_before_its_last_gold() -> None:
@@ -56,10 +56,10 @@ def test_a_question_needs_the_tokens_of_what_is_before_its_last_gold() -> None:
 def test_of_a_list_each_question_is_read_by_itself() -> None:
     each = [[0.1, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.1] * 4]
     shares = np.log(np.array(each, np.float32))
-    ways = {"reachable 16000": [np.array([0, 1]), np.array([1, 2]), np.array([0, 3])]}
-    said = {"reachable 16000": [np.array([1.0, -1.0], np.float32), np.zeros(2, np.float32), np.zeros(2, np.float32)]}
+    ways = {16_000: [np.array([0, 1]), np.array([1, 2]), np.array([0, 3])]}
+    said = {16_000: [np.array([1.0, -1.0], np.float32), np.zeros(2, np.float32), np.zeros(2, np.float32)]}
     listed = _record(subquestions=3, log_shares=shares, ways=ways, said=said)
-    gains = listed.with_said("reachable 16000", 1.0) - listed.total
+    gains = listed.with_said(16_000, 1.0) - listed.total
     first = np.array([0.6 * np.e, 0.2 / np.e, 0.1, 0.1]) / (0.6 * np.e + 0.2 / np.e + 0.2)
     wanted = np.log(first + np.exp(shares[[0, 2, 3]]).sum(0)) - np.log(np.exp(shares).sum(0))
     np.testing.assert_allclose(gains, wanted, atol=1e-5)
