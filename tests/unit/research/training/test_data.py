@@ -1,6 +1,8 @@
 """Data sets and batches: nothing held out, nothing twice, the same for the same seed."""
 
 import random
+import tomllib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +12,13 @@ import pytest
 from winnow_engine.drafter.segments import SEGMENT_TOKENS
 from winnow_engine.errors import TrainingError
 from winnow_engine.index.files import SourceFile
+from winnow_research import training
+from winnow_research.evaluation.histories.clones import pins as pinned
+from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
+from winnow_research.training.examples import commits
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.prepare import choose, without_copies
 from winnow_research.training.projects import LICENCES, load
@@ -67,6 +73,26 @@ def test_every_pinned_project_has_a_licence_that_allows_its_use_and_every_langua
     languages = [project.language for project in projects]
     for language in ("python", "javascript", "typescript", "go", "rust", "c", "cpp", "java"):
         assert languages.count(language) >= 15, language
+
+
+def test_clones_are_pinned_for_projects_of_the_training_data_and_others_with_a_licence() -> None:
+    known = {project.name: project for project in load()}
+    entries = tomllib.loads((Path(training.__file__).parent / "clones.toml").read_text("utf-8"))
+    assert entries.keys() == commits.pins().keys()
+    for name, entry in entries.items():
+        assert known[name].language == entry["language"] if name in known else entry["licence"] in LICENCES, name
+    languages = Counter(entry["language"] for entry in entries.values())
+    assert len(entries) >= 200
+    assert languages.keys() >= {"python", "javascript", "typescript", "go", "rust", "c", "cpp", "java"}
+    assert min(languages.values()) >= 15
+
+
+def test_no_history_of_the_evaluation_or_of_a_public_benchmark_is_pinned() -> None:
+    held_out = {pin.project.lower() for split in Split for pin in pinned(split)}
+    names = {one.name.lower() for split in Split for one in repositories(split)}
+    for name, pin in commits.pins().items():
+        assert pin.project.lower() not in held_out
+        assert not {name.lower(), pin.project.lower().partition("/")[2]} & (names | set(BENCHMARKED.split())), name
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from winnow_research.training.examples import (
 )
 from winnow_research.training.examples import examples as all_examples
 from winnow_research.training.examples.base import Example, ProjectTree
-from winnow_research.training.projects import load
 
 
 def golds(example: Example) -> list[str]:
@@ -151,11 +150,3 @@ def test_a_commit_is_asked_about_with_the_units_that_it_changed(
     (found,) = commits.examples(tree, tmp_path / "clones", scratch)
     assert golds(found) == ["opened_when"]
     assert "Count the days of a year right" in found.text
-
-
-def test_clones_are_pinned_for_projects_of_the_training_data() -> None:
-    languages = {project.name: project.language for project in load()}
-    assert {name: languages.get(name) for name in commits.pins()} == {
-        name: pin.language for name, pin in commits.pins().items()
-    }
-    assert {languages[name] for name in commits.pins()} >= {"python", "javascript", "typescript", "go", "rust"}
