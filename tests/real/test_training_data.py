@@ -31,7 +31,7 @@ def parse_account(line):
 def test_equal_projects_give_equal_bytes_in_the_tokens_the_product_reads(
     qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparing, "_held_out", lambda _: SeenLines())
+    monkeypatch.setattr(preparing, "held_out", lambda _: SeenLines())
     source = tmp_path / "pypi-ledger-1.0" / "ledger.py"
     source.parent.mkdir()
     source.write_text(CODE)
