@@ -150,8 +150,4 @@ def _with_kinds(first: Dataset, other: Dataset) -> Dataset:
 
 
 def _longer(first: Rows, more: Iterable[Sequence[int] | NDArray[Any]]) -> Rows:
-    last = rows(more, first.values.dtype.type)
-    return Rows(
-        np.concatenate([first.values, last.values]),
-        np.concatenate([first.offsets, first.offsets[-1] + last.offsets[1:]]),
-    )
+    return _chained([first, rows(more, first.values.dtype.type)])

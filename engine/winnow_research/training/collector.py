@@ -35,6 +35,17 @@ class TokenisedProject:
     quotes: list[bool] = field(default_factory=list)
     languages: list[str] = field(default_factory=list)
 
+    def add_question(
+        self, kind: str, ids: Int32, golds: list[int], language: str, *, asked_at: int = -1, quotes: bool = False
+    ) -> None:
+        """Add a question, in tokens, with the numbers of the units that answer it."""
+        self.kinds.append(kind)
+        self.questions.append(ids)
+        self.golds.append(golds)
+        self.asked_at.append(asked_at)
+        self.quotes.append(quotes)
+        self.languages.append(language)
+
 
 class Collector:
     """Turns projects into tokens, with the product's own template and vocabulary."""
@@ -66,17 +77,19 @@ class Collector:
         text = place.text
         part.units.append(self._tokens(text))
         part.bare.append(self._tokens(_without(text, place.unit.start_line, hidden)) if hidden else _NOTHING)
-        digest = hashlib.blake2b(squeezed(text).encode(), digest_size=7).digest()
-        part.twins.append(int.from_bytes(digest, "little"))
+        part.twins.append(twin(squeezed(text)))
 
     def _add_question(self, part: TokenisedProject, example: Example, numbers: dict[tuple[str, int], int]) -> None:
         encoded = self._template.question(example.text, example.code)
-        part.kinds.append(example.kind)
-        part.questions.append(encoded.ids)
-        part.golds.append([numbers[key(gold)] for gold in example.golds])
-        part.asked_at.append(-1 if example.at is None else numbers[key(example.at)])
-        part.quotes.append(bool(example.quoted))
-        part.languages.append(example.golds[0].language)
+        golds = [numbers[key(gold)] for gold in example.golds]
+        at = -1 if example.at is None else numbers[key(example.at)]
+        quotes, language = bool(example.quoted), example.golds[0].language
+        part.add_question(example.kind, encoded.ids, golds, language, asked_at=at, quotes=quotes)
+
+
+def twin(shown: str) -> int:
+    """What `Dataset.twins` has of a unit: equal for equal texts."""
+    return int.from_bytes(hashlib.blake2b(shown.encode("utf-8", "replace"), digest_size=7).digest(), "little")
 
 
 def key(place: Place) -> tuple[str, int]:

@@ -8,7 +8,6 @@ project are one project of the data set, so that each is asked among what others
 
 from __future__ import annotations
 
-import hashlib
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +32,7 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import squeezed
-from winnow_research.evaluation.histories.asking_what import LEAST_WORDS, is_code, text_of
+from winnow_research.evaluation.histories.asking_what import LARGEST_BYTES, LEAST_WORDS, is_code, text_of
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
 from winnow_research.evaluation.histories.small_commits import (
     MOST_FILES,
@@ -45,7 +44,7 @@ from winnow_research.evaluation.histories.small_commits import (
     small_commit,
 )
 from winnow_research.training.adding import together
-from winnow_research.training.collector import TokenisedProject, joined
+from winnow_research.training.collector import TokenisedProject, joined, twin
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.commits import TEXTS, pins
 from winnow_research.training.heldout import SeenLines
@@ -54,7 +53,6 @@ from winnow_research.training.prepare import LARGEST_FILE, held_out
 KIND = "commit"
 _LOOKED_AT = 20_000  # commits of a project, the newest
 _AT_ONCE = 100  # commits that are read by one process
-_LARGEST_BYTES = 4_000  # of a unit
 _NOTHING = np.empty(0, np.int32)
 
 
@@ -165,12 +163,8 @@ class _Collected:
 
     def _add_question(self, text: str, golds: list[int], path: str) -> None:
         language = for_path(path)
-        self.project.kinds.append(KIND)
-        self.project.questions.append(self._template.question(text).ids)
-        self.project.golds.append(golds)
-        self.project.asked_at.append(-1)
-        self.project.quotes.append(False)
-        self.project.languages.append(language.name if language else "text")
+        ids = self._template.question(text).ids
+        self.project.add_question(KIND, ids, golds, language.name if language else "text")
 
 
 def _small_commits(repository: Repository, found: Sequence[Commit]) -> Iterator[SmallCommit]:
@@ -198,10 +192,9 @@ def _code(changes: Sequence[FileChange]) -> list[FileChange]:
 
 
 def _fair(unit: Unit) -> bool:
-    return 0 < unit.end_byte - unit.start_byte <= _LARGEST_BYTES
+    return 0 < unit.end_byte - unit.start_byte <= LARGEST_BYTES
 
 
 def _twin(path: str, unit: Unit, text: str) -> int:
     """Equal for what is one unit at different times: by its name, else by its text."""
-    shown = f"{path}\0{unit.kind.value}\0{unit.name}" if unit.name else squeezed(text)
-    return int.from_bytes(hashlib.blake2b(shown.encode("utf-8", "replace"), digest_size=7).digest(), "little")
+    return twin(f"{path}\0{unit.kind.value}\0{unit.name}" if unit.name else squeezed(text))

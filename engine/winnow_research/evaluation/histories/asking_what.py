@@ -23,7 +23,7 @@ from winnow_research.evaluation.haystack import Place, is_test_path
 from winnow_research.evaluation.histories.small_commits import MOST_FILES, PROSE, SmallCommit, gives_a_reason
 
 QUESTION = "What has to change for this: {text}"
-_MOST_UNITS, _LARGEST_BYTES = 4, 4000
+_MOST_UNITS, LARGEST_BYTES = 4, 4000
 LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
 _AT_ONCE = 500  # commits whose files are looked up by one process
 _REFERENCE = re.compile(
@@ -143,7 +143,7 @@ class _ByEnd:
         if len(numbers) != 1:
             return None
         place = Place(files[0], numbers[0])
-        return place if place.unit.end_byte - place.unit.start_byte <= _LARGEST_BYTES else None
+        return place if place.unit.end_byte - place.unit.start_byte <= LARGEST_BYTES else None
 
 
 def is_code(path: str) -> bool:
