@@ -22,6 +22,7 @@ from winnow_cuda.shapes import (
     Int32,
     Int64,
     Keys,
+    MatrixForm,
     RowEncoder,
     Scorer,
     Weights,
@@ -44,9 +45,14 @@ def warm_up() -> None:
         warm_encoder(pack=runs_here())
 
 
-def takes_packed() -> bool:
-    """Whether the encoder of this machine takes packed weights; else they are float32."""
-    return runs_here() and not availability().usable
+def matrix_form() -> MatrixForm:
+    """The form that the encoder of this machine takes: one that the CPU can work with, which may take over."""
+    return "packed" if runs_here() and not availability().usable else "float32"
+
+
+def bare_matrix_form() -> MatrixForm:
+    """The form that the bare encoder of this machine takes."""
+    return "float16" if availability().usable else matrix_form()
 
 
 def open_encoder(

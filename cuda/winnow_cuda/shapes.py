@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +60,12 @@ class PackedMatrix:
 
 
 Matrix = Float32 | PackedMatrix
+MatrixForm = Literal["float32", "float16", "packed"]
+"""How matrices are held: float16 only for an encoder that never leaves its device, packed for this processor."""
 
 
 def plain(matrix: Matrix) -> Float32:
-    """A matrix that must be float32."""
+    """A matrix that must not be packed."""
     assert not isinstance(matrix, PackedMatrix), "it was packed for a processor"
     return matrix
 
@@ -72,7 +74,7 @@ def plain(matrix: Matrix) -> Float32:
 class LayerWeights:
     """One decoder layer, matrices as [out, in]; query, key and value stacked, gate and up stacked.
 
-    Vectors are float32, matrices too or packed for this processor: all of them or none.
+    Vectors are float32. All matrices have one form (`MatrixForm`).
     """
 
     attn_norm: Float32  # [width]

@@ -23,6 +23,7 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.reader.background import AFFORDED_S
 from winnow_engine.errors import FileChangedError
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
@@ -312,7 +313,9 @@ def open_assistant(
     return Assistant(
         store,
         lambda: Drafter(
-            locate(models.drafter), on_compile=on_compile, rereads=room_for_reader(models, answers=answers)
+            locate(models.drafter),
+            on_compile=on_compile,
+            reread_s=AFFORDED_S if room_for_reader(models, answers=answers) else 0,
         ),
         (lambda: open_target(models)) if answers else None,
         remember=remember,

@@ -98,7 +98,7 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
     if not runs_here():
         pytest.skip("needs AVX2")
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("winnow_engine.drafter.drafter.takes_packed", lambda: False)
+    monkeypatch.setattr("winnow_engine.drafter.drafter.matrix_form", lambda: "float32")
     plain = Drafter(qwen_small)
     (keys,) = encode(plain, FileText("tools.py", UNITS))
     offsets = np.cumsum([0, *keys.unit_tokens])

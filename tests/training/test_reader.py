@@ -260,7 +260,7 @@ def agree(
         wanted = reader(read_of(prefix, question, units)).numpy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(file.parent / "cache"))
-        patch.setattr("winnow_engine.drafter.reader.reading.takes_packed", lambda: False)  # as on a GPU
+        patch.setattr("winnow_engine.drafter.reader.reading.bare_matrix_form", lambda: "float32")  # as on a GPU
         engine = open_reader(drafter, read_reader(file, read_header(drafter)), prefix)
     found = engine.scores(engine.segments(question, units), Cancellation())
     np.testing.assert_allclose(found, wanted, atol=1e-3 * max(1, np.abs(wanted).max()))

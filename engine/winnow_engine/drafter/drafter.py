@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from winnow_cuda.backends import open_encoder, open_scorer, takes_packed, warm_up
+from winnow_cuda.backends import matrix_form, open_encoder, open_scorer, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Encoded, Float32, Int64
 from winnow_engine.core import Cancellation
@@ -24,9 +26,11 @@ from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.reader.use import ReaderUse
 from winnow_engine.drafter.segments import question_batch
 from winnow_engine.drafter.template import EncodedQuestion, Template
-from winnow_engine.drafter.weights import GgufTensors, load_weights, shape_of
+from winnow_engine.drafter.weights import EMBEDDING, GgufTensors, load_weights, shape_of
+from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, ProfileError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models.cache import path as model_path
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.question import CodeAtCursor
 from winnow_engine.runtime import Stages
@@ -42,12 +46,12 @@ class Drafter:
         profile: Profile | None = None,
         threads: int | None = None,
         on_compile: Callable[[str], None] = lambda kernel: None,
-        rereads: bool = True,
+        reread_s: float = math.inf,
     ) -> None:
         """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
 
         `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
-        Without `rereads` a profile's reader is not used: there is no room for it.
+        A profile's reader takes about `reread_s` seconds for a question at most; 0 if there is no room for it.
         """
         header, self._gave_up = read_header(path), False
         tensors = GgufTensors(path, header)
@@ -57,9 +61,9 @@ class Drafter:
             opened = _opened(tensors, header, profile)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
             self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk
-            pack = takes_packed()
-            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, pack))
-            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, pack=pack)
+            form = matrix_form()
+            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, form))
+            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, form)
             warm.result()
         self.vocabulary = vocabulary.result()
         self.template = Template(self.vocabulary)
@@ -74,8 +78,8 @@ class Drafter:
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
-        use = opened.reader if rereads else None
-        self._reader = self._reader_of(use, path, header, on_compile) if use else None
+        use = opened.reader if reread_s else None
+        self._reader = self._reader_of(use, reread_s, path, header, on_compile) if use else None
 
     @property
     def place(self) -> str:
@@ -171,13 +175,25 @@ class Drafter:
         self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
 
     def _reader_of(
-        self, use: ReaderUse, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
+        self, use: ReaderUse, seconds: float, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
     ) -> BackgroundReader | None:
-        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute. ProfileError."""
+        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute. ProfileError.
+
+        None also without the model whose layers it has, which a notice says.
+        """
         if self.place != "resident":
             return None
-        file = read_reader(use.file, header)
-        return BackgroundReader(use, lambda: open_reader(path, file, self.template.prefix, on_compile), self._say)
+        try:
+            model = path if use.model is None else model_path(use.model)
+        except (ModelNotFoundError, ModelDamagedError) as error:
+            self._say(f"what leads is not read once more: {error}")
+            return None
+        own = header if use.model is None else read_header(model)
+        if own.tensors[EMBEDDING].shape[0] != header.tensors[EMBEDDING].shape[0]:
+            raise ProfileError(f"the reader's model {use.model} has another vocabulary than the drafter")
+        file = read_reader(use.file, own)
+        load = partial(open_reader, model, file, self.template.prefix, on_compile)
+        return BackgroundReader(use, load, self._say, seconds)
 
     def _file_encoder(self, threads: int | None) -> FileEncoder:
         """A device takes one batch at a time; meanwhile a second thread prepares the next, all others tokenise."""

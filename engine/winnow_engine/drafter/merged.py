@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.cpu.packing import MATRICES
-from winnow_cuda.shapes import LayerWeights, PackedMatrix
+from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
 from winnow_engine.drafter.weights import Layers
 from winnow_engine.folders import cache_folder, delete, temporary, used_in, used_last_first
 
@@ -99,13 +99,13 @@ def _trim(folder: Path) -> None:
         delete(path)
 
 
-def name_of(identity: str, pack: bool) -> str:
-    """Names the merged weights of the drafter with this `identity`, computed on this machine, packed or not.
+def name_of(identity: str, form: MatrixForm) -> str:
+    """Names the merged weights of the drafter with this `identity`, computed on this machine, in that form.
 
     The adapter's update is a product of matrices, which the libraries for different processors round differently.
     """
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
-    depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if pack else "float32"]
+    depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if form == "packed" else form]
     return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize
 from numpy.typing import NDArray
 
-from winnow_cuda.cpu.packing import packed_layer
-from winnow_cuda.shapes import Float32, Int32, LayerWeights, TransformerShape, Weights
+from winnow_cuda.cpu.packing import MATRICES, packed_layer
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, MatrixForm, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, require_supported
 
@@ -22,6 +24,8 @@ SUPPORTED_ARCHITECTURES = frozenset({"llama", "qwen2", "qwen3"})
 # gguf dequantises 16 rows per call, which is slow for short ones. With 16 rows taken as one, the default drafter's
 # layers take 1.4 s instead of 2.6 (one core of an AMD EPYC with AVX2).
 _ROWS_TOGETHER = 16
+
+EMBEDDING = "token_embd.weight"
 
 Merge = Callable[[str, Float32], Float32]
 """Called with each matrix's name and value; returns the matrix to use (with an adapter's low-rank update, say)."""
@@ -87,9 +91,9 @@ class QuantisedEmbedding:
     """The token embedding as the file stores it. A lookup dequantises the distinct rows it needs."""
 
     def __init__(self, tensors: GgufTensors) -> None:
-        self._stored = tensors.stored_rows("token_embd.weight")
-        self._type = tensors.info("token_embd.weight").type
-        self._width = tensors.info("token_embd.weight").shape[1]
+        self._stored = tensors.stored_rows(EMBEDDING)
+        self._type = tensors.info(EMBEDDING).type
+        self._width = tensors.info(EMBEDDING).shape[1]
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -141,20 +145,30 @@ def load_weights(
     layers: int,
     merge: Merge = _unchanged,
     kept: Kept | None = None,
-    *,
-    pack: bool = False,
+    form: MatrixForm = "float32",
 ) -> Weights:
     """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name.
 
-    With `pack` matrices are packed for this processor (`winnow_cuda.cpu.packing`).
+    Matrices come in the `form` that an encoder takes (`winnow_cuda.backends`).
     """
     shape, tensors = shape_of(header, layers), GgufTensors(path, header)
 
     def decode() -> Layers:
         plain = (_layer(tensors, f"blk.{index}", merge) for index in range(layers))
-        return tuple(packed_layer(layer) if pack else layer for layer in plain)
+        return tuple(_in_form(layer, form) for layer in plain)
 
     return Weights(shape, QuantisedEmbedding(tensors), kept(decode) if kept else decode())
+
+
+def _in_form(layer: LayerWeights, form: MatrixForm) -> LayerWeights:
+    match form:
+        case "float32":
+            return layer
+        case "float16":
+            halves: dict[str, Any] = {name: getattr(layer, name).astype(np.float16) for name in MATRICES}
+            return replace(layer, **halves)
+        case "packed":
+            return packed_layer(layer)
 
 
 def _layer(tensors: GgufTensors, block: str, merge: Merge) -> LayerWeights:

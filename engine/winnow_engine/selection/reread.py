@@ -39,12 +39,15 @@ def reread(
 
     Of a list of sub-questions it is asked each, and shown what leads for it, as much for all together as for one
     question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
-    about a change, and once the reader's device has failed. Raises CancelledError.
+    about a change, and where the reader cannot be used (`BackgroundReader.tokens`). Raises CancelledError.
     """
     if asked.question.change is not None:
         return scores
+    tokens = reader.tokens(cancellation)
+    if not tokens:
+        return scores
     added, count = [], len(scores.total)
-    for one, units in readings(asked, scores, unit_tokens, reader.use.tokens):
+    for one, units in readings(asked, scores, unit_tokens, tokens):
         if not len(units):
             added.append(np.zeros(count, np.float32))
             continue

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.backends import takes_packed
+from winnow_cuda.backends import matrix_form
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.shapes import Batch, Float32
@@ -44,8 +44,8 @@ def opened(path: Path) -> tuple[dict[str, CpuEncoder], Template]:
     header = read_header(path)
     profile = open_profile(GgufTensors(path, header), shape_of(header, 1), header.block_count).profile
     plain, weights = (
-        replace(load_weights(path, header, profile.layers, profile.merge, pack=pack), readout=profile.readout)
-        for pack in (False, True)
+        replace(load_weights(path, header, profile.layers, profile.merge, form=form), readout=profile.readout)
+        for form in ("float32", "packed")
     )
     template = Template(Vocabulary(LlamaModel(path, vocabulary_only=True)))
     opening = question_batch([template.opening], len(template.prefix))
@@ -92,7 +92,7 @@ def reader_rates(path: Path, rounds: int) -> dict[int, float]:
     ids = np.random.default_rng(0).integers(1000, 100_000, ends[-1]).astype(np.int32)
     batch = Batch(ids, np.tile(np.arange(SEGMENT_TOKENS, dtype=np.int32), 2), ends)
     encoders = {
-        layers: CpuEncoder(load_weights(path, header, layers, pack=takes_packed()), ids[:0]) for layers in _READERS
+        layers: CpuEncoder(load_weights(path, header, layers, form=matrix_form()), ids[:0]) for layers in _READERS
     }
     rates: dict[int, list[float]] = {layers: [] for layers in _READERS}
     for layers in [*_READERS] * rounds:

@@ -118,7 +118,7 @@ def main() -> None:
     drafter = locate(DEFAULT_DRAFTER)
     prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
     file = read_reader(given.reader, read_header(drafter))
-    with patch.multiple(reading, takes_packed=lambda: False, open_bare_encoder=_on_cpu):
+    with patch.multiple(reading, bare_matrix_form=lambda: "float32", open_bare_encoder=_on_cpu):
         reader = reading.open_reader(drafter, file, prefix)
     records = pickle.loads((given.folder / f"records-{given.split}.pickle").read_bytes())
     segments, exactly, roundly = _chosen(records, reader, given.questions), Kept(rounds=False), Kept(rounds=True)

@@ -97,15 +97,15 @@ def test_only_the_user_may_read_it(file: Path) -> None:
 def test_another_drafter_or_adapter_is_not_taken_for_it(folder: Path, file: Path) -> None:
     assert_same(MergedWeights(folder, "two")(lambda: layers(1)), layers(1))
     assert_same(MergedWeights(folder, "one")(forbidden), layers())
-    assert name_of("drafter and adapter", True) != name_of("drafter and another adapter", True)
-    assert name_of("drafter", True) != name_of("drafter", False)
+    assert name_of("drafter and adapter", "packed") != name_of("drafter and another adapter", "packed")
+    assert name_of("drafter", "packed") != name_of("drafter", "float32")
 
 
 def test_other_libraries_round_otherwise_and_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = name_of("drafter", True)
+    before = name_of("drafter", "packed")
     blas = {"user_api": "blas", "internal_api": "openblas", "architecture": "of another processor"}
     monkeypatch.setattr(merged, "threadpool_info", lambda: [blas])
-    assert name_of("drafter", True) != before
+    assert name_of("drafter", "packed") != before
 
 
 def cut_in_half(data: bytearray) -> None:

@@ -127,6 +127,8 @@ def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
     assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
     use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
     assert use == ReaderUse(profiles / "reader.safetensors", 0.75, 16000)
+    of_another = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, "model": "qwen2.5-coder-1.5b"}}).reader
+    assert of_another == ReaderUse(profiles / "reader.safetensors", 0.75, 16000, "qwen2.5-coder-1.5b")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +140,7 @@ def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
         ({"weight": True}, "does not say how its reader is used"),
         ({"weight": float("nan")}, "does not say how its reader is used"),
         ({"tokens": 0}, "does not say how its reader is used"),
+        ({"model": 7}, "does not say how its reader is used"),
     ],
 )
 def test_a_reader_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:

@@ -16,13 +16,14 @@ from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.ops.standardise import standardise_numpy
-from winnow_cuda.shapes import Batch, KeyHead
+from winnow_cuda.shapes import Batch, KeyHead, PackedMatrix
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.low_rank import Tensors, write_tensors
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.head import ReaderHead
 from winnow_engine.drafter.reader.layout import UnitText, segments_of
 from winnow_engine.drafter.reader.reading import Reader, open_reader
+from winnow_engine.drafter.segments import SEGMENT_TOKENS
 from winnow_engine.drafter.weights import load_weights
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
@@ -55,7 +56,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(folder))
         # As on a GPU. Packed weights are an approximation.
-        patch.setattr("winnow_engine.drafter.reader.reading.takes_packed", lambda: False)
+        patch.setattr("winnow_engine.drafter.reader.reading.bare_matrix_form", lambda: "float32")
         yield folder
 
 
@@ -66,6 +67,32 @@ def reader(drafter: Path, cache: Path) -> Reader:
 
 def opened(drafter: Path, file: Path) -> Reader:
     return open_reader(drafter, read_reader(file, read_header(drafter)), PREFIX)
+
+
+def test_the_time_of_reading_grows_with_what_is_read(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def scores(self: Reader, segments: list[Any], cancellation: Cancellation) -> np.ndarray:
+        read.append(sum(map(len, segments)))
+        return whole(self, segments, cancellation)
+
+    whole = Reader.scores
+    monkeypatch.setattr(Reader, "scores", scores)
+    assert reader.seconds(1000) > 0
+    assert reader.seconds(SEGMENT_TOKENS + 1) > 0
+    assert read == [SEGMENT_TOKENS] * 3 + [2 * SEGMENT_TOKENS] * 3
+
+
+@pytest.mark.parametrize("form", ["float16", "packed"])
+def test_merged_matrices_are_kept_in_the_form_that_is_wanted(drafter: Path, form: Any) -> None:
+    header = read_header(drafter)
+    exact, other = (load_weights(drafter, header, 2, form=one).layers[1] for one in ("float32", form))
+    assert exact.qkv.dtype == other.attn_norm.dtype == np.float32  # type: ignore[union-attr]
+    if form == "packed":
+        assert isinstance(other.qkv, PackedMatrix)
+    else:
+        np.testing.assert_array_equal(other.qkv, exact.qkv.astype(np.float16))  # type: ignore[union-attr, arg-type]
+        np.testing.assert_array_equal(other.ffn_norm, exact.ffn_norm)
 
 
 def test_each_segment_begins_with_the_question_and_names_a_file_once() -> None:

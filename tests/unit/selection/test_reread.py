@@ -215,6 +215,24 @@ def test_a_question_does_not_wait_long_for_a_reader_that_is_loading(
     assert reread(question, before, tokens, Stub(), background, NEVER) is not before  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("took", "tokens"), [(0.05, 16000), (0.12, 16000), (0.13, 8000), (0.4, 4000), (0.9, 2000), (1.0, 0), (60.0, 0)]
+)
+def test_as_many_tokens_are_read_as_may_take_their_time(workspace: Workspace, took: float, tokens: int) -> None:
+    class Timed(LongestFirst):
+        def seconds(self, count: int) -> float:
+            assert count == 16000
+            return took
+
+    reader, use = Timed(), replace(USE, tokens=16000)
+    background = BackgroundReader(use, lambda: reader, pytest.fail, 0.12)  # type: ignore[arg-type, return-value]
+    assert background.tokens(NEVER) == tokens
+    question = asked(workspace, "what happens")
+    before = fuse(question, WEIGHTS)
+    after = reread(question, before, tokens_of(workspace), Stub(), background, NEVER)  # type: ignore[arg-type]
+    assert (after is before) == (not tokens) == (not reader.shown)
+
+
 def test_a_cancelled_question_is_not_read() -> None:
     cancellation = Cancellation()
     cancellation.cancel()

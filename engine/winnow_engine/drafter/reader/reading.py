@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.backends import open_bare_encoder, takes_packed
+from winnow_cuda.backends import bare_matrix_form, open_bare_encoder
 from winnow_cuda.shapes import Batch, Float32, Int32, RowEncoder
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.kernels import default_folder
@@ -50,17 +51,28 @@ class Reader:
                 found.append(self._head.scores(read[start:stop], segment.starts, segment.stops))
         return np.concatenate(found)
 
+    def seconds(self, tokens: int) -> float:
+        """How long this machine takes to read that many tokens: the shorter of two times, behind one to warm up."""
+        count = -(-tokens // SEGMENT_TOKENS)
+        ids = np.resize(self._prefix, SEGMENT_TOKENS)
+        segment = ReadSegment(ids, np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, SEGMENT_TOKENS))
+        ends = []
+        for _ in range(3):
+            self.scores([segment] * count, Cancellation())
+            ends.append(time.perf_counter())
+        return float(np.diff(ends).min()) * tokens / (count * SEGMENT_TOKENS)
+
 
 def open_reader(
-    drafter: Path, file: ReaderFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
+    model: Path, file: ReaderFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
 ) -> Reader:
-    """A reader for its drafter's GGUF, on this machine's device, or on the CPU where there is none.
+    """A reader for the GGUF whose layers it has, on this machine's device, or on the CPU where there is none.
 
     `prefix` is the template's. Raises DeviceError and the drafter's errors.
     """
-    header, pack_weights = read_header(drafter), takes_packed()
-    identity = GgufTensors(drafter, header).identity(file.layers, file.identity)
-    kept = MergedWeights(weights_folder(), name_of(identity, pack_weights))
-    weights = load_weights(drafter, header, file.layers, file.updates.merged, kept, pack=pack_weights)
+    header, form = read_header(model), bare_matrix_form()
+    identity = GgufTensors(model, header).identity(file.layers, file.identity)
+    kept = MergedWeights(weights_folder(), name_of(identity, form))
+    weights = load_weights(model, header, file.layers, file.updates.merged, kept, form)
     weights = replace(weights, rows=file.head.rows)
     return Reader(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)
