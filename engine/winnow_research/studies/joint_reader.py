@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=4, help="at most, a workspace, of tasks made by rule")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with 4 GB of memory")
     parser.add_argument("--reader", type=Path, help="its file")
+    parser.add_argument("--model", default=DEFAULT_DRAFTER, help="whose layers it has; of the drafter's vocabulary")
     parser.add_argument("--name", default="reader", help="of what a reader says, and of the file in results/")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -163,9 +164,9 @@ def _read(given: argparse.Namespace, splits: Sequence[Split]) -> None:
     from winnow_engine.llama.model import LlamaModel
     from winnow_engine.llama.vocabulary import Vocabulary
 
-    drafter = locate(DEFAULT_DRAFTER)
-    prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
-    reader = open_reader(drafter, read_reader(given.reader, read_header(drafter)), prefix)
+    model = locate(given.model)
+    prefix = Template(Vocabulary(LlamaModel(model, vocabulary_only=True))).prefix
+    reader = open_reader(model, read_reader(given.reader, read_header(model)), prefix)
     for split in splits:
         started = time.perf_counter()
         records = pickle.loads((given.folder / f"records-{split}.pickle").read_bytes())

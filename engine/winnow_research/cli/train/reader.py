@@ -19,7 +19,7 @@ from winnow_research.training.dataset import Dataset
 @click.argument("out", type=DATA)
 @click.option("--minutes", default=7.0, show_default=True, help="For the first stage's lists and training together.")
 @click.option("--steps", type=click.IntRange(1), help="Updates at most [the recipe's].")
-@click.option("--layers", type=click.IntRange(1), help="Of the drafter [the recipe's].")
+@click.option("--layers", type=click.IntRange(1), help="Of the model [the recipe's].")
 @click.option("--rank", type=click.IntRange(1), help="Of the updates [the recipe's].")
 @click.option("--segments", type=click.IntRange(1), help="Of 2,048 tokens, that are read of a question [the recipe's].")
 @click.option("--asked", type=click.IntRange(1), help="Questions with lists [the recipe's].")
@@ -29,6 +29,7 @@ from winnow_research.training.dataset import Dataset
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
+@click.option("--model", help="Whose layers it has, of the drafter's vocabulary [the drafter].")
 @drafter_option
 def reader(
     data: Path,
@@ -45,6 +46,7 @@ def reader(
     learning_rate: float | None,
     seed: int,
     adapter: Path | None,
+    model: str | None,
     drafter: str,
 ) -> None:
     """Train a joint reader on DATA and write OUT (safetensors), with its record beside it (JSON)."""
@@ -68,4 +70,5 @@ def reader(
         minutes,
         lambda text: click.echo(text, err=True),
         adapter,
+        None if model is None else locate(model),
     )

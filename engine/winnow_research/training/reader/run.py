@@ -32,12 +32,13 @@ def train_reader(
     minutes: float,
     say: Callable[[str], None],
     adapter: Path | None = None,
+    model: Path | None = None,
 ) -> None:
     """Write the reader `out` and its record beside it (JSON), within so many minutes from now.
 
-    `out`.lists and `out`.checkpoint are written on the way; where they exist, work resumes there. The first stage is
-    `adapter`, else the one that ships. Raises TrainingError for a checkpoint of another recipe, and the drafter's
-    errors.
+    The reader has the layers of `model`, which has the drafter's vocabulary, else those of the drafter. The first stage
+    is `adapter`, else the one that ships. `out`.lists and `out`.checkpoint are written on the way; where they exist,
+    work resumes there. Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
     """
     started, device, processes = time.monotonic(), device_of_process(), team()
     torch.set_float32_matmul_precision("high")
@@ -54,7 +55,7 @@ def train_reader(
         if processes.leads:
             save(listed, kept)
     told(f"{len(listed):,} questions have lists")
-    reader = new_reader(drafter, recipe, device)
+    reader = new_reader(model or drafter, recipe, device)
     trainer = ReaderTrainer(reader, data, listed, data.headers[0][:1], recipe)
     told("training begins")
     steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))

@@ -75,10 +75,10 @@ def reader_batch(examples: Sequence[Example], recipe: ReaderRecipe, device: torc
     return ReaderBatch(read, len(examples), positives, ignored, first)
 
 
-def new_reader(drafter: Path, recipe: ReaderRecipe, device: torch.device) -> Reader:
-    """An untrained reader on `device`. On a GPU the frozen layers compute in bfloat16."""
+def new_reader(model: Path, recipe: ReaderRecipe, device: torch.device) -> Reader:
+    """An untrained reader with the layers of a GGUF, on `device`. On a GPU the frozen layers compute in bfloat16."""
     torch.manual_seed(recipe.seed)
-    reader = Reader(drafter, recipe.layers, recipe.rank)
+    reader = Reader(model, recipe.layers, recipe.rank)
     if device.type == "cuda":
         reader.network.compute_in(torch.bfloat16)
     return reader.to(device)
