@@ -19,6 +19,7 @@ from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
 SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter" / "reader"),))
-USE = {"weight": 2.0, "read": "leading", "tokens": 16000}
+USE = {"weight": 2.0, "tokens": 16000}
 
 
 @pytest.fixture
@@ -124,30 +125,57 @@ def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> 
 def test_without_room_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
     assert Drafter(qwen_small).reader is not None
     (profile / "reader.safetensors").unlink()
-    assert Drafter(qwen_small, rereads=False).reader is None
+    assert Drafter(qwen_small, reread_s=0).reader is None
 
 
+def use_layers_of(profile: Path, model: str) -> None:
+    document = json.loads((profile / "profile.json").read_text())
+    document["reader"]["model"] = model
+    (profile / "profile.json").write_text(json.dumps(document))
+
+
+@pytest.mark.usefixtures("on_a_device")
+def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
+    qwen_small: Path, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_layers_of(profile, "qwen2.5-coder-1.5b")
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path / "models"))
+    drafter = Drafter(qwen_small)
+    assert drafter.reader is None
+    assert drafter.notice is not None
+    assert "what leads is not read once more: qwen2.5-coder-1.5b is not at" in drafter.notice
+    assert "run `winnow models pull qwen2.5-coder-1.5b`" in drafter.notice
+
+
+@pytest.mark.usefixtures("on_a_device")
+def test_a_model_of_another_vocabulary_is_refused(qwen_small: Path, smollm2: Path, profile: Path) -> None:
+    use_layers_of(profile, "smollm2-135m")
+    with pytest.raises(ProfileError, match="smollm2-135m has another vocabulary than the drafter"):
+        Drafter(qwen_small)
+
+
+SHOWN = ("background.py", "head.py", "use.py")  # on two cores, a question about these takes half a minute
 ANSWERS = {
-    "Which function cuts units into segments that fit a reader?": "segments_of",
     "How are the votes of a unit's tokens weighed into one score?": "ReaderHead.scores",
     "What happens when the device of a reader fails?": "BackgroundReader._give_up",
-    "How are scores added to those that there are already?": "addition",
 }
 
 
 def test_the_one_that_ships_finds_what_answers(
-    qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qwen_small: Path, qwen_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    header = read_header(qwen_small)
-    shipped = shipped_profile(fingerprint(GgufTensors(qwen_small, header)))
+    shipped = shipped_profile(fingerprint(GgufTensors(qwen_small, read_header(qwen_small))))
     assert shipped is not None
     assert shipped.reader is not None
     drafter = Drafter(qwen_small)
-    reader = open_reader(qwen_small, read_reader(shipped.reader.file, header), drafter.template.prefix)
+    assert shipped.reader.model is not None
+    assert locate(shipped.reader.model) == qwen_target
+    file = read_reader(shipped.reader.file, read_header(qwen_target))
+    reader = open_reader(qwen_target, file, drafter.template.prefix)
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         workspace = assistant.read(SOURCES, Cancellation())
-    named = [place for place, (_, unit) in enumerate(workspace.units) if unit.name]
+    named = [place for place, (file, unit) in enumerate(workspace.units) if unit.name and file.path.endswith(SHOWN)]
     texts = texts_of(workspace, np.array(named), drafter)
     names = [workspace.units[place][1].name for place in named]
     ranks = []
@@ -155,4 +183,4 @@ def test_the_one_that_ships_finds_what_answers(
         segments = reader.segments(drafter.template.question(question, None).ids, texts)
         scores = reader.scores(segments, Cancellation())
         ranks.append([names[place] for place in np.argsort(-scores)].index(name))
-    assert sum(rank < 3 for rank in ranks) >= 3, ranks
+    assert max(ranks) < 3, ranks

@@ -24,7 +24,7 @@ _RESERVE_BYTES = 512 << 20
 _DRAFTER_WORK_BYTES = 1 << 30
 _TARGET_WORK_BYTES = 512 << 20
 # Weights of the default drafter's reader, and what they work in.
-_READER_BYTES = 1_300 << 20
+_READER_BYTES = 3_900 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
 _CONTEXT_TOKENS = 12_288
 # Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.

@@ -52,13 +52,13 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
     ("free", "offload", "target", "room"),
     [
         (None, True, "cpu", False),
-        (9.4, True, "resident", False),
-        (9.5, True, "resident", True),
-        (9.4, True, "on-demand", False),  # it gives its memory back, and needs it again
-        (9.5, True, "on-demand", True),
-        (3.5, True, "cpu", True),
-        (3.3, True, "cpu", False),
-        (3.5, False, "resident", True),
+        (12.1, True, "resident", False),
+        (12.2, True, "resident", True),
+        (12.1, True, "on-demand", False),  # it gives its memory back, and needs it again
+        (12.2, True, "on-demand", True),
+        (6.2, True, "cpu", True),
+        (6.1, True, "cpu", False),
+        (6.2, False, "resident", True),
     ],
 )
 def test_a_reader_is_used_where_all_else_fits_beside_it(
@@ -70,12 +70,12 @@ def test_a_reader_is_used_where_all_else_fits_beside_it(
 @pytest.mark.parametrize(
     ("models", "answers", "free", "room"),
     [
-        (ModelConfig(), False, 4, True),
-        (ModelConfig(), True, 4, False),
-        (ModelConfig(), True, 6, True),
-        (ModelConfig(target_place="cpu"), True, 4, True),
-        (ModelConfig(target="http://127.0.0.1:8000"), True, 4, True),
-        (ModelConfig(target="/not/there.gguf"), True, 4, True),
+        (ModelConfig(), False, 7, True),
+        (ModelConfig(), True, 7, False),
+        (ModelConfig(), True, 9, True),
+        (ModelConfig(target_place="cpu"), True, 7, True),
+        (ModelConfig(target="http://127.0.0.1:8000"), True, 7, True),
+        (ModelConfig(target="/not/there.gguf"), True, 7, True),
     ],
 )
 def test_room_for_a_reader_depends_on_what_answers(
