@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { AskListener, Exchange, Location } from '../../../src/ask/contract';
-import { configure, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
+import { configure, eventually, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
 
 const MODEL = { vendor: 'winnow' };
 type Answer = (vscode.ChatResult & { metadata?: { conversation?: string; exchange?: string } }) | undefined;
@@ -143,6 +143,8 @@ async function stopped(words: string, listening: (listener: AskListener, stop: (
   const before = winnow.service.history().length;
   const stop = (): void => void vscode.commands.executeCommand('workbench.action.chat.cancel');
   await listeningTo(words, (listener) => listening(listener, stop));
+  // The panel does not wait for what it stopped, which the history has only once the server has let go of it.
+  await eventually(() => winnow.service.history().length > before, () => winnow.service.history());
   await idle();
   assert.equal(winnow.service.history().length, before + 1);
   return last();
