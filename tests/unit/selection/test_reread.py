@@ -44,6 +44,13 @@ class Stub:
     vocabulary, template = Letters(), Template()
 
 
+class Shown(UnitText):
+    """A segment of one unit."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
 class LongestFirst:
     """A reader to which a unit says how long it is; it keeps what it was asked and shown."""
 
@@ -51,12 +58,12 @@ class LongestFirst:
         self.asked: list[str] = []
         self.shown: list[list[UnitText]] = []
 
-    def segments(self, question: np.ndarray, units: Sequence[UnitText]) -> list[UnitText]:
+    def segments(self, question: np.ndarray, units: Sequence[UnitText]) -> list[Shown]:
         self.asked.append(bytes(question.astype(np.uint8)).decode())
         self.shown.append(list(units))
-        return list(units)
+        return [Shown(unit.file, unit.header, unit.ids) for unit in units]
 
-    def scores(self, segments: list[UnitText], cancellation: Cancellation) -> np.ndarray:
+    def scores(self, segments: list[Shown], cancellation: Cancellation) -> np.ndarray:
         cancellation.check()
         return np.array([len(unit.ids) for unit in segments], np.float32)
 
@@ -231,6 +238,23 @@ def test_as_many_tokens_are_read_as_may_take_their_time(workspace: Workspace, to
     before = fuse(question, WEIGHTS)
     after = reread(question, before, tokens_of(workspace), Stub(), background, NEVER)  # type: ignore[arg-type]
     assert (after is before) == (not tokens) == (not reader.shown)
+
+
+def test_a_reader_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: Workspace) -> None:
+    class SlowAtFirst(LongestFirst):
+        def seconds(self, count: int) -> float:
+            return 0.5
+
+        def segments(self, question: np.ndarray, units: Sequence[UnitText]) -> Any:
+            return [range(10**9)]
+
+        def scores(self, segments: Any, cancellation: Cancellation) -> np.ndarray:
+            return np.zeros(1, np.float32)
+
+    background = BackgroundReader(replace(USE, tokens=16000), SlowAtFirst, pytest.fail, 0.12)  # type: ignore[arg-type]
+    assert background.tokens(NEVER) == 2000
+    background.scores(np.zeros(1, np.int32), [], NEVER)
+    assert background.tokens(NEVER) == 16000
 
 
 def test_a_cancelled_question_is_not_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TypeVar
@@ -18,7 +19,7 @@ from winnow_engine.runtime import Loading
 AFFORDED_S = 0.12
 """What reading may add to the time of an answer's first token."""
 
-_LEAST = 1 / 8  # of the tokens to be read; fewer are not worth it
+_SHARES = (1, 2, 4, 8)  # what the tokens to be read are divided by; fewer are not worth it
 _PATIENCE_S = 2.0  # for a reader that is loading: its weights are there; made for the first time, they take longer
 
 T = TypeVar("T")
@@ -32,14 +33,15 @@ class BackgroundReader:
     ) -> None:
         """`load` opens the reader when it is first wanted; `notify` is told if it is given up.
 
-        It reads as many tokens as take `seconds` on this machine: those of `use`, half, a quarter and so on.
+        It reads as many tokens as take `seconds` on this machine: those of `use`, half, a quarter or an eighth. A GPU
+        that is slower still does without it.
         """
         self.use, self._load, self._notify, self._seconds = use, load, notify, seconds
         self._lock = Lock()
-        self._loading: Loading[tuple[Reader, int]] | None = None
-        self._given_up = False
+        self._loading: Loading[Reader | None] | None = None
+        self._rate, self._given_up = math.inf, False  # tokens a second, the highest that was seen
 
-    def begin(self) -> Loading[tuple[Reader, int]]:
+    def begin(self) -> Loading[Reader | None]:
         """Begin to load it, seconds before it is needed, unless that has begun."""
         with self._lock:
             self._loading = self._loading or Loading(self._opened)
@@ -50,32 +52,41 @@ class BackgroundReader:
 
         0 also if it is not loaded within two seconds: an answer does not wait longer for a second stage.
         """
-        found = self._with_reader(lambda reader, tokens: tokens, cancellation)
-        return 0 if found is None else found
+        return self._with_reader(lambda reader: self._affordable(), cancellation) or 0
 
     def scores(self, question: Int32, units: Sequence[UnitText], cancellation: Cancellation) -> Float32 | None:
         """As `Reader.scores` of all these units, float32 [U]; None where it cannot be used now. CancelledError."""
-        return self._with_reader(
-            lambda reader, _: reader.scores(reader.segments(question, units), cancellation), cancellation
-        )
 
-    def _with_reader(self, work: Callable[[Reader, int], T], cancellation: Cancellation) -> T | None:
+        def timed(reader: Reader) -> Float32:
+            segments, started = reader.segments(question, units), time.perf_counter()
+            found = reader.scores(segments, cancellation)
+            # What was seen first may have been slow because an index was being made.
+            self._rate = max(self._rate, sum(map(len, segments)) / max(time.perf_counter() - started, 1e-6))
+            return found
+
+        return self._with_reader(timed, cancellation)
+
+    def _with_reader(self, work: Callable[[Reader], T], cancellation: Cancellation) -> T | None:
         if self._given_up:
             return None
         try:
-            opened = self.begin().wait_at_most(_PATIENCE_S, cancellation)
-            return None if opened is None else work(*opened)
+            reader = self.begin().wait_at_most(_PATIENCE_S, cancellation)
+            return None if reader is None else work(reader)
         except DeviceError as error:
             self._give_up(error)
             return None
 
-    def _opened(self) -> tuple[Reader, int]:
-        """The reader, and how many tokens it reads in the time that it may take."""
-        reader, tokens = self._load(), self.use.tokens
-        needed = reader.seconds(tokens) if math.isfinite(self._seconds) else 0.0
-        while needed > self._seconds:
-            tokens, needed = tokens // 2, needed / 2
-        return reader, tokens if tokens >= _LEAST * self.use.tokens else 0
+    def _opened(self) -> Reader | None:
+        """The reader, timed; None, which frees the device's memory, if it is too slow for its least share."""
+        reader = self._load()
+        if math.isfinite(self._seconds):
+            self._rate = self.use.tokens / reader.seconds(self.use.tokens)
+        return reader if self._affordable() else None
+
+    def _affordable(self) -> int:
+        """How many tokens it reads in the time that it may take, or 0."""
+        needed = self.use.tokens / self._rate
+        return next((self.use.tokens // by for by in _SHARES if needed <= self._seconds * by), 0)
 
     def _give_up(self, error: DeviceError) -> None:
         """A CPU would read for a minute, so that no other device takes over."""
