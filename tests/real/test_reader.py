@@ -17,7 +17,7 @@ from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.weights import GgufTensors
-from winnow_engine.errors import ProfileError
+from winnow_engine.errors import EvaluationError, ProfileError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
@@ -26,6 +26,7 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.reread import texts_of
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.store import Store
+from winnow_research.evaluation.methods.winnow import Winnow
 
 pytestmark = pytest.mark.real_weights
 
@@ -145,6 +146,10 @@ def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
     assert drafter.notice is not None
     assert "what leads is not read once more: qwen2.5-coder-1.5b is not at" in drafter.notice
     assert "run `winnow models pull qwen2.5-coder-1.5b`" in drafter.notice
+    with pytest.raises(
+        EvaluationError, match="what leads is not read once more"
+    ):  # figures would be of another product
+        Winnow(lambda: drafter).ranker(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("on_a_device")

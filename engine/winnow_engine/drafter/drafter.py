@@ -78,6 +78,8 @@ class Drafter:
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
+        self.lacks_reader = False
+        """Whether the model is missing whose layers the profile's reader has; the notice says so."""
         use = opened.reader if reread_s else None
         self._reader = self._reader_of(use, reread_s, path, header, on_compile) if use else None
 
@@ -186,6 +188,7 @@ class Drafter:
         try:
             model = path if use.model is None else model_path(use.model)
         except (ModelNotFoundError, ModelDamagedError) as error:
+            self.lacks_reader = True
             self._say(f"what leads is not read once more: {error}")
             return None
         own = header if use.model is None else read_header(model)

