@@ -310,13 +310,17 @@ def open_assistant(
     Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
     `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
+
+    def open_drafter() -> Drafter:
+        room = room_for_reader(models, answers=answers)
+        drafter = Drafter(locate(models.drafter), on_compile=on_compile, reread_s=AFFORDED_S if room else 0)
+        if answers and drafter.reader is not None:
+            drafter.reader.begin()  # it takes longer than the first question waits for it
+        return drafter
+
     return Assistant(
         store,
-        lambda: Drafter(
-            locate(models.drafter),
-            on_compile=on_compile,
-            reread_s=AFFORDED_S if room_for_reader(models, answers=answers) else 0,
-        ),
+        open_drafter,
         (lambda: open_target(models)) if answers else None,
         remember=remember,
         analysts=open_analysts(),

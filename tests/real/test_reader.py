@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from random_reader import write_reader
 
-from winnow_engine.assistant import Assistant
+import winnow_engine.assistant
+from winnow_engine.assistant import Assistant, open_assistant
+from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
 from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
@@ -127,6 +129,23 @@ def test_without_room_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -
     assert Drafter(qwen_small).reader is not None
     (profile / "reader.safetensors").unlink()
     assert Drafter(qwen_small, reread_s=0).reader is None
+
+
+@pytest.mark.usefixtures("on_a_device", "profile")
+@pytest.mark.parametrize("answers", [True, False])
+def test_it_is_loaded_with_the_models_that_answer(
+    answers: bool, qwen_small: Path, smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[BackgroundReader] = []
+    monkeypatch.setattr(BackgroundReader, "begin", lambda self: begun.append(self))
+    monkeypatch.setattr(winnow_engine.assistant, "room_for_reader", lambda models, answers: True)
+    models = ModelConfig(str(qwen_small), str(smollm2))
+    with (
+        closing(Store(tmp_path / "index.sqlite")) as store,
+        closing(open_assistant(models, store, answers=answers)) as assistant,
+    ):
+        drafter = assistant.keys.wait_for(Cancellation()).drafter
+        assert begun == ([drafter.reader] if answers else [])
 
 
 def use_layers_of(profile: Path, model: str) -> None:
