@@ -185,17 +185,18 @@ class Drafter:
         """
         if self.place != "resident":
             return None
-        try:
-            model = path if use.model is None else model_path(use.model)
-        except (ModelNotFoundError, ModelDamagedError) as error:
-            self.lacks_reader = True
-            self._say(f"what leads is not read once more: {error}")
-            return None
-        own = header if use.model is None else read_header(model)
-        if own.tensors[EMBEDDING].shape[0] != header.tensors[EMBEDDING].shape[0]:
-            raise ProfileError(f"the reader's model {use.model} has another vocabulary than the drafter")
-        file = read_reader(use.file, own)
-        load = partial(open_reader, model, file, self.template.prefix, on_compile)
+        model, own = path, header
+        if use.model is not None:
+            try:
+                model = model_path(use.model)
+            except (ModelNotFoundError, ModelDamagedError) as error:
+                self.lacks_reader = True
+                self._say(f"what leads is not read once more: {error}")
+                return None
+            own = read_header(model)
+            if own.tensors[EMBEDDING].shape[0] != header.tensors[EMBEDDING].shape[0]:
+                raise ProfileError(f"the reader's model {use.model} has another vocabulary than the drafter")
+        load = partial(open_reader, model, read_reader(use.file, own), self.template.prefix, on_compile)
         return BackgroundReader(use, load, self._say, seconds)
 
     def _file_encoder(self, threads: int | None) -> FileEncoder:
