@@ -112,14 +112,15 @@ def main() -> None:
     parser = study_parser(__file__, __doc__)
     parser.add_argument("folder", type=Path, help="where records are")
     parser.add_argument("--reader", type=Path, required=True, help="its file")
+    parser.add_argument("--model", default=DEFAULT_DRAFTER, help="whose layers it has")
     parser.add_argument("--split", type=Split, default=Split.CALIBRATION)
     parser.add_argument("--questions", type=int, default=4, help="of which one segment each is read")
     given = parser.parse_args()
-    drafter = locate(DEFAULT_DRAFTER)
-    prefix = Template(Vocabulary(LlamaModel(drafter, vocabulary_only=True))).prefix
-    file = read_reader(given.reader, read_header(drafter))
+    model = locate(given.model)
+    prefix = Template(Vocabulary(LlamaModel(model, vocabulary_only=True))).prefix
+    file = read_reader(given.reader, read_header(model))
     with patch.multiple(reading, bare_matrix_form=lambda: "float32", open_bare_encoder=_on_cpu):
-        reader = reading.open_reader(drafter, file, prefix)
+        reader = reading.open_reader(model, file, prefix)
     records = pickle.loads((given.folder / f"records-{given.split}.pickle").read_bytes())
     segments, exactly, roundly = _chosen(records, reader, given.questions), Kept(rounds=False), Kept(rounds=True)
     with exactly.watching():
@@ -127,7 +128,7 @@ def main() -> None:
     with roundly.watching():
         others = {"in float16": reader.scores(segments, Cancellation())}
     if availability().usable:
-        others["on the device"] = reading.open_reader(drafter, file, prefix).scores(segments, Cancellation())
+        others["on the device"] = reading.open_reader(model, file, prefix).scores(segments, Cancellation())
     figures = {
         "tokens": sum(map(len, segments)),
         "largest": {name: round(value, 1) for name, value in exactly.largest.items()},

@@ -4,8 +4,8 @@
 #
 # A process with the drafter takes 4 GB of memory; JOBS (8) of them run at a time. Steps that time something (speed,
 # agreement, reread, decode, verification) need the machine for themselves. TARGET names the target, DRAFT a draft for
-# it, METHODS the methods of the answers, DATA the training data, READER a reader that is judged, and DEVELOPMENT the
-# data that judges variants of the training.
+# it, METHODS the methods of the answers, DATA the training data, READER a reader that is judged, MODEL whose layers it
+# has, and DEVELOPMENT the data that judges variants of the training.
 set -uo pipefail
 results=$1 jobs=${JOBS:-8} target=${TARGET:-qwen2.5-coder-1.5b} draft=${DRAFT:-qwen2.5-coder-0.5b}
 mkdir -p "$results"
@@ -75,11 +75,12 @@ step() {
     bug) relevance bug --task bug --tokens 128k --method profile --method Winnow ;;
     published) relevance published --method SpecPrefill --method pflash --tokens 32k --questions 3 ;;
     joint)
+      judged=(--reader "${READER:-$results/reader.safetensors}" --model "${MODEL:-qwen2.5-coder-1.5b}")
       joint() { python3 -m winnow_research.studies.joint_reader "$1" "${RECORDS:-/tmp/winnow-records}" "${@:2}"; }
-      joint record --jobs "$jobs" && joint read --reader "${READER:-$results/reader.safetensors}" &&
+      joint record --jobs "$jobs" && joint read "${judged[@]}" &&
         cp "${RECORDS:-/tmp/winnow-records}"/reader-*.pickle "$results" &&
         python3 -m winnow_research.studies.reader_float16 "${RECORDS:-/tmp/winnow-records}" \
-          --reader "${READER:-$results/reader.safetensors}" && cp results/reader-float16.json "$results" ;;
+          "${judged[@]}" && cp results/reader-float16.json "$results" ;;
     reread)
       for use in none 16000; do
         using "$use" "$results/profiles-$use" && WINNOW_PROFILES_DIR=$results/profiles-$use \

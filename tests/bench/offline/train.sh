@@ -7,7 +7,7 @@
 # the mean. WORK gets the data sets and checkpoints; what is done there is not done again. WORK/results is to be taken
 # away: the questions alone, adapters, profiles, the reader, losses and logs. WRITER and DRAFTER name the models, FEWER
 # divides the number of questions, STEPS and MINUTES are how long an adapter and the reader are trained, READER_RANK is
-# the rank of the reader's updates, and RECOMPUTE is what makes a step fit into 80 GB.
+# the rank of the reader's updates, READER_OPTIONS are its other ones, and RECOMPUTE is what makes a step fit into 80 GB.
 set -uo pipefail
 data=$1 commits=$2 work=$3 results=$3/results
 writer=${WRITER:-qwen2.5-coder-1.5b} drafter=${DRAFTER:-qwen2.5-coder-0.5b} fewer=${FEWER:-1}
@@ -58,8 +58,9 @@ for name in "$@"; do
     mean) step mean "$results/mean.safetensors" python3 -m winnow_lsp train mean "$results/mean.part.safetensors" \
       "$results"/{one,two}.safetensors --drafter "$drafter" --profile "$results/profiles/mean" ;;
     reader) step reader "$results/reader.safetensors" python3 -m winnow_lsp train reader "$work/two.npz" \
-      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --rank "${READER_RANK:-32}" --drafter "$drafter" \
-      --adapter "$results/mean.safetensors" ;;
+      "$results/reader.part.safetensors" --minutes "${MINUTES:-6.8}" --rank "${READER_RANK:-16}" --drafter "$drafter" \
+      --adapter "$results/mean.safetensors" \
+      ${READER_OPTIONS:---model qwen2.5-coder-1.5b --layers 28 --batch 5 --learning-rate 0.0004 --asked 26000} ;;
     *) echo "no step $name" >&2 && exit 2 ;;
   esac
 done
