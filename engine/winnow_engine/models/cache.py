@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
+from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import RegisteredModel
@@ -51,13 +51,29 @@ def path(name: str, directory: Path | None = None) -> Path:
             return file
 
 
+def registered(name: str) -> Path:
+    """The file of the model called `name`, whole by its header. Raises what `path` does.
+
+    A file of the right size whose header cannot be read is damaged. A pull would take it for the model.
+    """
+    found = path(name)
+    try:
+        read_header(found)
+    except (ModelDamagedError, UnsupportedModelError) as error:
+        remedy = f"delete it and run `winnow models pull {name}`"
+        raise ModelDamagedError(f"{found} is damaged in its header; {remedy}") from error
+    return found
+
+
 def locate(name_or_file: str) -> Path:
     """A GGUF's path as given, or the file of a registered model, whole by its header.
 
-    Raises ModelNotFoundError, which says how to get it, or ModelDamagedError.
+    Raises ModelNotFoundError, which says how to get it, ModelDamagedError or, for a path, UnsupportedModelError.
     """
     given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
-    found = Path(name_or_file).expanduser() if given else path(name_or_file)
+    if not given:
+        return registered(name_or_file)
+    found = Path(name_or_file).expanduser()
     read_header(found)
     return found
 

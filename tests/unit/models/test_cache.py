@@ -48,6 +48,21 @@ def test_half_a_file_is_refused_with_both_sizes(model: RegisteredModel, content:
 
 
 @pytest.mark.parametrize(
+    "header",
+    [b"", b"GGUF\xff", b"GGUF" + (3).to_bytes(4, "little") + bytes(16)],
+    ids=["no GGUF", "of no known version", "of no language model"],
+)
+def test_a_pull_would_not_replace_a_model_whose_header_is_damaged(
+    header: bytes, model: RegisteredModel, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    (tmp_path / model.file).write_bytes(header + content[len(header) :])
+
+    with pytest.raises(ModelDamagedError, match=r"tiny\.gguf is damaged.*delete it and run `winnow models pull tiny`"):
+        cache.locate("tiny")
+
+
+@pytest.mark.parametrize(
     ("damage", "state"),
     [
         (lambda content: content, FileState.OK),
