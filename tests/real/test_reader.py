@@ -19,7 +19,7 @@ from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.weights import GgufTensors
-from winnow_engine.errors import EvaluationError, ProfileError
+from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
@@ -112,23 +112,20 @@ def test_of_a_list_each_question_is_read_by_itself(
     assert any("reader" in span.features for span in after.spans)
 
 
-@pytest.mark.usefixtures("on_a_device")
-def test_a_broken_reader_is_an_error_of_the_drafter(qwen_small: Path, profile: Path, tmp_path: Path) -> None:
-    (profile / "reader.safetensors").write_bytes((profile / "reader.safetensors").read_bytes()[:1000])
-    with pytest.raises(ProfileError, match=r"reader\.safetensors is not a reader"):
-        Drafter(qwen_small)
-
-
 def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
     (profile / "reader.safetensors").unlink()
-    assert Drafter(qwen_small).reader is None
+    drafter = Drafter(qwen_small)
+    assert drafter.reader is None
+    assert not drafter.lacks_reader
 
 
 @pytest.mark.usefixtures("on_a_device")
 def test_without_room_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
     assert Drafter(qwen_small).reader is not None
     (profile / "reader.safetensors").unlink()
-    assert Drafter(qwen_small, reread_s=0).reader is None
+    without = Drafter(qwen_small, reread_s=0)
+    assert without.reader is None
+    assert not without.lacks_reader
 
 
 @pytest.mark.usefixtures("on_a_device", "profile")
@@ -167,13 +164,6 @@ def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
     assert "run `winnow models pull qwen2.5-coder-1.5b`" in drafter.notice
     with pytest.raises(EvaluationError, match="what leads is not read once more"):
         Winnow(lambda: drafter).ranker(None)  # type: ignore[arg-type]
-
-
-@pytest.mark.usefixtures("on_a_device")
-def test_a_model_of_another_vocabulary_is_refused(qwen_small: Path, smollm2: Path, profile: Path) -> None:
-    use_layers_of(profile, "smollm2-135m")
-    with pytest.raises(ProfileError, match="smollm2-135m has another vocabulary than the drafter"):
-        Drafter(qwen_small)
 
 
 SHOWN = ("background.py", "head.py", "layout.py", "use.py")  # on two cores, a question about these takes 40 s

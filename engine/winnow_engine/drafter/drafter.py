@@ -20,17 +20,17 @@ from winnow_engine.drafter.merged import MergedWeights, name_of
 from winnow_engine.drafter.merged import default_folder as weights_folder
 from winnow_engine.drafter.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.drafter.profiles import OpenedProfile, fusion_for, open_profile
-from winnow_engine.drafter.reader.background import BackgroundReader
+from winnow_engine.drafter.reader.background import NOT_REREAD, BackgroundReader
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.reading import open_reader
 from winnow_engine.drafter.reader.use import ReaderUse
 from winnow_engine.drafter.segments import question_batch
 from winnow_engine.drafter.template import EncodedQuestion, Template
 from winnow_engine.drafter.weights import EMBEDDING, GgufTensors, load_weights, shape_of
-from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, ProfileError
+from winnow_engine.errors import ModelError, ProfileError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.models.cache import path as model_path
+from winnow_engine.models.cache import registered
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.question import CodeAtCursor
 from winnow_engine.runtime import Stages
@@ -79,7 +79,7 @@ class Drafter:
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
         self.lacks_reader = False
-        """Whether the model is missing whose layers the profile's reader has; the notice says so."""
+        """Whether the profile's reader cannot be used, or the model whose layers it has; the notice says why."""
         use = opened.reader if reread_s else None
         self._reader = self._reader_of(use, reread_s, path, header, on_compile) if use else None
 
@@ -179,24 +179,24 @@ class Drafter:
     def _reader_of(
         self, use: ReaderUse, seconds: float, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
     ) -> BackgroundReader | None:
-        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute. ProfileError.
+        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute.
 
-        None also without the model whose layers it has, which a notice says.
+        None also if its file or the model whose layers it has is missing, damaged or another's, which a notice says.
         """
         if self.place != "resident":
             return None
-        model, own = path, header
-        if use.model is not None:
-            try:
-                model = model_path(use.model)
-            except (ModelNotFoundError, ModelDamagedError) as error:
-                self.lacks_reader = True
-                self._say(f"what leads is not read once more: {error}")
-                return None
+        try:
+            model = path if use.model is None else registered(use.model)
             own = read_header(model)
-            if own.tensors[EMBEDDING].shape[0] != header.tensors[EMBEDDING].shape[0]:
-                raise ProfileError(f"the reader's model {use.model} has another vocabulary than the drafter")
-        load = partial(open_reader, model, read_reader(use.file, own), self.template.prefix, on_compile)
+            embedding = own.tensors.get(EMBEDDING)
+            if embedding is None or embedding.shape[:1] != header.tensors[EMBEDDING].shape[:1]:
+                raise ProfileError(f"{model}, of which the reader is, has another vocabulary than the drafter")
+            file = read_reader(use.file, own)
+        except (ModelError, ProfileError) as error:
+            self.lacks_reader = True
+            self._say(f"{NOT_REREAD}: {error}")
+            return None
+        load = partial(open_reader, model, file, self.template.prefix, on_compile)
         return BackgroundReader(use, load, self._say, seconds)
 
     def _file_encoder(self, threads: int | None) -> FileEncoder:

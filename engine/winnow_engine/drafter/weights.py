@@ -27,6 +27,8 @@ _ROWS_TOGETHER = 16
 
 EMBEDDING = "token_embd.weight"
 
+_REMEDY = "get it again if it is damaged, or choose another"
+
 Merge = Callable[[str, Float32], Float32]
 """Called with each matrix's name and value; returns the matrix to use (with an adapter's low-rank update, say)."""
 
@@ -49,7 +51,7 @@ class GgufTensors:
     def info(self, name: str) -> TensorInfo:
         """Where `name` lies; UnsupportedModelError if the model lacks it."""
         if name not in self._tensors:
-            raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs")
+            raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs; {_REMEDY}")
         return self._tensors[name]
 
     def names(self, layers: int) -> list[str]:
@@ -117,7 +119,7 @@ def shape_of(header: GgufHeader, layers: int) -> TransformerShape:
     try:
         return _shape(header.values, header.architecture, layers)
     except (KeyError, ValueError) as error:
-        raise UnsupportedModelError(f"the drafter's metadata lacks {error}: choose another model") from error
+        raise UnsupportedModelError(f"the model's metadata lacks {error}; {_REMEDY}") from error
 
 
 def _shape(values: Mapping[str, Scalar], prefix: str, layers: int) -> TransformerShape:

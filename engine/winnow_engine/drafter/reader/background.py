@@ -22,6 +22,9 @@ AFFORDED_S = 0.12
 _SHARES = (1, 2, 4, 8)  # what the tokens to be read are divided by; fewer are not worth it
 _PATIENCE_S = 2.0  # for a reader that is loading: its weights are there; made for the first time, they take longer
 
+NOT_REREAD = "what leads is not read once more"
+"""How a notice begins that says why a reader is not used."""
+
 T = TypeVar("T")
 
 
@@ -93,4 +96,4 @@ class BackgroundReader:
         with self._lock:
             told, self._given_up, self._loading = self._given_up, True, None
         if not told:
-            self._notify(f"what leads is not read once more, because the GPU failed ({error})")
+            self._notify(f"{NOT_REREAD}, because the GPU failed ({error})")

@@ -18,6 +18,8 @@ from winnow_engine.models.gguf_header import GgufHeader
 HEAD = "head."
 """What the names of the head's tensors begin with."""
 
+_REMEDY = 'copy it there again, or take "reader" out of the profile.json beside it'
+
 
 @dataclass(frozen=True, slots=True)
 class ReaderFile:
@@ -30,24 +32,28 @@ class ReaderFile:
 
 
 def read_reader(path: Path, drafter: GgufHeader) -> ReaderFile:
-    """Read what `training.reader.model.Reader.save` writes. ProfileError unless it is a reader of this drafter."""
+    """Read what `training.reader.model.Reader.save` writes. ProfileError unless it is a reader of this drafter.
+
+    UnsupportedModelError if the drafter is none that can run.
+    """
     try:
         tensors, scale = read_tensors(path)
         for name, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} is not finite everywhere")
         head = ReaderHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
-        low_rank = LowRank(tensors, scale)
-        found = ReaderFile(low_rank, head, low_rank.layers, "reader-" + hash_of(path))
-        updates = [_update(tensors, *which) for which in product(range(found.layers), MATRICES)]
+        updates = LowRank(tensors, scale)
+        width = shape_of(drafter, updates.layers).width
+        parts = [_update(tensors, *which) for which in product(range(updates.layers), MATRICES)]
+        identity = "reader-" + hash_of(path)
     except BAD_FILE as error:
-        raise ProfileError(f"{path} is not a reader: {error}") from error
-    width = shape_of(drafter, found.layers).width
+        raise ProfileError(f"{path} is not a reader: {error}; {_REMEDY}") from error
     if head.width != width:
         raise ProfileError(f"{path} belongs to a drafter with {head.width} columns, this one has {width}")
-    for name, a, b in updates:
-        fits(a, b, name, drafter.tensors[name].shape)
-    return found
+    for name, a, b in parts:
+        there = drafter.tensors.get(name)
+        fits(a, b, name, there.shape if there else ())
+    return ReaderFile(updates, head, updates.layers, identity)
 
 
 def _update(tensors: Tensors, layer: int, matrix: str) -> tuple[str, Float32, Float32]:
