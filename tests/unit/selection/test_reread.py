@@ -16,7 +16,7 @@ from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.layout import UnitText
 from winnow_engine.drafter.reader.use import ReaderUse, addition
-from winnow_engine.errors import CancelledError, ProfileError
+from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion
@@ -190,18 +190,52 @@ def test_a_question_about_a_change_is_not_asked(workspace: Workspace) -> None:
     assert reread(about_change, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
 
 
-def test_a_device_that_fails_is_given_up_and_said_so_once(workspace: Workspace) -> None:
-    class Failing(LongestFirst):
-        def scores(self, *_: Any) -> np.ndarray:
-            raise DeviceError("cuMemAlloc: no room")
+class Failing(LongestFirst):
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
 
+    def scores(self, segments: list[Shown], cancellation: Cancellation) -> np.ndarray:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return np.full(len(segments), self.answer, np.float32)
+
+
+def failing(error: Exception) -> Any:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("open_reader", "said"),
+    [
+        (lambda: Failing(DeviceError("cuMemAlloc: no room")), ", because the GPU failed (cuMemAlloc: no room)"),
+        (lambda: Failing(np.nan), ": its scores are not finite; `winnow models verify` says "),
+        (lambda: Failing(-np.inf), ": its scores are not finite; `winnow models verify` says "),
+        (lambda: failing(DeviceError("no GPU")), ", because the GPU failed (no GPU)"),
+        (lambda: failing(ModelDamagedError("it is cut short")), ": it is cut short"),
+        (lambda: failing(UnsupportedModelError("it lacks a tensor")), ": it lacks a tensor"),
+        (lambda: failing(ProfileError("it does not fit")), ": it does not fit"),
+    ],
+)
+def test_a_reader_that_fails_is_given_up_and_said_so_once(
+    workspace: Workspace, open_reader: Callable[[], Any], said: str
+) -> None:
     notices: list[str] = []
-    background = BackgroundReader(USE, Failing, notices.append)
+    opened: list[None] = []
+
+    def load() -> Any:
+        opened.append(None)
+        return open_reader()
+
+    background = BackgroundReader(USE, load, notices.append)
     question = asked(workspace, "what happens")
     before = fuse(question, WEIGHTS)
     for _ in range(2):
         assert reread(question, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
-    assert notices == ["what leads is not read once more, because the GPU failed (cuMemAlloc: no room)"]
+        assert background.begin().settle() is None
+    (notice,) = notices
+    assert notice.startswith(f"what leads is not read once more{said}")
+    assert len(opened) == 1
 
 
 def test_a_question_does_not_wait_long_for_a_reader_that_is_loading(
@@ -263,14 +297,6 @@ def test_a_cancelled_question_is_not_read() -> None:
     background = BackgroundReader(USE, LongestFirst, pytest.fail)
     with pytest.raises(CancelledError):
         background.scores(np.zeros(1, np.int32), [], cancellation)
-
-
-def test_what_loading_raises_is_raised_by_the_question() -> None:
-    def load() -> Any:
-        raise ProfileError("no reader")
-
-    with pytest.raises(ProfileError, match="no reader"):
-        BackgroundReader(USE, load, pytest.fail).scores(np.zeros(1, np.int32), [], NEVER)
 
 
 def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A profile's reader as the drafter has it: loaded in the background, timed, and given up when its device fails."""
+"""A profile's reader as the drafter has it: loaded in the background, timed, and given up when it or a GPU fails."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TypeVar
 
+import numpy as np
+
 from winnow_cuda.device import DeviceError
 from winnow_cuda.shapes import Float32, Int32
 from winnow_engine.core import Cancellation
 from winnow_engine.drafter.reader.layout import UnitText
 from winnow_engine.drafter.reader.reading import Reader
 from winnow_engine.drafter.reader.use import ReaderUse
+from winnow_engine.errors import ModelDamagedError, ModelError, ProfileError
 from winnow_engine.runtime import Loading
 
 AFFORDED_S = 0.12
@@ -24,6 +27,8 @@ _PATIENCE_S = 2.0  # for a reader that is loading: its weights are there; made f
 
 NOT_REREAD = "what leads is not read once more"
 """How a notice begins that says why a reader is not used."""
+
+_REMEDY = "`winnow models verify` says whether the model is whole whose layers it has"
 
 T = TypeVar("T")
 
@@ -45,13 +50,13 @@ class BackgroundReader:
         self._rate, self._given_up = math.inf, False  # tokens a second, the highest that was seen
 
     def begin(self) -> Loading[Reader | None]:
-        """Begin to load it, seconds before it is needed, unless that has begun."""
+        """Begin to load it, seconds before it is needed, unless that has begun; nothing once it was given up."""
         with self._lock:
             self._loading = self._loading or Loading(self._opened)
             return self._loading
 
     def tokens(self, cancellation: Cancellation) -> int:
-        """How many tokens it reads for a question; 0 once its device has failed, or if that is slow. CancelledError.
+        """How many tokens it reads for a question; 0 once it was given up, or if that is slow. CancelledError.
 
         0 also if it is not loaded within two seconds: an answer does not wait longer for a second stage.
         """
@@ -63,6 +68,8 @@ class BackgroundReader:
         def timed(reader: Reader) -> Float32:
             segments, started = reader.segments(question, units), time.perf_counter()
             found = reader.scores(segments, cancellation)
+            if not np.isfinite(found).all():
+                raise ModelDamagedError(f"its scores are not finite; {_REMEDY}")
             # What was seen first may have been slow because an index was being made.
             self._rate = max(self._rate, sum(map(len, segments)) / max(time.perf_counter() - started, 1e-6))
             return found
@@ -70,12 +77,10 @@ class BackgroundReader:
         return self._with_reader(timed, cancellation)
 
     def _with_reader(self, work: Callable[[Reader], T], cancellation: Cancellation) -> T | None:
-        if self._given_up:
-            return None
         try:
             reader = self.begin().wait_at_most(_PATIENCE_S, cancellation)
             return None if reader is None else work(reader)
-        except DeviceError as error:
+        except (DeviceError, ModelError, ProfileError) as error:
             self._give_up(error)
             return None
 
@@ -91,9 +96,11 @@ class BackgroundReader:
         needed = self.use.tokens / self._rate
         return next((self.use.tokens // by for by in _SHARES if needed <= self._seconds * by), 0)
 
-    def _give_up(self, error: DeviceError) -> None:
-        """A CPU would read for a minute, so that no other device takes over."""
+    def _give_up(self, error: Exception) -> None:
+        """Do without it from now on. A CPU would read for a minute, so that no other device takes over."""
         with self._lock:
-            told, self._given_up, self._loading = self._given_up, True, None
-        if not told:
-            self._notify(f"{NOT_REREAD}, because the GPU failed ({error})")
+            if self._given_up:
+                return
+            self._given_up, self._loading = True, Loading(lambda: None)
+        why = f", because the GPU failed ({error})" if isinstance(error, DeviceError) else f": {error}"
+        self._notify(f"{NOT_REREAD}{why}")

@@ -67,13 +67,13 @@ class Winnow:
         self._drafter = drafter
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Method`. EvaluationError on a GPU without the reader that users of one have."""
+        """See `Method`. EvaluationError or what loading raises on a GPU without the reader that users of one have."""
         drafter = self._drafter()
         if drafter.lacks_reader:
             raise EvaluationError(str(drafter.notice))
         assistant = Assistant(subject.store, self._drafter)
         if drafter.reader is not None:
-            drafter.reader.begin().settle()  # a question waits for it for two seconds
+            drafter.reader.begin().wait_for(Cancellation())  # a question does for two seconds, or goes without
         units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
         def rank(question: Question) -> Ranking:
