@@ -23,8 +23,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from winnow_engine.config import FileRules
+from winnow_engine.drafter.profiles import fingerprint, shipped_profile
+from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.index.files import scan
 from winnow_engine.models import cache
+from winnow_engine.models.gguf_header import read_header
 from winnow_research.decode.loads import HUMAN_EVAL
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.methods.minilm import MINILM
@@ -32,7 +35,6 @@ from winnow_research.evaluation.needles.materials import ESSAYS, WORDS
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 
 DRAFTER = "qwen2.5-coder-0.5b"
-_READER = "qwen2.5-coder-1.5b"  # whose layers the drafter's reader has
 _LARGE = {"llama-cpp-python", "llvmlite", "numba", "numpy"}
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (39, 34, 31, 28, 27, 26, 24, 17, 12, 5)]
 
@@ -81,6 +83,16 @@ def _copy(archive: Path, repository: Repository, into: Path) -> None:
         shutil.copyfile(path, copied)
 
 
+def models() -> Iterator[Path]:
+    """The drafter, and the model whose layers the reader of its profile has."""
+    drafter = cache.path(DRAFTER)
+    yield drafter
+    shipped = shipped_profile(fingerprint(GgufTensors(drafter, read_header(drafter))))
+    reader = shipped.reader if shipped else None
+    if reader and reader.model:
+        yield cache.path(reader.model)
+
+
 def main() -> None:
     """Pack."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,7 +110,7 @@ def main() -> None:
         for archive in (MINILM, ESSAYS, WORDS, HUMAN_EVAL):
             shutil.copytree(unpacked(archive), packed / "repositories" / archive.folder)
         (packed / "models").mkdir()
-        for model in (cache.path(DRAFTER), cache.path(_READER)):
+        for model in models():
             (packed / "models" / model.name).symlink_to(model)
         whole = Path(scratch, "whole.tar.gz")
         with tarfile.open(whole, "w:gz", compresslevel=4, dereference=True) as tar:
