@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from winnow_engine.config import SPECULATE, ModelConfig, Place, TargetOptions
+from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.errors import ModelError
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.base import Target
@@ -38,8 +38,8 @@ def check_target(models: ModelConfig) -> None:
 
 def local_options(models: ModelConfig) -> TargetOptions:
     """How a local target is run: where the configuration says, or for `auto` where it fits beside the drafter."""
-    options = _options(models)
-    return replace(options, place=_place(models, measure(locate(models.drafter), locate(models.target), options)))
+    options, _ = _plan(models)
+    return options
 
 
 def room_for_reader(models: ModelConfig, *, answers: bool) -> bool:
@@ -47,26 +47,25 @@ def room_for_reader(models: ModelConfig, *, answers: bool) -> bool:
 
     A target that cannot be found counts as none. Raises ModelNotFoundError or ModelDamagedError for the drafter.
     """
-    drafter = locate(models.drafter)
     if answers and not is_url(models.target):
         try:
-            memory = measure(drafter, locate(models.target), _options(models))
-            return leaves_room_for_reader(memory, _place(models, memory))
+            options, memory = _plan(models)
+            return leaves_room_for_reader(memory, options.place)
         except ModelError:
             pass  # which whoever opens the target says
-    return leaves_room_for_reader(measure(drafter, None, TargetOptions()), "cpu")
+    return leaves_room_for_reader(measure(locate(models.drafter), None, TargetOptions()), "cpu")
 
 
-def _options(models: ModelConfig) -> TargetOptions:
-    return TargetOptions(
+def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:
+    """How a local target is run, by what the GPU has free now and what it and the drafter need."""
+    options = TargetOptions(
         kv_type=models.kv_type,
         speculate=draft_model(models.speculate),
         snapshot_bytes=models.snapshot_megabytes * 10**6,
     )
-
-
-def _place(models: ModelConfig, memory: MemoryNeeds) -> Place:
-    return decide(memory).target if models.target_place == "auto" else models.target_place
+    memory = measure(locate(models.drafter), locate(models.target), options)
+    place = decide(memory).target if models.target_place == "auto" else models.target_place
+    return replace(options, place=place), memory
 
 
 def draft_model(name: str) -> str | Path:

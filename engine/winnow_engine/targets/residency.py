@@ -107,16 +107,7 @@ def measure(drafter: Path, target: Path | None, options: TargetOptions) -> Memor
 
     Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
     """
-    free, why = gpu_bytes()
-    return MemoryNeeds(
-        free=free,
-        why=why,
-        drafter=drafter.stat().st_size,
-        drafter_work=_DRAFTER_WORK_BYTES,
-        target=0 if target is None else _target_bytes(target, options),
-        offload=bool(llama_cpp.llama_supports_gpu_offload()),
-        other=best_gpu() if free is None else None,
-    )
+    return _needs(drafter.stat().st_size, 0 if target is None else _target_bytes(target, options))
 
 
 def _target_bytes(target: Path, options: TargetOptions) -> int:
@@ -126,13 +117,18 @@ def _target_bytes(target: Path, options: TargetOptions) -> int:
 
 def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:
     """As `measure` for models whose files need not be here, with the target opened as it is by default."""
+    return _needs(drafter.bytes, target.bytes + target.token_bytes * _CONTEXT_TOKENS + _TARGET_WORK_BYTES)
+
+
+def _needs(drafter: int, target: int) -> MemoryNeeds:
+    """Models that need so many bytes, beside what this machine has."""
     free, why = gpu_bytes()
     return MemoryNeeds(
         free=free,
         why=why,
-        drafter=drafter.bytes,
+        drafter=drafter,
         drafter_work=_DRAFTER_WORK_BYTES,
-        target=target.bytes + target.token_bytes * _CONTEXT_TOKENS + _TARGET_WORK_BYTES,
+        target=target,
         offload=bool(llama_cpp.llama_supports_gpu_offload()),
         other=best_gpu() if free is None else None,
     )
