@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_research.machine import report
 from winnow_research.studies import study_parser
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.network import LowRank
 from winnow_research.training.processes import device_of_process
 from winnow_research.training.reader import run
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
@@ -40,26 +37,13 @@ _KINDS = {
 _READ = 16_000  # tokens
 
 
-class Trained(nn.Module):
-    """A matrix that is trained itself, in float32, and its frozen bias."""
-
-    def __init__(self, low_rank: LowRank) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(low_rank.get_buffer("weight").float())
-        self.register_buffer("bias", low_rank._buffers["bias"], persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[T, in] → [T, out]."""
-        return functional.linear(x, self.weight.to(x.dtype), self._buffers["bias"])
-
-
 def trained(kind: str, data: Dataset, lists: Lists, drafter: Path, seconds: float, folder: Path) -> dict[str, Any]:
     """A kind's figures; its reader is written into `folder`."""
     recipe, device = _KINDS[kind], device_of_process()
     reader = new_reader(drafter, replace(recipe, steps=10**6), device)
     whole = kind.endswith("all-weights")
     if whole:
-        reader.network.replace_updates(Trained)
+        reader.network.train_all()
     trainer = ReaderTrainer(reader, data, lists, data.headers[0][:1], recipe)
     told = trainer.run(seconds, print)
     late = told[-len(told) // 3 :]

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.drafter import segments
@@ -33,28 +31,12 @@ from winnow_research.training import drafter as trained_drafter
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset, rows
 from winnow_research.training.drafter import TrainableDrafter
-from winnow_research.training.network import LowRank
 from winnow_research.training.processes import device_of_process
 from winnow_research.training.recall import recall
 from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, new_model
 
 _OUTLINE_TOKENS, _LINE_TOKENS = 256, 16
 _SLOWER = 1 / 16  # of the learning rate, for weights of full rank
-
-
-class FullRank(nn.Module):
-    """W x + bias with all of W [out, in] trained, at a lower rate than low-rank updates."""
-
-    def __init__(self, low: LowRank) -> None:
-        super().__init__()
-        self.register_buffer("weight", low.get_buffer("weight"), persistent=False)
-        self.register_buffer("bias", low._buffers["bias"], persistent=False)
-        self.update = nn.Parameter(torch.zeros_like(low.get_buffer("weight"), dtype=torch.float32))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[T, in] → [T, out]."""
-        weight = self.get_buffer("weight") + (_SLOWER * self.update).to(x.dtype)
-        return functional.linear(x, weight, self._buffers["bias"])
 
 
 def unchanged(model: TrainableDrafter) -> TrainableDrafter:
@@ -64,7 +46,7 @@ def unchanged(model: TrainableDrafter) -> TrainableDrafter:
 
 def full_rank(model: TrainableDrafter) -> TrainableDrafter:
     """The model with all weights of its layers trained."""
-    model.network.replace_updates(FullRank)
+    model.network.train_all(_SLOWER)
     return model
 
 
