@@ -124,11 +124,14 @@ def shape_of(header: GgufHeader, layers: int) -> TransformerShape:
 
 def _shape(values: Mapping[str, Scalar], prefix: str, layers: int) -> TransformerShape:
     width, heads = int(values[f"{prefix}.embedding_length"]), int(values[f"{prefix}.attention.head_count"])
+    kv_heads = int(values.get(f"{prefix}.attention.head_count_kv", heads))
+    if not (heads and kv_heads):
+        raise ValueError("attention heads")
     return TransformerShape(
         layers=layers,
         width=width,
         heads=heads,
-        kv_heads=int(values.get(f"{prefix}.attention.head_count_kv", heads)),
+        kv_heads=kv_heads,
         head_dim=int(values.get(f"{prefix}.attention.key_length", width // heads)),
         ffn_width=int(values[f"{prefix}.feed_forward_length"]),
         rope_base=float(values.get(f"{prefix}.rope.freq_base", 10000.0)),

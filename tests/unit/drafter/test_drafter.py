@@ -80,6 +80,10 @@ DELETE = "delete it and run `winnow models pull larger`"
         (other(b".block_count", b".block_Count"), f"larger.gguf is damaged in its header; {DELETE}"),
         (lambda content: content[:600] + bytes(len(content) - 600), f"damaged in its header; {DELETE}"),
         (other(b".feed_forward_l", b".feed_forward_L"), "lacks 'llama.feed_forward_length'; get it again"),
+        (
+            other(b".head_count" + struct.pack("<II", 4, 2), b".head_count" + struct.pack("<II", 4, 0)),
+            "lacks attention heads; get it again",
+        ),
         (other(b"blk.1.attn_k", b"blk.1.attn_K"), "blk.1.attn_k.weight does not fit the drafter"),
         (other(b"token_embd", b"token_embD"), "has another vocabulary than the drafter"),
         (
