@@ -3,9 +3,9 @@
 usage: python tests/bench/offline/pack_first_token.py DIRECTORY LLAMA.tar.xz [--histories] [--with FILE]...
 
 Each folder holds one part, small enough to be sent on its own. Collect the files of all of them in one folder there,
-then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth, which its reader runs;
-those named `histories` are earlier releases, which the task `bug` and `calibrate --thorough` read. A FILE is cut into
-parts named after it (`first_token.sh` puts a target together again).
+then run `first_token.sh`. The parts named `upper` are the drafter's layers after the eighth, which a joint encoding
+runs; those named `histories` are earlier releases, which the task `bug` and `calibrate --thorough` read. A FILE is cut
+into parts named after it (`first_token.sh` puts a target together again).
 LLAMA is llama-cpp-python built for that GPU: `lib` with the libraries, `site` with the package. NumPy comes
 along for machines whose own does not suit numba-cuda; numba, numba-cuda and cuBLAS should be there.
 """
