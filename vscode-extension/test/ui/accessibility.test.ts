@@ -1,9 +1,8 @@
 /** For people who hear the view, who use only the keyboard, or who need strong contrast. */
 import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
-import { answer, exchange, launch, location, show, type Options, type Shown } from './harness';
+import { exchange, location, opener } from './harness';
 import { ANSWER, sample } from './samples';
 import type { ThemeName } from './themes';
 
@@ -11,20 +10,7 @@ const SELECTION = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
 const BLOCKED: HostMessage = { type: 'readiness', readiness: { severity: 'warning', blocked: true, message: 'Run `winnow` first.', actions: [{ label: 'Set up…', command: 'winnow.setUp' }] } };
 
-let browser: Browser;
-let shown: Shown;
-beforeAll(async () => { browser = await launch(); });
-afterAll(() => browser.close());
-afterEach(async () => {
-  expect(shown.complaints).toEqual([]);
-  expect(shown.requests).toEqual([]);
-  await shown.page.close();
-});
-
-async function open(options: Options = {}): Promise<Shown> {
-  shown = await show(browser, options);
-  return shown;
-}
+const open = opener();
 
 describe('accessibility', () => {
   test('the answer is announced in pieces, not with every token, and its end is told', async () => {
@@ -44,9 +30,9 @@ describe('accessibility', () => {
   });
 
   test.each(['dark', 'light', 'high-contrast'] satisfies ThemeName[])('axe finds nothing in %s', async (theme) => {
-    const { page, tell } = await open({ theme });
+    const { page, answer, tell } = await open({ theme });
     await tell({ type: 'place', place: SELECTION }, BLOCKED);
-    await answer(shown, ANSWER, sample({ notices: ['A notice'] }));
+    await answer(ANSWER, sample({ notices: ['A notice'] }));
     await page.evaluate(await readFile('node_modules/axe-core/axe.min.js', 'utf8'));
     const check = (): Promise<string[]> => page.evaluate(async () => {
       const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } };

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { HostMessage, PageMessage, ShownExchange } from '../../src/ask/contract';
 import { pageHtml } from '../../src/ask/page';
 import { THEMES, type ThemeName } from './themes';
@@ -25,6 +26,8 @@ export interface Shown {
   /** Errors of the page's script, and what its policy refused. */
   complaints: string[];
   tell: (...messages: HostMessage[]) => Promise<void>;
+  /** Ask, stream an answer in pieces, and finish; `over` changes what matters of the exchange. */
+  answer: (text: string, over?: Partial<ShownExchange>) => Promise<void>;
   /** What the page said since the last call, but for `ready` and `typing`. */
   said: () => Promise<PageMessage[]>;
   /** Which `typing` it said since the last call of either. */
@@ -61,9 +64,29 @@ export async function show(browser: Browser, { theme = 'dark', width = 320, heig
   await page.goto(`${ORIGIN}/`);
   await page.waitForFunction(() => window.sent.some((message) => message.type === 'ready'));
   const tell = (...messages: HostMessage[]): Promise<void> => post(page, messages);
+  const answer = async (text: string, over: Partial<ShownExchange> = {}): Promise<void> => {
+    const done = exchange({ answer: text, ...over });
+    await tell({ type: 'started', question: done.question, conversation: done.conversation });
+    for (let start = 0; start < text.length; start += 7) await tell({ type: 'delta', text: text.slice(start, start + 7) });
+    await tell({ type: 'finished', exchange: done });
+  };
   const said = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type !== 'ready' && type !== 'typing'));
   const typing = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type === 'typing'));
-  return { page, ...shown, tell, said, typing };
+  return { page, ...shown, tell, answer, said, typing };
+}
+
+/** What opens the page in each test of a file, in one browser. After the test the page closes; it must have asked for nothing and complained of nothing. */
+export function opener(): (options?: Options) => Promise<Shown> {
+  let browser: Browser;
+  let shown: Shown;
+  beforeAll(async () => { browser = await launch(); });
+  afterAll(() => browser.close());
+  afterEach(async () => {
+    expect(shown.complaints).toEqual([]);
+    expect(shown.requests).toEqual([]);
+    await shown.page.close();
+  });
+  return async (options = {}) => shown = await show(browser, options);
 }
 
 async function serve(page: Page, requests: string[]): Promise<void> {
@@ -109,12 +132,4 @@ export function location(line: number, end = line, uri = URI): { uri: string; ra
 /** An answered exchange; `over` changes what matters to a test. */
 export function exchange(over: Partial<ShownExchange> = {}): ShownExchange {
   return { id: 'e1', conversation: 'c1', question: 'How are prices rounded?', askedAt: Date.now(), outcome: 'answered', answer: 'Up.', finish: 'eos', citations: [], links: [], spans: [], notices: [], ...over };
-}
-
-/** Ask, stream an answer in pieces, and finish. */
-export async function answer(shown: Shown, text: string, over: Partial<ShownExchange> = {}): Promise<void> {
-  const done = exchange({ answer: text, ...over });
-  await shown.tell({ type: 'started', question: done.question, conversation: done.conversation });
-  for (let start = 0; start < text.length; start += 7) await shown.tell({ type: 'delta', text: text.slice(start, start + 7) });
-  await shown.tell({ type: 'finished', exchange: done });
 }

@@ -1,7 +1,7 @@
 /** Answers can never run script, load anything, or act for the user: in real Chromium, under the real policy. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, exchange, launch, location, show, type Shown } from './harness';
+import { exchange, launch, location, show, type Shown } from './harness';
 import { ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE } from './hostile';
 
 const PIECE = 7;
@@ -57,7 +57,7 @@ describe('hostile answers', () => {
 
   test('the text of a hostile answer is shown as it is', async () => {
     const text = '<img src=x onerror=alert(1)> and <b>bold</b>';
-    await answer(shown, text, { id: 'text', conversation: 'text' });
+    await shown.answer(text, { id: 'text', conversation: 'text' });
     expect(await shown.page.locator('.answer').last().innerText()).toBe(text);
   });
 
@@ -75,7 +75,7 @@ describe('hostile answers', () => {
   });
 
   test('a link to the web says where it leads, and VS Code asks before it opens', async () => {
-    await answer(shown, '[the manual](https://evil.test/?leak=1)', { id: 'web', conversation: 'web' });
+    await shown.answer('[the manual](https://evil.test/?leak=1)', { id: 'web', conversation: 'web' });
     const link = shown.page.locator('.answer a').last();
     expect(await link.innerText()).toBe('the manual (https://evil.test/?leak=1)');
     await link.click();

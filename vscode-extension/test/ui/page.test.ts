@@ -1,8 +1,7 @@
 /** The view as a person uses it: asking, stopping, following links, going back in the history, by mouse and by keyboard. */
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { HostMessage, PageMessage } from '../../src/ask/contract';
-import { answer, exchange, launch, location, show, type Options, type Shown } from './harness';
+import { exchange, location, opener } from './harness';
 import { ANSWER, KEPT, sample } from './samples';
 
 const FILE = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py' };
@@ -10,20 +9,7 @@ const SELECTION = { ...FILE, label: 'shop/pricing.py:12-14', range: location(12,
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
 const BLOCKED: HostMessage = { type: 'readiness', readiness: { severity: 'warning', blocked: true, message: 'Run `winnow` first.', actions: [{ label: 'Set up…', command: 'winnow.setUp' }] } };
 
-let browser: Browser;
-let shown: Shown;
-beforeAll(async () => { browser = await launch(); });
-afterAll(() => browser.close());
-afterEach(async () => {
-  expect(shown.complaints).toEqual([]);
-  expect(shown.requests).toEqual([]);
-  await shown.page.close();
-});
-
-async function open(options: Options = {}): Promise<Shown> {
-  shown = await show(browser, options);
-  return shown;
-}
+const open = opener();
 
 describe('asking', () => {
   test('Enter sends, Shift+Enter makes a new line, the box is empty again and has the focus', async () => {
@@ -65,9 +51,9 @@ describe('asking', () => {
   });
 
   test('a thought is folded above the answer, as plain text, and opens by keyboard', async () => {
-    const { page } = await open();
+    const { page, answer } = await open();
     const text = 'Hm, <img src=x> and **bold**.\nSo: up.';
-    await answer(shown, 'Up.', { thinking: { text, seconds: 12, tokens: 340 } });
+    await answer('Up.', { thinking: { text, seconds: 12, tokens: 340 } });
     const summary = page.getByText('Thought for 12.0 s (340 tokens)');
     expect(await page.getByText('Hm, <img').isVisible()).toBe(false);
     await summary.press('Enter');
@@ -102,8 +88,8 @@ describe('asking', () => {
   });
 
   test('a follow-up goes into the same conversation, a new one does not', async () => {
-    const { page, said, tell } = await open();
-    await answer(shown, 'Up.');
+    const { page, answer, said, tell } = await open();
+    await answer('Up.');
     await page.getByRole('textbox').fill('Always?');
     await page.keyboard.press('Enter');
     await tell({ type: 'new' });
@@ -174,8 +160,8 @@ describe('the answer', () => {
   });
 
   test('cited lines and kept names open; other code does not', async () => {
-    const { page, said } = await open();
-    await answer(shown, `${ANSWER}\n\`shop/other.py:3\` and \`unknown\` and shop/pricing.py:99`, sample({ answer: `${ANSWER}\n\`shop/other.py:3\` and \`unknown\` and shop/pricing.py:99` }));
+    const { page, answer, said } = await open();
+    await answer(`${ANSWER}\n\`shop/other.py:3\` and \`unknown\` and shop/pricing.py:99`, sample({ answer: `${ANSWER}\n\`shop/other.py:3\` and \`unknown\` and shop/pricing.py:99` }));
     const links = page.locator('.answer a');
     expect(await links.allInnerTexts()).toEqual(['round_up', 'shop/pricing.py:12-14', 'Cart.total', 'shop/cart.py:40', 'round_up', 'Cart.total', 'shop/cart.py:40', 'shop/invoice.py:7']);
     await links.nth(1).click();
@@ -203,8 +189,8 @@ describe('the answer', () => {
   });
 
   test('copies and inserts code, copies the answer, shows spans and stages', async () => {
-    const { page, said } = await open();
-    await answer(shown, ANSWER, sample());
+    const { page, answer, said } = await open();
+    await answer(ANSWER, sample());
     await page.getByRole('button', { name: 'Copy code' }).click();
     await page.getByRole('button', { name: 'Insert at cursor' }).click();
     await page.getByRole('button', { name: 'Copy the answer' }).click();
@@ -246,8 +232,8 @@ describe('the history', () => {
   });
 
   test('a conversation that was deleted is no longer shown', async () => {
-    const { page, tell } = await open();
-    await answer(shown, 'Up.');
+    const { page, answer, tell } = await open();
+    await answer('Up.');
     await tell({ type: 'history', exchanges: [] });
     expect(await page.locator('.turn').count()).toBe(0);
     expect(await page.getByText('Ask about this repository').isVisible()).toBe(true);
@@ -266,8 +252,8 @@ describe('a view that was hidden or reloaded', () => {
   });
 
   test('leaves behind what the next page needs', async () => {
-    const { page } = await open();
-    await answer(shown, 'Up.');
+    const { page, answer } = await open();
+    await answer('Up.');
     await page.getByRole('textbox').fill('draft');
     const kept = await page.evaluate(() => (window as unknown as { keptState(): unknown }).keptState());
     expect(kept).toEqual({ shown: 'c1', draft: 'draft', withoutFile: false });

@@ -1,25 +1,11 @@
 /** Drawing stays cheap, however long an answer is: counted in work, not in time. */
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
-import { launch, show, type Options, type Shown } from './harness';
+import { opener } from './harness';
 
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
 
-let browser: Browser;
-let shown: Shown;
-beforeAll(async () => { browser = await launch(); });
-afterAll(() => browser.close());
-afterEach(async () => {
-  expect(shown.complaints).toEqual([]);
-  expect(shown.requests).toEqual([]);
-  await shown.page.close();
-});
-
-async function open(options: Options = {}): Promise<Shown> {
-  shown = await show(browser, options);
-  return shown;
-}
+const open = opener();
 
 describe('work', () => {
   test('draws once per frame, however many pieces come, and leaves finished blocks alone', async () => {
