@@ -14,7 +14,7 @@ from winnow_engine.drafter.encoding import FileKeys, FileText
 from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
 from winnow_engine.drafter.low_rank import write_tensors
 from winnow_engine.drafter.profile import join_arrays
-from winnow_engine.drafter.profiles import fingerprint, open_profile, shipped_profile, write_profile
+from winnow_engine.drafter.profiles import fingerprint_of, open_profile, shipped_profile, write_profile
 from winnow_engine.drafter.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
@@ -177,7 +177,7 @@ def test_a_profile_that_wants_float16_keys_works_with_int8_ones_and_says_so(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Drafter(smollm2)
-    name = fingerprint(GgufTensors(smollm2, read_header(smollm2)))
+    name = fingerprint_of(smollm2)
     shipped = shipped_profile(name)
     assert shipped is not None
     (tmp_path / f"{name}.json").write_text(json.dumps({**shipped.document, "keys": "float16"}))
@@ -196,7 +196,7 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
     qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
-    name = fingerprint(GgufTensors(qwen_small, read_header(qwen_small)))
+    name = fingerprint_of(qwen_small)
     shipped = shipped_profile(name)
     assert shipped is not None
     assert shipped.adapter is not None
@@ -214,7 +214,7 @@ def test_an_adapter_of_another_drafter_is_refused(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
-    name = fingerprint(GgufTensors(smollm2, read_header(smollm2)))
+    name = fingerprint_of(smollm2)
     other = shipped_profile("3c51608417b386dc")
     assert other is not None
     write_profile(tmp_path / "mine", name, other.fusion, adapter=other.adapter)

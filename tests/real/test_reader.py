@@ -14,11 +14,10 @@ from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.profiles import fingerprint, shipped_profile, write_profile
+from winnow_engine.drafter.profiles import fingerprint_of, shipped_profile, write_profile
 from winnow_engine.drafter.reader.background import BackgroundReader
 from winnow_engine.drafter.reader.file import read_reader
 from winnow_engine.drafter.reader.reading import open_reader
-from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
@@ -42,7 +41,7 @@ def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The shipped profile with a reader of four layers, as the user's."""
     monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    name, folder = fingerprint(GgufTensors(qwen_small, read_header(qwen_small))), tmp_path / "profiles" / "mine"
+    name, folder = fingerprint_of(qwen_small), tmp_path / "profiles" / "mine"
     shipped = shipped_profile(name)
     assert shipped is not None
     write_profile(folder, name, shipped.fusion, adapter=shipped.adapter)
@@ -179,7 +178,7 @@ def test_the_one_that_ships_finds_what_answers(
     qwen_small: Path, qwen_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    shipped = shipped_profile(fingerprint(GgufTensors(qwen_small, read_header(qwen_small))))
+    shipped = shipped_profile(fingerprint_of(qwen_small))
     assert shipped is not None
     assert shipped.reader is not None
     drafter = Drafter(qwen_small)

@@ -15,7 +15,7 @@ from winnow_engine.drafter.heads import heads_of
 from winnow_engine.drafter.profile import Profile
 from winnow_engine.drafter.profiles import (
     OpenedProfile,
-    fingerprint,
+    fingerprint_of,
     open_profile,
     shipped_profile,
     user_directory,
@@ -98,7 +98,7 @@ class Calibration:
         what ships does better on repositories held out. Also raises what opening a drafter raises, EvaluationError
         and CancelledError.
         """
-        name = fingerprint(GgufTensors(file, read_header(file)))
+        name = fingerprint_of(file)
         own = users_profile(name)
         used = own or shipped_profile(name)
         adapter = used.adapter if used else None

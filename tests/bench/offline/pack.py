@@ -23,11 +23,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from winnow_engine.config import FileRules
-from winnow_engine.drafter.profiles import fingerprint, shipped_profile
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.drafter.profiles import fingerprint_of, shipped_profile
 from winnow_engine.index.files import scan
 from winnow_engine.models import cache
-from winnow_engine.models.gguf_header import read_header
 from winnow_research.decode.loads import HUMAN_EVAL
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.methods.minilm import MINILM
@@ -87,7 +85,7 @@ def models() -> Iterator[Path]:
     """The drafter, and the model whose layers the reader of its profile has."""
     drafter = cache.path(DRAFTER)
     yield drafter
-    shipped = shipped_profile(fingerprint(GgufTensors(drafter, read_header(drafter))))
+    shipped = shipped_profile(fingerprint_of(drafter))
     reader = shipped.reader if shipped else None
     if reader and reader.model:
         yield cache.path(reader.model)

@@ -12,10 +12,8 @@ from random_reader import write_reader
 from tiny_model import write_model
 
 from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.profiles import fingerprint, write_profile
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.drafter.profiles import fingerprint_of, write_profile
 from winnow_engine.models import registry
-from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
@@ -42,7 +40,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     larger = RegisteredModel("larger", (ModelRole.TARGET,), model.name, size, "", "", 1, 1, ())
     monkeypatch.setattr(registry, "MODELS", (larger,))
     folder = tmp_path / "profiles" / "own"
-    write_profile(folder, fingerprint(GgufTensors(drafter, read_header(drafter))), {}, HEADS)
+    write_profile(folder, fingerprint_of(drafter), {}, HEADS)
     document = json.loads((folder / "profile.json").read_text())
     (folder / "profile.json").write_text(json.dumps({**document, "reader": USE}))
     return Files(drafter, model, write_reader(folder / "reader.safetensors", model, 2))

@@ -33,6 +33,7 @@ from winnow_engine.drafter.reader.use import ReaderUse, use_of
 from winnow_engine.drafter.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.foreign import read_json
+from winnow_engine.models.gguf_header import read_header
 
 SHIPPED = Path(__file__).parent
 _DOCUMENT = "profile.json"
@@ -122,6 +123,11 @@ def fingerprint(tensors: GgufTensors) -> str:
     for name in ("blk.0.attn_norm.weight", "blk.0.ffn_norm.weight"):
         digest.update(tensors.read(name).tobytes())
     return digest.hexdigest()[:16]
+
+
+def fingerprint_of(drafter: Path) -> str:
+    """The fingerprint of the model in a file. Raises what `read_header` does, and UnsupportedModelError."""
+    return fingerprint(GgufTensors(drafter, read_header(drafter)))
 
 
 def users_profile(name: str) -> ProfileFolder | None:

@@ -114,11 +114,9 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
     """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
     from winnow_engine.drafter.adapter import AdapterProfile  # here, since Numba comes with it
-    from winnow_engine.drafter.profiles import fingerprint, fusion_for, write_profile
-    from winnow_engine.drafter.weights import GgufTensors
-    from winnow_engine.models.gguf_header import read_header
+    from winnow_engine.drafter.profiles import fingerprint_of, fusion_for, write_profile
 
     if folder is not None:
-        name = fingerprint(GgufTensors(drafter, read_header(drafter)))
+        name = fingerprint_of(drafter)
         write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
         click.echo(f"wrote {folder}")

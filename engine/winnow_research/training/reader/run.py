@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from winnow_engine.drafter.profiles import fingerprint, shipped_profile
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.drafter.profiles import fingerprint_of, shipped_profile
 from winnow_engine.errors import TrainingError
-from winnow_engine.models.gguf_header import read_header
 from winnow_research.training.dataset import Dataset, Rows
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
@@ -69,7 +67,7 @@ def train_reader(
 
 def shipped_adapter(drafter: Path) -> Path:
     """The adapter that ships for a drafter. TrainingError if none does."""
-    shipped = shipped_profile(fingerprint(GgufTensors(drafter, read_header(drafter))))
+    shipped = shipped_profile(fingerprint_of(drafter))
     if shipped is None or shipped.adapter is None:
         raise TrainingError(f"no adapter ships for {drafter.name}: name one with --adapter")
     return shipped.adapter
