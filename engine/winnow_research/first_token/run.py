@@ -12,6 +12,7 @@ from typing import Any
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.drafter.reader.background import AFFORDED_S
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.analysts import open_analysts
 from winnow_engine.store import Store
@@ -51,7 +52,7 @@ class FirstTokenRun:
 
     def __init__(self, plan: Plan, report: Report, cancellation: Cancellation) -> None:
         self._plan, self._report, self._cancellation = plan, report, cancellation
-        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
+        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"), reread_s=AFFORDED_S)
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
         self._analysts, self._warm = open_analysts(), False
 

@@ -84,6 +84,8 @@ class Winnow:
             assistant.keys.wait_for(self.cancellation)
             assert assistant.target is not None
             assistant.target.wait_for(self.cancellation)
+            if self.drafter.reader is not None:
+                self.drafter.reader.begin().wait_for(self.cancellation)  # a question does for two seconds at most
             yield assistant
 
     def _case(

@@ -99,11 +99,17 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
     def answering() -> Target:
         return open_target(models, TargetOptions(n_ubatch=_BATCH))
 
+    def drafting() -> Drafter:
+        drafter = Drafter(file)
+        if drafter.reader is not None:
+            drafter.reader.begin().wait_for(cancellation)  # a question does for two seconds, or goes without
+        return drafter
+
     corpus = corpus_of(Split(split), file, questions, seed)
     with (
-        closing(Store(cache_path())) as store,
-        closing(Assistant(store, lambda: Drafter(file), answering if target else None)) as assistant,
         cancel_on_interrupt() as cancellation,
+        closing(Store(cache_path())) as store,
+        closing(Assistant(store, drafting, answering if target else None)) as assistant,
     ):
         yield BenchSetup(file, corpus, store, assistant, cancellation)
         store.trim(MOST_BYTES)
