@@ -85,12 +85,10 @@ export class Session implements vscode.Disposable {
   }
 
   private async cycle(): Promise<void> {
+    const trusted = vscode.workspace.isTrusted;
+    this.move({ kind: trusted ? 'starting' : 'untrusted' }); // before anything is waited for: what is asked now waits, too
     await this.halt();
-    if (this.disposed) return;
-    if (!vscode.workspace.isTrusted) {
-      this.move({ kind: 'untrusted' });
-      return;
-    }
+    if (this.disposed || !trusted) return;
     try {
       const found = await this.find();
       if (found === undefined) this.move({ kind: 'missing', message: 'The `winnow` command was not found. Run “Winnow: Set Up”.' });

@@ -1,10 +1,12 @@
-/** Where the server stands, as the rest of the extension sees it. */
+import type { Found } from './finding';
+
+/** Where the server stands, as the rest of the extension sees it. Its program is found while it is `starting`. */
 export type ServerState =
   | { kind: 'stopped' }
   | { kind: 'untrusted' }
   | { kind: 'missing'; message: string }
-  | { kind: 'starting'; command: string; source: string }
-  | { kind: 'running'; command: string; source: string; version: string }
+  | ({ kind: 'starting' } & Partial<Found>)
+  | ({ kind: 'running'; version: string } & Found)
   | { kind: 'failed'; message: string };
 
 /** Something the user should read; the message says what to do. */

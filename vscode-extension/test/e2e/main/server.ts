@@ -41,6 +41,14 @@ export function define(): void {
       await serverReady();
     });
 
+    test('a question asked while the server restarts waits for it', async () => {
+      const restarted = winnow.session.restartByHand();
+      const exchange = await asking({ text: QUESTION }).done;
+      await restarted;
+      assert.equal(exchange.outcome, 'answered', JSON.stringify(exchange.error));
+      await serverReady();
+    });
+
     test('a server that hangs in initialize does not block a restart', async () => {
       const path = vscode.workspace.getConfiguration('winnow').get('server.path');
       await set('server.path', environment('WINNOW_E2E_HANGING'));
