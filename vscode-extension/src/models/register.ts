@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { Found } from '../server/finding';
 import type { Session } from '../server/session';
+import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { listModels, pullModels } from './pulling';
 import { megabytes, missing, type Model } from './steps';
@@ -25,6 +26,7 @@ export function registerModels(session: Session, find: () => Promise<Found | und
     if (await pullModels(command, models, log)) await session.restartByHand();
   };
   const pull = async (): Promise<void> => {
+    if (!vscode.workspace.isTrusted) throw new UserError('Winnow downloads models once you trust this workspace.');
     const found = await find();
     if (found === undefined) return void vscode.commands.executeCommand('winnow.setUp');
     const models = await wanted(found.command);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
-import { api, asking, environment, suite as inMocha, winnow } from './host';
+import { api, asking, environment, messages, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
@@ -20,6 +20,14 @@ function define(): void {
       const exchange = await asking({ text: 'Why?' }).done;
       assert.equal(exchange.outcome, 'failed');
       assert.match(exchange.error ?? '', /trust this workspace/);
+    });
+
+    test('models are not downloaded either, because the program would do that', async () => {
+      const said = messages();
+      await vscode.commands.executeCommand('winnow.pullModels');
+      said.restore();
+      assert.equal(existsSync(environment('WINNOW_E2E_STARTED')), false, 'the program ran');
+      assert.match(said.texts.join(), /trust this workspace/);
     });
 
     test('a tool says so too, and there is no server for agents', async () => {
