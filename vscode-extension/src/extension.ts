@@ -3,6 +3,7 @@ import { Definitions, registerDefinitions } from './agents/register';
 import { registerAskView } from './ask/view';
 import type { AskService, AskView } from './ask/contract';
 import { History } from './asking/history';
+import { sendCommand } from './asking/requests';
 import { Service } from './asking/service';
 import { announceModel, registerModel } from './chat/model';
 import { registerParticipant } from './chat/participant';
@@ -33,7 +34,8 @@ export interface Api {
 export function activate(context: vscode.ExtensionContext): Api {
   const log = vscode.window.createOutputChannel('Winnow', { log: true });
   const find = () => findServer(machine(context, log));
-  const session = new Session(find, clientOptions(() => ({ ask, search: commands.search })), log);
+  const send = async (command: string, args: unknown[]): Promise<unknown> => sendCommand(await session.ready(), command, args);
+  const session: Session = new Session(find, clientOptions(() => ({ ask, search: commands.search, send })), log);
   const spans = registerSpans(context);
   const service = new Service(session, new History(context.workspaceState), (exchange) => spans.reveal(exchange));
   const ask = registerAskView(context, service);

@@ -5,23 +5,32 @@ import { questionOf } from './commands/asking';
 import { ServerCommand, type AskParams } from './server/protocol';
 import { configuration } from './settings';
 
-/** The views exist after the client's options do; `views` is asked when a command runs. */
-export function clientOptions(views: () => { ask: AskView; search: (question: Question) => Promise<unknown> }): LanguageClientOptions {
+/** What runs the server's commands, which the language client registers. */
+interface Runners {
+  ask: AskView;
+  search: (question: Question) => Promise<unknown>;
+  /** All others. The client's own way shows every error as it is, and answers nothing where the server dies. */
+  send: (command: string, args: unknown[]) => Promise<unknown>;
+}
+
+/** The views exist after the client's options do; `runners` is asked when a command runs. */
+export function clientOptions(runners: () => Runners): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: 'file' }],
     middleware: {
       workspace: configuration,
-      executeCommand: async (command, args, next): Promise<unknown> => {
+      executeCommand: async (command, args: unknown[]): Promise<unknown> => {
+        const { ask, search, send } = runners();
         const [asked] = args as AskParams[];
-        if (asked === undefined) return next(command, args) as unknown;
+        if (asked === undefined) return send(command, args);
         switch (command) {
           case ServerCommand.ask:
           case ServerCommand.explain:
-            return views().ask.ask(questionOf(asked));
+            return ask.ask(questionOf(asked));
           case ServerCommand.showSpans:
-            return views().search(questionOf(asked));
+            return search(questionOf(asked));
           default:
-            return next(command, args) as unknown;
+            return send(command, args);
         }
       },
     },

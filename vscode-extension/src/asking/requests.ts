@@ -1,9 +1,12 @@
 /** Sends questions to the server and passes on what comes back. */
-import { WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
+import { ErrorCodes, ExecuteCommandRequest, WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
 import { randomUUID } from 'node:crypto';
 import type { AskListener, CancellationToken } from '../ask/contract';
 import { onKept } from '../server/kept';
 import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type SpansResult } from '../server/protocol';
+
+/** Codes of the client by which a request ends whose server is gone. */
+const GONE_CODES: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 
 export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: CancellationToken): Promise<AskResult> {
   const partialResultToken = randomUUID();
@@ -22,9 +25,23 @@ export async function sendSpans(client: LanguageClient, params: AskParams, liste
   return withProgress(client, listener, (workDoneToken) => client.sendRequest(SpansRequest, { ...params, workDoneToken }, token));
 }
 
+export async function sendCommand(client: LanguageClient, command: string, args: unknown[]): Promise<unknown> {
+  return client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args }) as Promise<unknown>;
+}
+
 /** Whether a request ended because somebody stopped it. */
 export function wasStopped(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && STOPPED_CODES.has(error.code as number);
+  return STOPPED_CODES.has(codeOf(error));
+}
+
+/** Why a request failed, for people. */
+export function reason(error: unknown): string {
+  if (GONE_CODES.has(codeOf(error))) return 'the server stopped before it was done; try again';
+  return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): number {
+  return typeof error === 'object' && error !== null && 'code' in error ? (error.code as number) : 0;
 }
 
 async function withProgress<T>(client: LanguageClient, listener: Pick<AskListener, 'progress'>, send: (token: string) => Promise<T>): Promise<T> {

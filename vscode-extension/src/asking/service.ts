@@ -7,7 +7,7 @@ import { ReadAheadNotification, type AskParams, type AskResult } from '../server
 import type { Session } from '../server/session';
 import type { History } from './history';
 import { atCommit, currentPlace, cursorIn, openLocation, plain, relativePath } from './places';
-import { sendAsk, wasStopped } from './requests';
+import { reason, sendAsk, wasStopped } from './requests';
 
 /** What is known before the answer. */
 type Asked = Pick<Exchange, 'id' | 'conversation' | 'question' | 'askedAt' | 'citations' | 'spans' | 'notices'> & { place?: Place };
@@ -141,5 +141,5 @@ function answered(asked: Asked, { question, answer, thinking, finish, citations,
 
 function stopped(asked: Asked, answer: string, error: unknown, cancelled: boolean): Exchange {
   if (cancelled) return { ...asked, outcome: 'cancelled', answer };
-  return { ...asked, outcome: 'failed', answer, error: error instanceof Error ? error.message : String(error) };
+  return { ...asked, outcome: 'failed', answer, error: reason(error) };
 }

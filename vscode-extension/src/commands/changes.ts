@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { AskView } from '../ask/contract';
 import { toRange } from '../asking/places';
+import { reason, wasStopped } from '../asking/requests';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
 import { byFile, summary, type Confidence, type Finding, type Review } from './reviewed';
@@ -52,11 +53,11 @@ function problem({ location, reason, confidence, rule }: Finding): vscode.Diagno
   return diagnostic;
 }
 
-/** Says what went wrong. */
-async function telling(work: () => Promise<void>): Promise<void> {
+/** Says what went wrong, unless the user stopped it. */
+export async function telling(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    void vscode.window.showErrorMessage(`Winnow: ${error instanceof Error ? error.message : String(error)}`);
+    if (!wasStopped(error)) void vscode.window.showErrorMessage(`Winnow: ${reason(error)}`);
   }
 }

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
 import { concernsServer, needsRestart } from '../settings';
+import { telling } from './changes';
 
 export function registerServerCommands(session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
   const updateIndex = async (): Promise<void> => {
@@ -12,9 +13,7 @@ export function registerServerCommands(session: Session, log: vscode.LogOutputCh
   return vscode.Disposable.from(
     vscode.commands.registerCommand('winnow.restartServer', () => session.restartByHand()),
     vscode.commands.registerCommand('winnow.showOutput', () => { log.show(true); }),
-    vscode.commands.registerCommand('winnow.updateIndex', () => updateIndex().catch((error: unknown) => {
-      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
-    })),
+    vscode.commands.registerCommand('winnow.updateIndex', () => telling(updateIndex)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void session.restart()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (needsRestart(event)) void session.restartByHand();

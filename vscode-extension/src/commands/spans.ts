@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { AskService, Disposable, Question } from '../ask/contract';
 import { askParams } from '../asking/service';
-import { sendSpans, wasStopped } from '../asking/requests';
+import { reason, sendSpans, wasStopped } from '../asking/requests';
 import type { SpansResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { SpansView } from '../spans/register';
@@ -22,7 +22,7 @@ export function registerSpansCommands(session: Session, service: AskService, spa
     return result;
   };
   const tell = (error: unknown): undefined => {
-    if (!wasStopped(error)) void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    if (!wasStopped(error)) void vscode.window.showErrorMessage(reason(error));
     return undefined;
   };
   const why = async (): Promise<void> => {

@@ -140,6 +140,23 @@ function define(): void {
       assert.equal(shown.document.getText(), before);
       assert.equal(shown.selection.active.line, 2);
     });
+
+    test('why a command of the server failed is left to who asked, who has the reason', async () => {
+      const said = messages();
+      await assert.rejects(async () => vscode.commands.executeCommand('winnow.review', { changes: 'nobody' }), /nobody/);
+      said.restore();
+      assert.deepEqual(said.texts, []);
+    });
+
+    test('a review whose server dies says so', async () => {
+      const said = messages();
+      const reviewing = vscode.commands.executeCommand('winnow.reviewChanges');
+      process.kill(winnow.session.pid ?? 0, 'SIGKILL');
+      await reviewing;
+      said.restore();
+      assert.ok(said.texts.some((text) => text.startsWith("Winnow: the server stopped")), JSON.stringify(said.texts));
+      await serverReady();
+    });
   });
 }
 
