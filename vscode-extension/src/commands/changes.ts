@@ -5,7 +5,7 @@ import { toRange } from '../asking/places';
 import { reason, wasStopped } from '../asking/requests';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
-import { byFile, summary, type Confidence, type Finding, type Review } from './reviewed';
+import { byFile, repositoryOf, summary, type Confidence, type Finding, type Repository, type Review } from './reviewed';
 
 const SEVERITY: Record<Confidence, vscode.DiagnosticSeverity> = {
   high: vscode.DiagnosticSeverity.Warning,
@@ -15,7 +15,7 @@ const SEVERITY: Record<Confidence, vscode.DiagnosticSeverity> = {
 
 /** The part of the Git extension's interface that is used. */
 interface Git {
-  getAPI(version: 1): { repositories: { rootUri: vscode.Uri; inputBox: { value: string } }[] };
+  getAPI(version: 1): { repositories: Repository[] };
 }
 
 export function registerChanges(view: AskView, session: Session): vscode.Disposable {
@@ -24,7 +24,7 @@ export function registerChanges(view: AskView, session: Session): vscode.Disposa
     problems,
     vscode.commands.registerCommand('winnow.askChanges', () => view.show('@changes ')),
     vscode.commands.registerCommand('winnow.reviewChanges', () => telling(() => review(session, problems))),
-    vscode.commands.registerCommand('winnow.proposeMessage', () => telling(() => propose(session))),
+    vscode.commands.registerCommand('winnow.proposeMessage', (of?: vscode.SourceControl) => telling(() => propose(session, of?.rootUri?.toString()))),
   );
 }
 
@@ -37,9 +37,9 @@ async function review(session: Session, problems: vscode.DiagnosticCollection): 
   void vscode.window.showInformationMessage(`Winnow: ${summary(made)}`);
 }
 
-async function propose(session: Session): Promise<void> {
+async function propose(session: Session, root: string | undefined): Promise<void> {
   const git = await vscode.extensions.getExtension<Git>('vscode.git')?.activate();
-  const repository = git?.getAPI(1).repositories[0];
+  const repository = repositoryOf(git?.getAPI(1).repositories ?? [], root);
   if (repository === undefined) throw new Error('Open a folder with a git repository first.');
   await session.ready();
   const { message } = await vscode.commands.executeCommand<{ message: string }>(ServerCommand.commitMessage, {});

@@ -10,6 +10,13 @@ export interface Finding {
   rule: string;
 }
 
+/** A repository of VS Code's Git extension. */
+export interface Repository {
+  rootUri: { toString(): string };
+  state: { indexChanges: readonly unknown[] };
+  inputBox: { value: string };
+}
+
 export interface Review {
   title: string;
   findings: Finding[];
@@ -20,6 +27,12 @@ export function byFile(findings: readonly Finding[]): Map<string, Finding[]> {
   const files = new Map<string, Finding[]>();
   for (const finding of findings) files.set(finding.location.uri, [...(files.get(finding.location.uri) ?? []), finding]);
   return files;
+}
+
+/** Whose commit a message is for: the repository with this root, whose menu was used, else one with something staged. */
+export function repositoryOf(repositories: readonly Repository[], root?: string): Repository | undefined {
+  const staged = repositories.find(({ state }) => state.indexChanges.length > 0);
+  return repositories.find(({ rootUri }) => rootUri.toString() === root) ?? staged ?? repositories[0];
 }
 
 export function summary({ findings }: Review): string {
