@@ -1,5 +1,5 @@
 import type { Place } from '../../contract';
-import { h } from '../dom';
+import { h, prose } from '../dom';
 import { askedPlace, type PageState } from '../state';
 
 /** What a new conversation shows: what this is, and questions to begin with. */
@@ -7,7 +7,7 @@ export class Welcome {
   private readonly suggestions = h('ul', { 'aria-label': 'Suggestions' });
   readonly element = h('section', { class: 'welcome' },
     h('h2', {}, 'Ask about this repository'),
-    h('p', {}, 'Winnow finds the code that matters, and a model on this machine answers from it. Nothing leaves the machine.'),
+    h('p', {}, ...prose('Winnow finds the code that matters, and a model answers from it: on this machine, unless `winnow.target` names a server elsewhere.')),
     this.suggestions);
   private shown: string | undefined;
 
