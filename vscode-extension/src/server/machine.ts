@@ -12,7 +12,6 @@ interface PythonApi {
   environments: {
     getActiveEnvironmentPath(): { path: string };
     resolveEnvironment(path: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
-    onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
   };
 }
 
