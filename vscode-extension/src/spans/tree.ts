@@ -99,7 +99,6 @@ function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
   item.tooltip = `Lines ${lines(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
   item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc', COLOURS[heatOf(span.score, scores)]);
   item.command = { command: 'winnow.openSpan', title: 'Open', arguments: [span.location] };
-  item.contextValue = 'span';
   return item;
 }
 
