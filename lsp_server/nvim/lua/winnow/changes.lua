@@ -24,12 +24,18 @@ end
 function M.review(changes, place)
   local params = { command = "winnow.review", arguments = { { changes = changes } } }
   vim.notify("winnow: reviewing " .. changes)
-  place.client:request("workspace/executeCommand", params, function(err, result)
-    if err then
-      return vim.notify("winnow: " .. require("winnow.requests")._describe(err), vim.log.levels.ERROR)
-    end
-    M._list(result)
-  end, place.bufnr)
+  require("winnow.requests").send(place.client, "workspace/executeCommand", params, place.bufnr, {
+    on_stage = function() end, -- Neovim's own handler of $/progress has it
+    on_end = function(outcome)
+      if outcome.result then
+        M._list(outcome.result)
+      elseif outcome.error then
+        vim.notify("winnow: " .. outcome.error, vim.log.levels.ERROR)
+      else
+        vim.notify("winnow: the review was cancelled")
+      end
+    end,
+  })
 end
 
 ---@private
