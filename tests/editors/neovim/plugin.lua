@@ -401,6 +401,25 @@ local function dying()
   check("the conversation goes on from the code too", #brought == 2 and brought[2].answer == "Here I am.", brought)
 end
 
+local function health()
+  local program = vim.fs.joinpath(workspace, "winnow")
+  local none = [=[[{"name": "small", "roles": ["drafter", "target"], "state": "missing"}]]=]
+  vim.fn.writefile({ "#!/bin/sh", ("echo '%s'"):format(none) }, program)
+  vim.fn.setfperm(program, "rwxr-xr-x")
+  local function report(target)
+    vim.lsp.config("winnow", { cmd = { program, "serve" }, settings = { winnow = { target = target } } })
+    vim.cmd("checkhealth winnow")
+    return text()
+  end
+  local missing = report("small")
+  check("checkhealth names what is not installed", missing:find("no target is installed"), missing)
+  local elsewhere = report("http://127.0.0.1:8000/v1#large")
+  local complains = elsewhere:find("no target is installed")
+  check("but no target on a server, which needs no file", elsewhere:find("no drafter") and not complains, elsewhere)
+  complains = report("/models/own.gguf"):find("no target is installed")
+  check("nor one that is a file of the user's own", not complains, complains)
+end
+
 harness.run(function()
   vim.lsp.config("winnow", { cmd = server.start, settings = { winnow = { target = "some-model" } } })
   unattached()
@@ -419,6 +438,7 @@ harness.run(function()
     spans,
     changing,
     dying,
+    health,
   }) do
     part()
   end

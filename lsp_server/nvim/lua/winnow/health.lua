@@ -55,9 +55,17 @@ local function check_executable()
   return false
 end
 
+--- Whether the settings name a model that is no file of Winnow's: one on a server, or the user's own.
+---@param role "drafter"|"target"
+---@return boolean
+local function is_elsewhere(role)
+  local name = vim.tbl_get(vim.lsp.config.winnow, "settings", "winnow", role)
+  return type(name) == "string" and (name:find("://", 1, true) ~= nil or vim.endswith(name:lower(), ".gguf"))
+end
+
 local function check_models()
   local output = run({ "models", "list", "--json" })
-  local missing = { drafter = true, target = true }
+  local missing = { drafter = not is_elsewhere("drafter") or nil, target = not is_elsewhere("target") or nil }
   for _, model in ipairs(output and vim.json.decode(output) or {}) do
     health.info(("model %s: %s"):format(model.name, model.state))
     for _, role in ipairs(model.state == "ok" and model.roles or {}) do
@@ -68,7 +76,7 @@ local function check_models()
     health.error(("no %s is installed"):format(role), "Run `winnow models pull`")
   end
   if not next(missing) then
-    health.ok("a drafter and a target are installed; `winnow doctor` also tries them")
+    health.ok("a drafter and a target are installed or named; `winnow doctor` also tries them")
   end
 end
 
