@@ -332,6 +332,7 @@ Eglot knows the versions of its own buffers only; those of others are ticks, whi
 (defun winnow--ask (title asked scope &optional conversation)
   "Ask what ASKED says with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE.
 The turns before go along: a server that was started anew does not know them."
+  (when (string-blank-p (or (plist-get asked :question) title)) (user-error "No question"))
   (let ((earlier (and conversation (vconcat (buffer-local-value 'winnow--turns (winnow--buffer))))))
     (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
                      (append asked (and conversation (list :conversation conversation :earlier earlier)) scope)

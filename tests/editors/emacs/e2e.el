@@ -120,6 +120,13 @@
                  (equal (plist-get next :conversation) (plist-get result :conversation)) next)
       (e2e-check "buffer-shows-both-turns" (e2e-shown-p question answer again (plist-get next :answer))))))
 
+(defun e2e-blank ()
+  (let ((before (with-current-buffer "*winnow*" (buffer-string))))
+    (e2e-check "what-is-not-typed-is-not-asked"
+               (and (eq 'refused (condition-case nil (winnow-ask " ") (user-error 'refused)))
+                    (equal before (with-current-buffer "*winnow*" (buffer-string))))
+               (with-current-buffer "*winnow*" (buffer-string)))))
+
 (defun e2e-thought ()
   "The end of an answer by a model that thinks, which the model here does not."
   (let ((result '(:conversation "c" :question "q" :answer "So." :citations [] :notices []
@@ -298,6 +305,7 @@
   (let ((server (apply #'e2e-connect 'winnow-server e2e-command)))
     (e2e-check "connects" (and (jsonrpc-running-p server) (eglot-managed-p)) server)
     (e2e-ask)
+    (e2e-blank)
     (e2e-typing)
     (e2e-thought)
     (with-current-buffer (find-file-noselect (concat e2e-root "shop/pricing.py")) (e2e-citation))
