@@ -57,6 +57,13 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links(page) if leads_nowhere(page, link)] == []
 
 
+@pytest.mark.parametrize("name", ["README.md", "TROUBLESHOOTING.md"])
+def test_pages_of_the_vscode_extension_link_to_what_its_package_has(name: str) -> None:
+    folder = ROOT / "vscode-extension"
+    kept = {line.removeprefix("!") for line in (folder / ".vscodeignore").read_text("utf-8").splitlines()}
+    assert set(links(folder / name)) <= kept
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_lines_of_prose_wrap(name: str) -> None:
     page = ROOT / name
