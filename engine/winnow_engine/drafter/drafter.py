@@ -30,7 +30,7 @@ from winnow_engine.drafter.weights import EMBEDDING, GgufTensors, load_weights, 
 from winnow_engine.errors import ModelError, ProfileError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.models.cache import registered
+from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.question import CodeAtCursor
 from winnow_engine.runtime import Stages
@@ -186,7 +186,7 @@ class Drafter:
         if self.place != "resident":
             return None
         try:
-            model = path if use.model is None else registered(use.model)
+            model = path if use.model is None else cache.path(use.model)
             own = read_header(model)
             embedding = own.tensors.get(EMBEDDING)
             if embedding is None or embedding.shape[:1] != header.tensors[EMBEDDING].shape[:1]:

@@ -33,36 +33,18 @@ def default_directory() -> Path:
 
 
 def path(name: str, directory: Path | None = None) -> Path:
-    """The file of the model called `name`, whose size is checked and whose hash is not.
+    """The file of the model called `name`, whole by its size and header; its hash is not checked.
 
-    Raises ModelNotFoundError when the name is unknown or the file is not there, ModelDamagedError when it has
-    the wrong size.
+    Raises ModelNotFoundError when the name is unknown or the file is not there, ModelDamagedError when it is not whole.
     """
     model = registry.find(name)
     file = (directory or default_directory()) / model.file
     remedy = f"run `winnow models pull {name}`"
-    match quick_state(model, file.parent):
-        case FileState.MISSING:
-            raise ModelNotFoundError(f"{name} is not at {file}; {remedy}")
-        case FileState.DAMAGED:
-            size = file.stat().st_size
-            raise ModelDamagedError(f"{file} has {size:,} bytes instead of {model.bytes:,}; {remedy}")
-        case FileState.OK:
-            return file
-
-
-def registered(name: str) -> Path:
-    """The file of the model called `name`, whole by its header. Raises what `path` does.
-
-    A file of the right size whose header cannot be read is damaged. A pull would take it for the model.
-    """
-    found = path(name)
-    try:
-        read_header(found)
-    except (ModelDamagedError, UnsupportedModelError) as error:
-        remedy = f"delete it and run `winnow models pull {name}`"
-        raise ModelDamagedError(f"{found} is damaged in its header; {remedy}") from error
-    return found
+    if not file.is_file():
+        raise ModelNotFoundError(f"{name} is not at {file}; {remedy}")
+    if fault := _fault(model, file):
+        raise ModelDamagedError(f"{file} {fault}; {remedy}")
+    return file
 
 
 def locate(name_or_file: str) -> Path:
@@ -72,24 +54,38 @@ def locate(name_or_file: str) -> Path:
     """
     given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
     if not given:
-        return registered(name_or_file)
+        return path(name_or_file)
     found = Path(name_or_file).expanduser()
     read_header(found)
     return found
 
 
 def quick_state(model: RegisteredModel, directory: Path) -> FileState:
-    """The state by size alone: instant, and blind to changed bytes."""
+    """The state by size and header: 0.03 s for a large vocabulary, and blind to changed weights."""
     file = directory / model.file
     if not file.is_file():
         return FileState.MISSING
-    return FileState.OK if file.stat().st_size == model.bytes else FileState.DAMAGED
+    return FileState.DAMAGED if _fault(model, file) else FileState.OK
+
+
+def _fault(model: RegisteredModel, file: Path) -> str:
+    """What is wrong with a file that is there, by its size and header; empty if nothing is."""
+    size = file.stat().st_size
+    if size != model.bytes:
+        return f"has {size:,} bytes instead of {model.bytes:,}"
+    try:
+        read_header(file)
+    except ModelNotFoundError:
+        return "cannot be read"
+    except (ModelDamagedError, UnsupportedModelError):
+        return "is damaged in its header"
+    return ""
 
 
 def verify(
     directory: Path | None = None, cancellation: Cancellation | None = None
 ) -> list[tuple[RegisteredModel, FileState]]:
-    """The state of every registered model, by size and SHA-256. Reads whole files (about 1 s per GB)."""
+    """The state of every registered model, by size, header and SHA-256. Reads whole files (about 1 s per GB)."""
     directory = directory or default_directory()
     return [(model, _full_state(model, directory, cancellation or Cancellation())) for model in registry.MODELS]
 

@@ -34,8 +34,9 @@ def pull(
 ) -> Path:
     """The model's file in `directory` (the default cache when None), pulled if it is not there.
 
-    A file of the right size is accepted as it is; only `cache.verify` checks hashes. Progress counts bytes, and its
-    stage names the model and the source. Two pulls of one model may run at once: the second waits.
+    A file of the right size with a sound header is accepted as it is, any other replaced; only `cache.verify` checks
+    hashes. Progress counts bytes, and its stage names the model and the source. Two pulls of one model may run at
+    once: the second waits.
 
     Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot
     be written; and CancelledError. Either way the cache holds no wrong or partial model, and what was

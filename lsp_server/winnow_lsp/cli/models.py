@@ -30,7 +30,7 @@ def models() -> None:
 @models.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array instead of a table.")
 def list_models(as_json: bool) -> None:
-    """List the models Winnow knows and whether their files are here (by size; `verify` hashes them)."""
+    """List the models Winnow knows and whether their files are here (by size and header; `verify` hashes)."""
     directory = cache.default_directory()
     states = [(model, cache.quick_state(model, directory)) for model in registry.MODELS]
     if as_json:

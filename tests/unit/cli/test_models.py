@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import registry
 from winnow_lsp.cli import models as module
 from winnow_lsp.cli.models import models
+
+from ..targets.conftest import write_llama
 
 SMOL = registry.find("smollm2-135m")
 
@@ -23,15 +26,15 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(models, arguments)
 
 
-def place_zeros(cache: Path, size: int) -> Path:
-    file = cache / SMOL.file
-    with file.open("wb") as stream:
-        stream.truncate(size)
+def place(cache: Path, size: int = SMOL.bytes) -> Path:
+    """A file of the name of a model that has its header, but not its weights."""
+    file = write_llama(cache / SMOL.file)
+    os.truncate(file, size)
     return file
 
 
 def test_list_shows_every_model_and_its_state(cache: Path) -> None:
-    place_zeros(cache, SMOL.bytes)
+    place(cache)
 
     rows = {line.split()[0]: line for line in run("list").stdout.splitlines()}
 
@@ -51,7 +54,7 @@ def test_a_narrow_terminal_shows_names_whole_and_cuts_nothing(
 
 
 def test_list_prints_json_for_scripts(cache: Path) -> None:
-    place_zeros(cache, 5)
+    place(cache, 5)
 
     records = {record["name"]: record for record in json.loads(run("list", "--json").stdout)}
 
@@ -68,7 +71,7 @@ def test_list_prints_json_for_scripts(cache: Path) -> None:
 
 
 def test_path_prints_only_the_path(cache: Path) -> None:
-    file = place_zeros(cache, SMOL.bytes)
+    file = place(cache)
 
     assert run("path", SMOL.name).stdout == f"{file}\n"
 
@@ -85,7 +88,7 @@ def test_verify_of_an_empty_cache_is_no_error(cache: Path) -> None:
 
 
 def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
-    file = place_zeros(cache, SMOL.bytes)
+    file = place(cache)
 
     result = run("verify")
 
@@ -95,13 +98,13 @@ def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
 
 
 def test_pull_of_what_is_there_prints_its_path(cache: Path) -> None:
-    file = place_zeros(cache, SMOL.bytes)
+    file = place(cache)
 
     assert run("pull", SMOL.name).stdout == f"{file}\n"
 
 
 def test_pull_prints_json_for_scripts(cache: Path) -> None:
-    file = place_zeros(cache, SMOL.bytes)
+    file = place(cache)
 
     assert json.loads(run("pull", "--json", SMOL.name).stdout) == {"model": SMOL.name, "file": str(file)}
 

@@ -66,17 +66,17 @@ def halved(content: bytes) -> bytes:
 
 
 SHAPE = struct.Struct("<IQQ")
-DELETE = "delete it and run `winnow models pull larger`"
+PULL = "run `winnow models pull larger`"
 
 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
         (halved, "bytes instead of"),
-        (other(b"GGUF\3", b"\0\0\0\0\0"), f"larger.gguf is damaged in its header; {DELETE}"),
-        (other(b"GGUF\3", b"GGUF\7"), f"larger.gguf is damaged in its header; {DELETE}"),
-        (other(b".block_count", b".block_Count"), f"larger.gguf is damaged in its header; {DELETE}"),
-        (lambda content: content[:600] + bytes(len(content) - 600), f"damaged in its header; {DELETE}"),
+        (other(b"GGUF\3", b"\0\0\0\0\0"), f"larger.gguf is damaged in its header; {PULL}"),
+        (other(b"GGUF\3", b"GGUF\7"), f"larger.gguf is damaged in its header; {PULL}"),
+        (other(b".block_count", b".block_Count"), f"larger.gguf is damaged in its header; {PULL}"),
+        (lambda content: content[:600] + bytes(len(content) - 600), f"damaged in its header; {PULL}"),
         (other(b".feed_forward_l", b".feed_forward_L"), "lacks 'llama.feed_forward_length'; get it again"),
         (
             other(b".head_count" + struct.pack("<II", 4, 2), b".head_count" + struct.pack("<II", 4, 0)),
@@ -97,7 +97,7 @@ def test_a_reader_whose_model_is_damaged_is_left_out(damage: Callable[[bytes], b
 
 def test_a_reader_whose_model_is_missing_is_left_out(files: Files) -> None:
     files.model.unlink()
-    check_left_out(files, "run `winnow models pull larger`")
+    check_left_out(files, PULL)
 
 
 @pytest.mark.parametrize("damage", [halved, lambda content: b"", lambda content: bytes(len(content))])

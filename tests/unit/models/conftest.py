@@ -15,6 +15,10 @@ import pytest
 from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel
 from winnow_engine.models.wheels import WheelPart
 
+from ..targets.conftest import write_llama
+
+_SIZE = 1_280_000
+
 
 @dataclass
 class Hub:
@@ -57,8 +61,11 @@ class Hub:
 
 
 @pytest.fixture
-def content() -> bytes:
-    return b"".join(hashlib.sha256(bytes([n % 256, n // 256])).digest() for n in range(40_000))
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small model, and bytes that do not repeat."""
+    model = write_llama(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
+    noise = b"".join(hashlib.sha256(bytes([n % 256, n // 256])).digest() for n in range(_SIZE // 32))
+    return model + noise[len(model) :]
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
+import errno
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -49,17 +51,32 @@ def test_half_a_file_is_refused_with_both_sizes(model: RegisteredModel, content:
 
 @pytest.mark.parametrize(
     "header",
-    [b"", b"GGUF\xff", b"GGUF" + (3).to_bytes(4, "little") + bytes(16)],
+    [bytes(4), b"GGUF\xff", b"GGUF" + (3).to_bytes(4, "little") + bytes(16)],
     ids=["no GGUF", "of no known version", "of no language model"],
 )
-def test_a_pull_would_not_replace_a_model_whose_header_is_damaged(
+def test_a_file_of_the_right_size_with_a_damaged_header_is_refused(
     header: bytes, model: RegisteredModel, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     (tmp_path / model.file).write_bytes(header + content[len(header) :])
 
-    with pytest.raises(ModelDamagedError, match=r"tiny\.gguf is damaged.*delete it and run `winnow models pull tiny`"):
+    assert cache.quick_state(model, tmp_path) is FileState.DAMAGED
+    with pytest.raises(ModelDamagedError, match=r"tiny\.gguf is damaged in its header; run `winnow models pull tiny`"):
         cache.locate("tiny")
+
+
+def test_a_file_that_may_not_be_read_is_refused(
+    model: RegisteredModel, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(file: Path, mode: str) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / model.file).write_bytes(content)
+    monkeypatch.setattr(Path, "open", denied)
+
+    assert cache.quick_state(model, tmp_path) is FileState.DAMAGED
+    with pytest.raises(ModelDamagedError, match=r"tiny\.gguf cannot be read; run `winnow models pull tiny`"):
+        cache.path("tiny", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +84,7 @@ def test_a_pull_would_not_replace_a_model_whose_header_is_damaged(
     [
         (lambda content: content, FileState.OK),
         (lambda content: content[:-1], FileState.DAMAGED),
-        (lambda content: b"\0" + content[1:], FileState.DAMAGED),
+        (lambda content: content[:-1] + b"\0", FileState.DAMAGED),
     ],
     ids=["whole", "cut", "one byte changed"],
 )

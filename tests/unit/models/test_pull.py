@@ -78,6 +78,15 @@ def test_a_file_of_the_wrong_size_is_replaced(model: RegisteredModel, content: b
     assert pull(model, cache).read_bytes() == content
 
 
+def test_a_file_of_the_right_size_with_a_damaged_header_is_replaced(
+    model: RegisteredModel, content: bytes, cache: Path
+) -> None:
+    cache.mkdir()
+    (cache / model.file).write_bytes(bytes(4) + content[4:])
+
+    assert pull(model, cache).read_bytes() == content
+
+
 def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
     hub: Any, model: RegisteredModel, content: bytes, cache: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """Targets for a machine: whether they fit and where, and what is known of how fast they read."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from winnow_engine.targets import residency
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, made_by, used_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_engine.targets.throughput import assumed_token_s
+
+from .conftest import write_llama
 
 GB = 10**9
 DRAFTER = registry.find(DEFAULT_DRAFTER)
@@ -45,9 +48,8 @@ def suggested(available: float = 100, patience_s: float = 10) -> dict[str, Sugge
 
 
 def pulled(folder: Path, token_s: float) -> None:
-    """A file of SmolLM2's size that has read a prompt at `token_s` seconds a token."""
-    with (folder / SMOL.file).open("wb") as stream:
-        stream.truncate(SMOL.bytes)
+    """A model of SmolLM2's size that has read a prompt at `token_s` seconds a token."""
+    os.truncate(write_llama(folder / SMOL.file), SMOL.bytes)
     snapshots = Snapshots(default_folder(), 1 << 30, made_by(folder / SMOL.file, "f16", llama_cpp.__version__))
     snapshots.save(Snapshot(np.arange(90, dtype=np.int32), np.zeros(1000, np.uint8), token_s))
 
