@@ -1,4 +1,4 @@
-"""What must be settled before NumPy is first imported."""
+"""What must be settled before NumPy is first imported, and before another process is started."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from winnow_engine.folders import cache_folder
 
+_FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_PROFILES_DIR")
 _CPUINFO = Path("/proc/cpuinfo")
 _SPINS = "300"
 _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
@@ -15,9 +16,17 @@ _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
 
 def prepare(environment: MutableMapping[str, str] = os.environ, cpuinfo: Path = _CPUINFO) -> None:
     """Settle how OpenBLAS, OpenMP and Numba run in this process; what the environment says already stays."""
+    _name_folders_in_full(environment)
     _use_avx512(environment, cpuinfo)
     _share_compiled_code(environment)
     _wait_politely(environment)
+
+
+def _name_folders_in_full(environment: MutableMapping[str, str]) -> None:
+    """Make relative folders absolute: the shared server inherits them, and runs in another directory."""
+    for name in _FOLDERS:
+        if folder := environment.get(name):
+            environment[name] = str(Path(folder).expanduser().absolute())
 
 
 def _use_avx512(environment: MutableMapping[str, str], cpuinfo: Path) -> None:

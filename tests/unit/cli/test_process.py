@@ -35,6 +35,20 @@ def test_system_without_cpuinfo_is_left_alone(tmp_path: Path) -> None:
     assert "OPENBLAS_CORETYPE" not in environment
 
 
+def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    given = {"WINNOW_CACHE_DIR": "cache", "WINNOW_MODELS_DIR": "../models", "WINNOW_PROFILES_DIR": "~/profiles"}
+    environment = {**given, "NUMBA_CACHE_DIR": ""}
+    prepare(environment, tmp_path / "missing")
+    assert environment["WINNOW_CACHE_DIR"] == str(tmp_path / "cache")
+    assert environment["WINNOW_MODELS_DIR"] == f"{tmp_path}/../models"
+    assert environment["WINNOW_PROFILES_DIR"] == "/home/me/profiles"
+    assert environment["NUMBA_CACHE_DIR"] == ""
+
+
 @pytest.mark.parametrize("own", [{}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "active"}])
 def test_threads_sleep_soon_unless_the_user_says_how_they_wait(tmp_path: Path, own: dict[str, str]) -> None:
     environment = dict(own)
