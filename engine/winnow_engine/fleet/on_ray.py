@@ -13,7 +13,6 @@ import socket
 import sys
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from winnow_engine.drafter.drafter import Drafter
@@ -22,7 +21,7 @@ from winnow_engine.errors import ClusterError
 from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError
 from winnow_engine.fleet.processes import check_identity
 from winnow_engine.fleet.worker import AT_ONCE, encode
-from winnow_engine.models.cache import locate
+from winnow_engine.models.cache import given_file, locate
 
 _RESTARTS = 5
 _CONNECT_S = 10.0
@@ -95,7 +94,8 @@ class RayFleet(Fleet):
             max_task_retries=_RESTARTS,
         )
         # A path counts from here, and has to exist on the other machines as well.
-        model = str(Path(model).resolve()) if Path(model).is_file() else model
+        file = given_file(model)
+        model = model if file is None else str(file.resolve())
 
         def open_worker(_number: int) -> RayWorker:
             return RayWorker(self._ray, actors.remote(model, threads), drafter.identity)

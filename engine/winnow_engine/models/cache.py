@@ -52,12 +52,23 @@ def locate(name_or_file: str) -> Path:
 
     Raises ModelNotFoundError, which says how to get it, ModelDamagedError or, for a path, UnsupportedModelError.
     """
-    given = name_or_file.endswith(".gguf") or "/" in name_or_file or Path(name_or_file).is_file()
-    if not given:
+    found = given_file(name_or_file)
+    if found is None:
         return path(name_or_file)
-    found = Path(name_or_file).expanduser()
     read_header(found)
     return found
+
+
+def given_file(name_or_file: str) -> Path | None:
+    """The path that was given, None if it is a model's name.
+
+    A registered name is never a path: a file of that name in the working directory, which may be somebody's
+    repository, does not take the model's place.
+    """
+    if any(name_or_file == model.name for model in registry.MODELS):
+        return None
+    file = Path(name_or_file).expanduser()
+    return file if name_or_file.endswith(".gguf") or "/" in name_or_file or file.is_file() else None
 
 
 def quick_state(model: RegisteredModel, directory: Path) -> FileState:

@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from winnow_engine.changes.mention import without_mention
-from winnow_engine.config import Config
+from winnow_engine.config import SPECULATE, Config
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.models.cache import given_file
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
@@ -204,10 +205,16 @@ def config_of(options: dict[str, Any]) -> Config:
 def given_settings(options: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's options as an editor would send them, with model files as absolute paths."""
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in _taken(options).items()}
-    given = {name: Path(str(values[name])) for name in _MODEL_FILES}
+    files = {name: _file(str(values[name])) for name in _MODEL_FILES}
     if shared := values.get("index.shared"):
         values["index.shared"] = [one if is_url(one) else str(Path(one).resolve()) for one in shared]
-    return values | {name: str(path.resolve()) for name, path in given.items() if path.is_file()}
+    return values | {name: str(file) for name, file in files.items() if file is not None}
+
+
+def _file(model: str) -> Path | None:
+    """The absolute path of the file that a model's option names, None if it names something else."""
+    file = None if model in SPECULATE or is_url(model) else given_file(model)
+    return file.resolve() if file is not None and file.is_file() else None
 
 
 def _taken(options: dict[str, Any]) -> dict[str, Any]:

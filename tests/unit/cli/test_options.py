@@ -1,5 +1,6 @@
 """Options are made from the table of settings, and read back into the same configuration."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,7 +9,14 @@ from click.testing import CliRunner
 
 from winnow_engine.config import Config
 from winnow_engine.core import Budget, Sampling
-from winnow_lsp.cli.options import config_of, drafter_option, sampling_options, selection_options, target_options
+from winnow_lsp.cli.options import (
+    config_of,
+    drafter_option,
+    given_settings,
+    sampling_options,
+    selection_options,
+    target_options,
+)
 from winnow_lsp.host.settings import Settings
 
 
@@ -64,3 +72,14 @@ def test_the_old_name_of_an_option_still_works_with_a_notice() -> None:
     assert config is not None
     assert config.models.speculate == "off"
     assert "--draft is now called --speculate" in said
+
+
+@pytest.mark.parametrize("model", ["smollm2-135m", "http://127.0.0.1:1/v1", "./here", "here"])
+def test_only_what_names_a_file_becomes_a_path(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("auto", "here", "smollm2-135m", "http:/127.0.0.1:1/v1"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    given = given_settings({"drafter": model, "target": model, "speculate": "auto"})
+    expected = str(tmp_path / "here") if "here" in model else model
+    assert given == {"drafter": expected, "target": expected, "speculate": "auto"}

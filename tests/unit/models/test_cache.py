@@ -79,6 +79,21 @@ def test_a_file_that_may_not_be_read_is_refused(
         cache.path("tiny", tmp_path)
 
 
+def test_a_file_in_the_working_directory_does_not_take_a_models_place(
+    model: RegisteredModel, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / model.file).write_bytes(content)
+    for name in ("tiny", "other"):
+        Path(name).write_bytes(content)
+
+    assert cache.locate("tiny") == tmp_path / "models" / model.file
+    assert cache.locate("./tiny") == Path("tiny")
+    assert cache.locate("other") == Path("other")
+
+
 @pytest.mark.parametrize(
     ("damage", "state"),
     [
