@@ -7,6 +7,8 @@ import importlib
 
 import numpy as np
 
+from winnow_cuda.numba_settings import ignore_settings_file
+
 
 def _load_numba_cuda() -> None:
     """Import numba-cuda, which in version 0.30 asks NumPy for a name that NumPy 2.5 no longer has.
@@ -14,12 +16,15 @@ def _load_numba_cuda() -> None:
     NumPy has that name for as long as the import takes; afterwards it is as it was.
     """
     if hasattr(np, "row_stack"):
+        ignore_settings_file("numba.cuda.core.config")
         return
     np.row_stack = np.vstack
     try:
+        ignore_settings_file("numba.cuda.core.config")
         importlib.import_module("numba.cuda.np.arrayobj")
     finally:
         del np.row_stack
 
 
+ignore_settings_file("numba.core.config")
 _load_numba_cuda()
