@@ -207,7 +207,7 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in _taken(options).items()}
     files = {name: _file(str(values[name])) for name in _MODEL_FILES}
     if shared := values.get("index.shared"):
-        values["index.shared"] = [one if is_url(one) else str(Path(one).resolve()) for one in shared]
+        values["index.shared"] = [one if is_url(one) else str(Path(one).expanduser().resolve()) for one in shared]
     return values | {name: str(file) for name, file in files.items() if file is not None}
 
 

@@ -35,10 +35,11 @@ def test_a_project_is_the_folder_one_is_in(home: Path, capsys: pytest.CaptureFix
 
 
 def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shared = ["--shared-index", "team", "--shared-index", "https://example.org/index"]
+    shared = [f"--shared-index={one}" for one in ("team", "~/other", "https://example.org/index")]
     assert main(["mcp", "install", "gemini", "--print", *shared]) == 0
     [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
-    assert server["args"][1:] == [f"--shared-index={home / 'team'}", "--shared-index=https://example.org/index"]
+    places = [home / "team", home / "other", "https://example.org/index"]
+    assert server["args"][1:] == [f"--shared-index={place}" for place in places]
 
 
 def test_a_folder_that_is_not_there_is_not_served(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
