@@ -103,9 +103,9 @@ class Packs:
         Of the other records those of the packs used last are kept, as many as there are of the first.
         """
         place = {key: pack for pack in reversed(packs) for key in pack.keys}
-        first = [key for key in dict.fromkeys(keys) if key in place]
-        others = [key for pack in packs for key in pack.keys if key not in set(first)]
-        ordered = [*first, *list(dict.fromkeys(others))[: len(first)]]
+        first = dict.fromkeys(key for key in keys if key in place)
+        others = dict.fromkeys(key for pack in packs for key in pack.keys if key not in first)
+        ordered = [*first, *list(others)[: len(first)]]
         records = ((place[key].record(key)) for key in ordered)
         columns: dict[str, list[NDArray[Any]]] = {name: [] for name in packs[0].arrays}
         for record in records:
