@@ -47,19 +47,9 @@ class Verdict:
     reason: str
 
 
-def scan(
-    root: Path,
-    rules: FileRules | None = None,
-    skipped: Skipped | None = None,
-    checkpoint: Callable[[], None] | None = None,
-    open_documents: Mapping[str, bytes] | None = None,
-) -> Iterator[SourceFile]:
-    """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory.
-
-    `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
-    contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
-    """
-    for path, content in look(root, rules, skipped, checkpoint, open_documents):
+def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
+    """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory."""
+    for path, content in look(root, rules, skipped):
         yield SourceFile(path, content.read())
 
 
@@ -71,7 +61,11 @@ def look(
     open_documents: Mapping[str, bytes] | None = None,
     memory: FileMemory | None = None,
 ) -> Iterator[tuple[str, Content]]:
-    """As `scan`, with a file's content in place of its bytes: what `memory` has and did not change is not read."""
+    """As `scan`, with a file's content in place of its bytes: what `memory` has and did not change is not read.
+
+    `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
+    contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
+    """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, memory)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
         content = walk.read(candidate)
