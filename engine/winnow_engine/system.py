@@ -52,6 +52,22 @@ def read_regular(path: Path | str, limit: int) -> bytes:
         os.close(handle)
 
 
+def is_file(path: Path) -> bool:
+    """Whether this user finds a file there: not where a folder must not be entered, or a name is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether this user finds a folder there."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def user() -> int:
     """The user's number, as `st_uid` of a file has it: on Windows always 0."""
     return 0 if PLATFORM == "win32" else os.getuid()

@@ -20,7 +20,7 @@ from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.listings import Listing
 from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.store import content_key
-from winnow_engine.system import read_regular
+from winnow_engine.system import is_folder, read_regular
 
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
@@ -86,8 +86,8 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
         if walk.read(candidate) is not None:
             asked = candidate.asked_for_by
             return Verdict(True, f"taken back by {asked}" if asked else "no rule leaves it out")
-    directory = (root / relative).is_dir()
-    return Verdict(False, next(iter(reasons.values()), "directory" if directory else "no such file"))
+    otherwise = "directory" if is_folder(root / relative) else "no such file"
+    return Verdict(False, next(iter(reasons.values()), otherwise))
 
 
 def _not_asked(_path: str, _reason: str) -> None:

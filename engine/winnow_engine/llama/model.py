@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.repacking import repacking_pays
+from winnow_engine.system import is_file
 
 KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Recurrent architectures of which llama.cpp can keep past states: those that were tried here."""
@@ -58,7 +59,7 @@ class LlamaModel:
 
         Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded.
         """
-        if not path.is_file():
+        if not is_file(path):
             raise ModelNotFoundError(
                 f"no model file at {path}: check the path, or get a model with `winnow models pull`"
             )

@@ -14,6 +14,7 @@ from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, Unsuppor
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.system import is_file
 
 _HASH_BLOCK = 4 << 20
 
@@ -40,7 +41,7 @@ def path(name: str, directory: Path | None = None) -> Path:
     model = registry.find(name)
     file = (directory or default_directory()) / model.file
     remedy = f"run `winnow models pull {name}`"
-    if not file.is_file():
+    if not is_file(file):
         raise ModelNotFoundError(f"{name} is not at {file}; {remedy}")
     if fault := _fault(model, file):
         raise ModelDamagedError(f"{file} {fault}; {remedy}")
@@ -68,13 +69,13 @@ def given_file(name_or_file: str) -> Path | None:
     if any(name_or_file == model.name for model in registry.MODELS):
         return None
     file = Path(name_or_file).expanduser()
-    return file if name_or_file.endswith(".gguf") or "/" in name_or_file or file.is_file() else None
+    return file if name_or_file.endswith(".gguf") or "/" in name_or_file or is_file(file) else None
 
 
 def quick_state(model: RegisteredModel, directory: Path) -> FileState:
     """The state by size and header: 0.03 s for a large vocabulary, and blind to changed weights."""
     file = directory / model.file
-    if not file.is_file():
+    if not is_file(file):
         return FileState.MISSING
     return FileState.DAMAGED if _fault(model, file) else FileState.OK
 

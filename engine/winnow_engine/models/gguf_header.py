@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -71,10 +72,15 @@ def read_header(path: Path) -> GgufHeader:
     cut short or no GGUF, and UnsupportedModelError when it is a GGUF of another version, has tensors of an
     unknown type, or holds no language model.
     """
-    if not path.is_file():
+    try:
+        status = path.stat()
+    except PermissionError as error:
+        raise ModelNotFoundError(f"{path} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError):  # not there, or no path
+        status = None
+    if status is None or not stat.S_ISREG(status.st_mode):
         raise ModelNotFoundError(f"there is no model file at {path}")
-    stat = path.stat()
-    return _read(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _read(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=8)

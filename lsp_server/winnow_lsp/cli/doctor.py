@@ -24,6 +24,7 @@ from winnow_engine.models.cache import FileState, default_directory, locate, qui
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
 from winnow_engine.prompting.messages import Message
 from winnow_engine.store import default_path
+from winnow_engine.system import is_file, is_folder
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
@@ -175,9 +176,9 @@ def _server(url: str) -> Iterator[Finding]:
 
 def _cache() -> Iterator[Finding]:
     path = default_path()
-    folder = next(p for p in (path.parent, *path.parents) if p.exists())
+    folder = next(p for p in (path.parent, *path.parents) if is_folder(p))
     free = shutil.disk_usage(folder).free
-    size = path.stat().st_size if path.is_file() else 0
+    size = path.stat().st_size if is_file(path) else 0
     seen = f"{path}, {size / 1e6:,.0f} MB, {free / 1e9:,.0f} GB free"
     yield Finding(
         free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK),

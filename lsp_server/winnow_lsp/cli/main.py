@@ -44,6 +44,9 @@ EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a full or broken disk answers to a program that prints to a file."""
 
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
+"""What the system answers where a file that the user named, or one beside it, cannot be used."""
+
 _COMMANDS = {
     "ask": "Answer a question about a repository.",
     "spans": "Show which code would be kept for a question, without asking the target.",
@@ -92,8 +95,8 @@ def winnow() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors the user can meet become one line on stderr."""
-    prepare()
     try:
+        prepare()
         code = winnow.main(arguments, prog_name="winnow", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -101,12 +104,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _say("cancelled", 130)
     except OSError as error:
-        if error.errno not in _UNWRITABLE:
-            raise
-        return _say(f"cannot write {error.filename or 'the output'}: {error.strerror}", 1)
+        return _say(_meaning(error), 1)
     except WinnowError as error:
         return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
     return code if isinstance(code, int) else 0
+
+
+def _meaning(error: OSError) -> str:
+    """What a user can do something about. Raises any other error: it is our bug."""
+    if error.errno in _UNWRITABLE:
+        return f"cannot write {error.filename or 'the output'}: {error.strerror}"
+    if error.errno in _FORBIDDEN and error.filename:
+        return f"cannot use {error.filename}: {error.strerror}"
+    if error.errno == errno.ENOENT and not error.filename:  # what `os.getcwd` raises, and no other
+        return "the working directory is gone: change to one that is there"
+    raise error
 
 
 def _say(message: str, code: int) -> int:

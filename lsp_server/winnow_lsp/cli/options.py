@@ -16,6 +16,7 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.models.cache import given_file
 from winnow_engine.question import Cursor, Question, about_changes
+from winnow_engine.system import is_file
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.roots import named_folders, workspace_path
@@ -214,7 +215,7 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
 def _file(model: str) -> Path | None:
     """The absolute path of the file that a model's option names, None if it names something else."""
     file = None if model in SPECULATE or is_url(model) else given_file(model)
-    return file.resolve() if file is not None and file.is_file() else None
+    return file.resolve() if file is not None and is_file(file) else None
 
 
 def _taken(options: dict[str, Any]) -> dict[str, Any]:
@@ -280,4 +281,4 @@ def _within(file: Path, folders: Sequence[Folder]) -> str:
     within = [(place, path) for place in places if (path := workspace_path(folders, place)) is not None]
     if not within:
         raise PositionError(f"{file} is outside the workspace {', '.join(str(folder.root) for folder in folders)}")
-    return next((path for place, path in within if place.is_file()), within[0][1])
+    return next((path for place, path in within if is_file(place)), within[0][1])

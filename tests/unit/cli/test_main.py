@@ -33,6 +33,8 @@ def raising(error: BaseException) -> click.Command:
         (errors.WorkspaceError("gone"), 4),
         (errors.CancelledError("cancelled"), 130),
         (OSError(errno.ENOSPC, "No space left on device"), 1),
+        (PermissionError(errno.EACCES, "Permission denied", "file"), 1),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), 1),
         (KeyboardInterrupt(), 130),
     ],
 )

@@ -1,9 +1,11 @@
 """Profiles as folders: what is found for a drafter's fingerprint, and what is refused."""
 
+import errno
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -180,3 +182,14 @@ def test_a_broken_folder_is_an_error_with_a_name(document: str, said: str, profi
     (profiles / "mine" / "profile.json").write_text(document, "latin-1")
     with pytest.raises(ProfileError, match=said):
         found(QWEN).open(shape(896, 14, 2))
+
+
+def test_a_directory_that_must_not_be_read_is_an_error_with_a_remedy(
+    profiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, pattern: str) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "glob", denied)
+    with pytest.raises(ProfileError, match="cannot be read: Permission denied; set WINNOW_PROFILES_DIR"):
+        found(QWEN)

@@ -186,6 +186,7 @@ def test_the_users_patterns_restrict_and_leave_out(root: Path) -> None:
 def test_other_paths_are_explained_too(root: Path) -> None:
     write(root, "src/a.py")
     assert explain(root, Path("nowhere.py")).reason == "no such file"
+    assert explain(root, Path("x" * 300)).reason == "no such file"
     assert explain(root, Path("src")).reason == "directory"
     assert explain(root, Path("../b.py")).reason == "outside the workspace"
     assert explain(root, Path("/etc/hosts")).reason == "outside the workspace"

@@ -94,6 +94,11 @@ def test_a_file_in_the_working_directory_does_not_take_a_models_place(
     assert cache.locate("other") == Path("other")
 
 
+def test_what_is_too_long_for_a_file_is_a_name_that_is_not_known(model: RegisteredModel) -> None:
+    with pytest.raises(ModelNotFoundError, match="there is no model called"):
+        cache.locate("x" * 300)
+
+
 @pytest.mark.parametrize(
     ("damage", "state"),
     [

@@ -1,5 +1,7 @@
+import errno
 import struct
 from pathlib import Path
+from typing import NoReturn
 
 import gguf
 import numpy as np
@@ -84,6 +86,17 @@ def test_a_file_cut_among_the_tensors_is_reported_with_both_sizes(model: Path) -
         read_header(model)
 
 
+def test_a_file_in_a_folder_that_must_not_be_entered_is_said_to_be_there(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, **_: bool) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "stat", denied)
+    with pytest.raises(ModelNotFoundError, match=r"tiny\.gguf cannot be read: Permission denied"):
+        read_header(model)
+
+
 @pytest.mark.parametrize(
     "garbage",
     [
@@ -140,7 +153,7 @@ def test_a_gguf_without_a_language_model_is_unsupported(tmp_path: Path) -> None:
         read_header(write(tmp_path / "clip.gguf", architecture="clip", block_count=None))
 
 
-@pytest.mark.parametrize("name", ["missing.gguf", "."])
+@pytest.mark.parametrize("name", ["missing.gguf", ".", "x" * 300, "a\0b"])
 def test_what_is_no_file_is_not_found(name: str, tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match="no model file at"):
         read_header(tmp_path / name)

@@ -208,7 +208,11 @@ def _only(name: str, directory: Path) -> ProfileFolder | None:
 
 
 def _folders(directory: Path) -> Iterator[ProfileFolder]:
-    return (_read(document.parent) for document in sorted(directory.glob(f"*/{_DOCUMENT}")))
+    try:
+        documents = sorted(directory.glob(f"*/{_DOCUMENT}"))
+    except OSError as error:
+        raise ProfileError(f"{directory} cannot be read: {error.strerror}; set WINNOW_PROFILES_DIR") from error
+    return (_read(document.parent) for document in documents)
 
 
 def _read(folder: Path) -> ProfileFolder:
