@@ -9,12 +9,15 @@ import errno
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
 
+_TEMPORARY = ".tmp"
+_ABANDONED_S = 3600.0  # no write pauses that long
 _log = logging.getLogger(__name__)
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}  # network shares; a folder that may only be entered
 
@@ -77,10 +80,22 @@ def delete(path: Path) -> None:
         _log.warning("%s cannot be deleted: %s", path, error)
 
 
+def delete_abandoned(folder: Path) -> None:
+    """Delete what processes that were killed had begun to write, under a name that ends in `.tmp`."""
+    old = time.time() - _ABANDONED_S
+    for path, written, _ in files_in(folder):
+        if path.suffix == _TEMPORARY and written < old:
+            delete(path)
+
+
 @contextmanager
 def temporary(folder: Path) -> Iterator[Path]:
-    """A new file that only the user may read, deleted afterwards unless it was renamed."""
-    handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    """A new file that only the user may read, deleted afterwards unless it was renamed.
+
+    If the process is killed meanwhile, a later one deletes it.
+    """
+    delete_abandoned(folder)
+    handle, name = tempfile.mkstemp(dir=folder, suffix=_TEMPORARY)
     os.close(handle)
     path = Path(name)
     try:

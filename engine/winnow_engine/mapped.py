@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.folders import make_folder, sync_folder
+from winnow_engine.folders import delete_abandoned, make_folder, sync_folder
 
 Array = NDArray[Any]
 
@@ -28,7 +28,6 @@ _MAGIC = b"WINNOW01"
 _ALIGNMENT = 64
 _DIGEST = 16
 _CHUNK = 1 << 24
-_LEFT_OVER_S = 3600.0  # no write takes that long
 _LONGEST_TICK_S = 3.0  # see index/remembered.py
 
 
@@ -64,7 +63,7 @@ def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapp
         beside.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
-    _remove_left_over(path.parent)
+    delete_abandoned(path.parent)
 
 
 def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
@@ -196,11 +195,3 @@ def _note_verified(path: Path, status: os.stat_result) -> None:
     if time.time() - status.st_ctime > _LONGEST_TICK_S:
         with contextlib.suppress(OSError):  # a cache that is read-only: verified each time
             _note(path).write_text(_stamp(status))
-
-
-def _remove_left_over(folder: Path) -> None:
-    """Delete what processes that were killed had begun to write."""
-    for path in folder.glob(".*.tmp"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _LEFT_OVER_S:
-                path.unlink()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
-from winnow_engine.folders import cache_folder
+from winnow_engine.folders import cache_folder, temporary
 from winnow_engine.store import checksum
 
 _DIGEST = len(checksum(b""))
@@ -33,9 +32,9 @@ class KernelFolder(MutableMapping[str, bytes]):
     def __setitem__(self, name: str, binary: bytes) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-                file.write(binary + checksum(binary))
-            Path(file.name).replace(self._folder / name)
+            with temporary(self._folder) as part:
+                part.write_bytes(binary + checksum(binary))
+                part.replace(self._folder / name)
         except OSError:
             return  # compiled again next time
 

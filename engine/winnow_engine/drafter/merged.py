@@ -20,7 +20,6 @@ import mmap
 import os
 import shutil
 import struct
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -47,7 +46,6 @@ _SUFFIX = ".weights"
 _ALIGNMENT = 64
 _SAMPLE, _SAMPLE_EVERY = 1 << 12, 1 << 20  # bytes
 _LEFT_FREE = 1 << 30  # bytes of disk that are left to the user
-_ABANDONED_S = 3600  # no write takes this long
 _log = logging.getLogger(__name__)
 
 
@@ -91,11 +89,9 @@ class MergedWeights:
 
 
 def _trim(folder: Path) -> None:
-    """Delete all but the `KEPT` used last, and what killed processes left behind."""
-    newest_first = used_last_first(folder)
-    whole = [path for path, _, _ in newest_first if path.suffix == _SUFFIX]
-    old = time.time() - _ABANDONED_S
-    for path in whole[KEPT:] + [path for path, used, _ in newest_first if path.suffix != _SUFFIX and used < old]:
+    """Delete all but the `KEPT` used last."""
+    whole = [path for path, _, _ in used_last_first(folder) if path.suffix == _SUFFIX]
+    for path in whole[KEPT:]:
         delete(path)
 
 

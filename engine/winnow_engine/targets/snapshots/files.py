@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,13 +24,12 @@ from safetensors.numpy import save_file
 
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.folders import delete, files_in, temporary, used_in, used_last_first
+from winnow_engine.folders import delete, delete_abandoned, files_in, temporary, used_in, used_last_first
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.store import default_path
 
 _SUFFIX = ".safetensors"
 _LEFT_FREE = 1 << 30  # bytes of disk that are left to the user, whatever the limit is
-_ABANDONED_S = 3600  # no write takes this long
 _log = logging.getLogger(__name__)
 
 
@@ -154,12 +152,13 @@ class Snapshots:
 
     def _trim(self) -> None:
         """Delete what was used longest ago, beyond `max_bytes`, and what killed processes left behind."""
+        delete_abandoned(self._folder)
         total = 0
-        for path, used, size in used_last_first(self._folder):
+        for path, _, size in used_last_first(self._folder):
             if path.suffix == _SUFFIX:
                 total += size
-            if total > self.max_bytes or (path.suffix != _SUFFIX and used < time.time() - _ABANDONED_S):
-                delete(path)
+                if total > self.max_bytes:
+                    delete(path)
 
     def _path(self, tokens: Prompt) -> Path:
         return self._folder / self._name(tokens)
