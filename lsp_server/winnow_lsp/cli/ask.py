@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -23,7 +22,7 @@ from winnow_lsp.cli.options import (
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
@@ -63,7 +62,7 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
             if streamed:  # an error, too, is to begin a line of its own
                 click.echo()
     if as_json:
-        click.echo(json.dumps(reply.as_json(), ensure_ascii=False))
+        show_json(reply.as_json())
     else:
         _print(reply, show_spans, by_server)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from importlib.metadata import version
@@ -37,7 +36,7 @@ from winnow_lsp.cli.options import (
 )
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import sources_of
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
 
 
@@ -68,15 +67,15 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     if manner is not None:
         proposed = message_of(reply.answer, manner)
         if as_json:
-            click.echo(json.dumps({"message": proposed}, ensure_ascii=False))
+            show_json({"message": proposed})
         else:
             show(proposed)
         return
     made = reviewed(reply.answer, found, workspace)
     if as_sarif:
-        click.echo(json.dumps(sarif(made, version("winnow-lsp")), indent=2, ensure_ascii=False))
+        show_json(sarif(made, version("winnow-lsp")), indent=2)
     elif as_json:
-        click.echo(json.dumps(made.as_json() | {"notices": list(reply.notices)}, ensure_ascii=False))
+        show_json(made.as_json() | {"notices": list(reply.notices)})
     else:
         show("\n".join(_lines(made)))
         for notice in reply.notices:

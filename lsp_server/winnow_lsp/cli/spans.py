@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from winnow_lsp.cli.options import (
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
 from winnow_lsp.cli.session import assistant, sources_of
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.host.stats import flat_stats
 
 
@@ -39,7 +38,7 @@ def spans(question: str | None, **options: Any) -> None:
         selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
     if as_json:
         document = {"citations": [], "spans": spans_json(selection.spans), "stats": flat_stats(selection.stats)}
-        click.echo(json.dumps(document | {"notices": list(selection.notices)}, ensure_ascii=False))
+        show_json(document | {"notices": list(selection.notices)})
         return
     show("\n".join(spans_lines(selection.spans)))
     stats = flat_stats(selection.stats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from winnow_engine.core import Kept, Span, UnitKind
 from winnow_lsp.cli import ask
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.progress import _places
-from winnow_lsp.cli.terminal import harmless
+from winnow_lsp.cli.terminal import harmless, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 
@@ -25,6 +26,14 @@ SPAN = Span("README.md", 1, 3, 41, 1.5, UnitKind.SECTION, f"About {TITLE}")
 def test_only_what_a_terminal_obeys_is_escaped() -> None:
     assert harmless(f"a\tb\r\n{TITLE}\x9b2J é👩‍💻\n") == f"a\tb\n{SHOWN}\\x9b2J é👩‍💻\n"
     assert harmless("100 %\rdone") == "100 %\\x0ddone"
+
+
+def test_json_is_escaped_so_that_it_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {f"é{TITLE}": ["\x9b2J\x7f", "\udc80"]}
+    show_json(document)
+    printed = capsys.readouterr().out
+    assert printed == '{"é\\u001b]0;yours\\u0007": ["\\u009b2J\\u007f", "\\udc80"]}\n'
+    assert json.loads(printed) == document
 
 
 def test_a_commit_message_is_shown_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
