@@ -11,8 +11,8 @@ from winnow_engine.errors import DownloadError
 
 _TIMEOUT = httpx.Timeout(connect=10, read=30, write=10, pool=10)
 _CHUNK = 1 << 18
-# The last two: what httpx raises for a proxy setting that it cannot use.
-_FAILURES = (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError)
+# The last three: what httpx raises for a proxy or a file of certificates that it cannot use.
+_FAILURES = (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError, OSError)
 
 
 def read(url: str, offset: int, total: int) -> Generator[bytes, None, None]:

@@ -8,14 +8,19 @@ from winnow_engine.errors import SharedIndexError
 
 _CONNECT_S, _READ_S = 5.0, 30.0
 _WHOLE, _PART = 200, 206
+_UNUSABLE = (ImportError, ValueError, OSError, httpx.InvalidURL)
 
 
 class HttpHome:
     """A server of files. One that cannot send parts of a file sends it whole, and what was read last is kept."""
 
     def __init__(self, url: str) -> None:
+        """SharedIndexError if a proxy, or a file of certificates, that the environment names cannot be used."""
         self._url = url.rstrip("/")
-        self._http = httpx.Client(timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), follow_redirects=False)
+        try:
+            self._http = httpx.Client(timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), follow_redirects=False)
+        except _UNUSABLE as error:
+            raise SharedIndexError(f"its server cannot be reached by what the environment names: {error}") from error
         self._last: tuple[str, bytes] | None = None
 
     def whole(self, name: str, most_bytes: int) -> bytes:

@@ -6,6 +6,7 @@ import errno
 import importlib
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 import click
@@ -116,9 +117,18 @@ def _meaning(error: OSError) -> str:
         return f"cannot write {error.filename or 'the output'}: {error.strerror}"
     if error.errno in _FORBIDDEN and error.filename:
         return f"cannot use {error.filename}: {error.strerror}"
-    if error.errno == errno.ENOENT and not error.filename:  # what `os.getcwd` raises, and no other
+    if error.errno == errno.ENOENT and _nowhere():
         return "the working directory is gone: change to one that is there"
     raise error
+
+
+def _nowhere() -> bool:
+    """Whether the working directory was deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _say(message: str, code: int) -> int:

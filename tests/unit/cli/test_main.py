@@ -2,6 +2,7 @@ import errno
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -34,7 +35,6 @@ def raising(error: BaseException) -> click.Command:
         (errors.CancelledError("cancelled"), 130),
         (OSError(errno.ENOSPC, "No space left on device"), 1),
         (PermissionError(errno.EACCES, "Permission denied", "file"), 1),
-        (FileNotFoundError(errno.ENOENT, "No such file or directory"), 1),
         (KeyboardInterrupt(), 130),
     ],
 )
@@ -46,6 +46,17 @@ def test_every_error_has_its_exit_code(
     captured = capsys.readouterr()
     assert captured.err.strip().startswith("winnow: ")
     assert not captured.out
+
+
+def test_a_working_directory_that_is_gone_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["spans", "x"]) == 1
+    assert capsys.readouterr().err == "winnow: the working directory is gone: change to one that is there\n"
 
 
 def test_an_error_that_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

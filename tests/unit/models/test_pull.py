@@ -187,6 +187,15 @@ def test_without_a_network_the_error_says_so(make_model: MakeModel, cache: Path)
     assert files(cache) <= {"tiny.gguf.part"}
 
 
+def test_certificates_that_cannot_be_read_are_a_matter_of_the_source(
+    make_model: MakeModel, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(cache / "none"))
+
+    with pytest.raises(DownloadError, match=r"cannot pull tiny:\n.*example\.org: .*No such file"):
+        pull(make_model(HubSource("https://example.org/tiny.gguf")), cache)
+
+
 def test_a_full_disk_is_found_before_the_download(
     hub: Any, model: RegisteredModel, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

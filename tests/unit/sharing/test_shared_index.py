@@ -288,6 +288,16 @@ def test_a_server_that_is_not_there_is_a_problem_not_an_error(reader: Store) -> 
     assert "cannot be fetched" in reader.problems[0]
 
 
+@pytest.mark.parametrize(("variable", "value"), [("ALL_PROXY", "odd://127.0.0.1:1"), ("SSL_CERT_FILE", "/nowhere")])
+def test_a_server_that_the_environment_does_not_let_reach_is_a_problem_not_an_error(
+    variable: str, value: str, reader: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    attach(reader, ["https://127.0.0.1:9"])
+    assert reader.get("units-1", KEYS) == {}
+    assert "its server cannot be reached by what the environment names" in reader.problems[0]
+
+
 def test_a_file_that_is_longer_than_said_is_refused(out: Path) -> None:
     path = shard_file(out, "table")
     path.write_bytes(path.read_bytes() + b"x" * 10)

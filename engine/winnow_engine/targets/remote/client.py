@@ -62,12 +62,18 @@ class Client:
     def __init__(self, address: Address, key: str | None, patience: Patience, tls: ssl.SSLContext) -> None:
         self.address, self.patience = address, patience
         self._key = key
-        self._http = httpx.AsyncClient(
-            headers=_headers(key),
-            verify=tls,
-            timeout=httpx.Timeout(None, connect=patience.connect_s),
-            trust_env=not address.loopback,  # a proxy must not get what is meant for this machine
-        )
+        headers = _headers(key)
+        try:
+            self._http = httpx.AsyncClient(
+                headers=headers,
+                verify=tls,
+                timeout=httpx.Timeout(None, connect=patience.connect_s),
+                trust_env=not address.loopback,  # a proxy must not get what is meant for this machine
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise TargetUnreachableError(
+                f"cannot reach the target at {address.host} by the proxy that the environment names: {error}"
+            ) from error
 
     async def __aenter__(self) -> Client:
         await self._http.__aenter__()

@@ -13,7 +13,13 @@ from typing import Any, TypeVar
 import httpx
 
 from winnow_engine.core import Cancellation, Progress, Sampling, Thinking
-from winnow_engine.errors import BudgetError, TargetError, TargetProtocolError, TargetTimeoutError
+from winnow_engine.errors import (
+    BudgetError,
+    TargetError,
+    TargetProtocolError,
+    TargetTimeoutError,
+    TargetUnreachableError,
+)
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -223,7 +229,12 @@ class HttpTarget:
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         """Verifies certificates. It is cached because reading all authorities takes about 20 ms."""
-        return httpx.create_ssl_context()
+        try:
+            return httpx.create_ssl_context()
+        except OSError as error:
+            raise TargetUnreachableError(
+                f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
+            ) from error
 
 
 async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -> None:

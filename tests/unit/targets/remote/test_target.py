@@ -262,6 +262,22 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
             HttpTarget.open(address, patience=PATIENT)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("ALL_PROXY", "odd://127.0.0.1:1", "by the proxy that the environment names: Unknown scheme"),
+        ("ALL_PROXY", "http://[::1", "by the proxy that the environment names"),
+        ("SSL_CERT_FILE", "/nowhere", "certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read"),
+    ],
+)
+def test_what_the_environment_names_to_reach_servers_may_be_unusable(
+    variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(TargetUnreachableError, match=says):
+        HttpTarget.open(parse("https://example.org/v1"), patience=PATIENT)
+
+
 def test_the_only_model_is_taken_and_one_of_several_must_be_named(hostile: Hostile) -> None:
     assert opened(hostile).model == "m"
     hostile.models = lambda talk: talk.json({"data": [{"id": "a/b"}, {"id": "c"}]})
