@@ -34,6 +34,7 @@ from winnow_engine.targets.residency import decide, leaves_room_for_reader, meas
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_engine.wording import counted
 from winnow_lsp.cli.found import command, described
+from winnow_lsp.cli.terminal import show
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
@@ -58,9 +59,9 @@ def doctor(target: str | None) -> None:
     for finding in chain(_findings(), _server(target) if target else ()):
         missing += not finding.works
         mark = "ok     " if finding.works else "missing"
-        click.echo(f"{mark}  {finding.subject}: {finding.seen}")
+        show(f"{mark}  {finding.subject}: {finding.seen}")
         if not finding.works:
-            click.echo(f"         → {finding.remedy}")
+            show(f"         → {finding.remedy}")
     if missing:
         raise click.exceptions.Exit(1)
 

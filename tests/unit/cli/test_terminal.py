@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from winnow_engine.core import Kept, Span, UnitKind
-from winnow_lsp.cli import ask
+from winnow_lsp.cli import ask, doctor
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.progress import _places
 from winnow_lsp.cli.terminal import harmless, show_json
@@ -40,6 +40,12 @@ def test_a_commit_message_is_shown_as_text(tmp_path: Path, capsys: pytest.Captur
     git.commit(git.new(tmp_path), f"Charge for delivery {TITLE}", {"a.py": "x = 1\n"})
     assert main(["when", "-n", "1", "What about delivery?", "-w", str(tmp_path)]) == 0
     assert f"Charge for delivery {SHOWN}" in capsys.readouterr().out
+
+
+def test_what_a_server_calls_its_model_is_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_findings", lambda: [doctor.Finding(True, "target", TITLE)])
+    done = CliRunner().invoke(doctor.doctor, color=True)
+    assert done.output == f"ok       target: {SHOWN}\n"
 
 
 def test_an_answer_and_the_names_of_what_was_kept_are_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
