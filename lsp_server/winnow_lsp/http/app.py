@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,6 +25,8 @@ from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.replies import CHAT, models
 from winnow_lsp.http.requests import ChatRequest
+
+T = TypeVar("T")
 
 _BODY_TIMEOUT_S = 60
 IGNORED_HEADER = "X-Winnow-Ignored"
@@ -48,7 +50,7 @@ class Service(Protocol):
         """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
 
     async def count(self, request: ChatRequest) -> int:
-        """The tokens of a request's prompt as it came."""
+        """The tokens of a request's prompt as it came. Cancelling the calling task stops the work."""
 
     async def close(self) -> None:
         """Free the models."""
@@ -119,7 +121,7 @@ async def _health(request: Request) -> Response:
 async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     service: Service = request.app.state.service
     wanted = replace(dialect.read(await _body(guard, request), service.model), user=request.state.user)
-    answer, reply = _Answering(service, wanted, request), dialect.reply(wanted, service.model)
+    answer, reply = _Answering(partial(service.complete, wanted), request), dialect.reply(wanted, service.model)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
     first = await answer.first()  # an error before the first word still has its status
@@ -129,7 +131,8 @@ async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
 async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
     service: Service = request.app.state.service
     wanted = replace(counting.read(await _body(guard, request), service.model), user=request.state.user)
-    return JSONResponse(counting.counted(await service.count(wanted)), headers=_notes(wanted))
+    counted = _Answering(lambda _: service.count(wanted), request)
+    return JSONResponse(counting.counted(await counted.completion()), headers=_notes(wanted))
 
 
 async def _body(guard: Guard, request: Request) -> bytes:
@@ -145,7 +148,7 @@ def _notes(wanted: ChatRequest) -> dict[str, str]:
     return {IGNORED_HEADER: ", ".join(wanted.ignored)} if wanted.ignored else {}
 
 
-async def _events(answer: _Answering, first: TurnPiece | None, reply: Reply) -> AsyncIterator[bytes]:
+async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply: Reply) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         piece = first
@@ -159,12 +162,12 @@ async def _events(answer: _Answering, first: TurnPiece | None, reply: Reply) -> 
         await answer.close()
 
 
-class _Answering:
-    """One answer in progress. It is cancelled when its client disconnects."""
+class _Answering(Generic[T]):
+    """One answer in progress, which `begin` starts. It is cancelled when its client disconnects."""
 
-    def __init__(self, service: Service, wanted: ChatRequest, request: Request) -> None:
+    def __init__(self, begin: Callable[[TurnPieceSink], Coroutine[Any, Any, T]], request: Request) -> None:
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
-        self._work = asyncio.ensure_future(service.complete(wanted, self._add))
+        self._work = asyncio.ensure_future(begin(self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(_gone(request))
         self._watch.add_done_callback(lambda _: self._work.cancel())
@@ -172,7 +175,7 @@ class _Answering:
     def _add(self, piece: TurnPiece) -> None:
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
 
-    def _end(self, work: asyncio.Future[Completion]) -> None:
+    def _end(self, work: asyncio.Future[T]) -> None:
         if not work.cancelled():
             work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
         self._pieces.put_nowait(None)
@@ -188,7 +191,7 @@ class _Answering:
         """The next piece, or None at the end."""
         return await self._pieces.get()
 
-    async def completion(self) -> Completion:
+    async def completion(self) -> T:
         """Wait for the whole answer. Raises what ended it; ClientDisconnect if the client left."""
         try:
             return await asyncio.shield(self._work)

@@ -45,8 +45,7 @@ class Fake:
         try:
             for piece in self.pieces:
                 await asyncio.to_thread(on_piece, piece)
-            if self.hangs:
-                await asyncio.sleep(3600)
+            await self._hang()
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
@@ -60,7 +59,17 @@ class Fake:
         return Completion(generation, 30, self.calls)
 
     async def count(self, request: ChatRequest) -> int:
+        self.asked.set()
+        try:
+            await self._hang()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
         return sum(len(message.content.split()) for message in request.asked.messages)
+
+    async def _hang(self) -> None:
+        if self.hangs:
+            await asyncio.sleep(3600)
 
     async def close(self) -> None:
         self.closed = True

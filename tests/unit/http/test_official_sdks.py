@@ -238,11 +238,13 @@ async def test_who_may_not_ask_hears_it_in_their_apis_form() -> None:
         await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message(model="claude")))
 
 
-@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize(
+    "path", ["/v1/responses", "/v1/responses/input_tokens", "/v1/messages", "/v1/messages/count_tokens"]
+)
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_client_that_leaves_stops_the_work(path: str, stream: bool) -> None:
     fake = Fake("Hel", hangs=True)
-    body = message(stream=stream) if path.endswith("messages") else {"model": "m", "input": "Hi", "stream": stream}
+    body = message(stream=stream) if "messages" in path else {"model": "m", "input": "Hi", "stream": stream}
     async with serving(fake) as client:
         sending = asyncio.ensure_future(client.post(path, json=body))
         while not fake.asked.is_set():
