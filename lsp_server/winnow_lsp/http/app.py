@@ -11,9 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
@@ -29,6 +31,8 @@ from winnow_lsp.http.requests import ChatRequest
 T = TypeVar("T")
 
 _BODY_TIMEOUT_S = 60
+MOST_REQUESTS = 64
+"""What is read or answered at once, by all users. Connections on which nothing is asked do not count."""
 IGNORED_HEADER = "X-Winnow-Ignored"
 _LEFT = 499  # nobody reads it; as nginx logs it
 
@@ -86,9 +90,29 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
         Route("/health", partial(_guarded, guard, CHAT, _health)),
     ]
     refuse: Any = _refused
-    application = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: refuse})
+    application = Starlette(
+        routes=routes, middleware=[Middleware(_Counted)], lifespan=lifespan, exception_handlers={HTTPException: refuse}
+    )
+    application.state.requests = 0
     application.router.redirect_slashes = False
     return application
+
+
+class _Counted:
+    """Counts the requests in progress, in the state of the application."""
+
+    def __init__(self, application: ASGIApp) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._application(scope, receive, send)
+        state = scope["app"].state
+        state.requests += 1
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            state.requests -= 1
 
 
 async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: Request) -> Response:
@@ -136,6 +160,8 @@ async def _count(guard: Guard, counting: Counting, request: Request) -> Response
 
 
 async def _body(guard: Guard, request: Request) -> bytes:
+    if request.app.state.requests > MOST_REQUESTS:
+        raise ApiError(503, f"{MOST_REQUESTS} requests are in progress: try again in a moment", code="overloaded")
     try:
         async with asyncio.timeout(_BODY_TIMEOUT_S):
             return await guard.body(request)

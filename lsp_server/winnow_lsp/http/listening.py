@@ -15,7 +15,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
-def web_server(application: ASGIApp, most_connections: int | None = None) -> uvicorn.Server:
+def web_server(application: ASGIApp) -> uvicorn.Server:
     """A server of HTTP/1.1 that logs nothing and does not say what it is."""
     config = uvicorn.Config(
         application,
@@ -24,7 +24,6 @@ def web_server(application: ASGIApp, most_connections: int | None = None) -> uvi
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=most_connections,
         timeout_graceful_shutdown=_LEAVE_S,
     )
     return uvicorn.Server(config)

@@ -20,8 +20,6 @@ from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
-_MOST_CONNECTIONS = 64
-
 
 class EngineService:
     """Answers requests with an engine: many at once if the target is a server, else one after the other.
@@ -92,4 +90,4 @@ def serve_http(
     with listening_socket(host, port) as listening:
         application = app(lambda: EngineService(models, store, budget), guard)
         ready(*listening.getsockname()[:2])
-        web_server(application, _MOST_CONNECTIONS).run([listening])
+        web_server(application).run([listening])

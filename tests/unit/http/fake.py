@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-import uvicorn
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece, TurnPieceSink
@@ -19,6 +18,7 @@ from winnow_engine.targets.base import Generation
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
 PATIENCE_S = 60
@@ -39,9 +39,11 @@ class Fake:
         self.pieces, self.error, self.hangs = pieces, error, hangs
         self.states = (READY, READY)
         self.asked, self.cancelled, self.closed = threading.Event(), threading.Event(), False
+        self.begun = 0
 
     async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
         self.asked.set()
+        self.begun += 1
         try:
             for piece in self.pieces:
                 await asyncio.to_thread(on_piece, piece)
@@ -78,12 +80,12 @@ class Fake:
 @asynccontextmanager
 async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server that answers with `fake`."""
-    config = uvicorn.Config(app(lambda: fake, Guard(token)), port=0, http="h11", ws="none", log_config=None)
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server._serve())
+    listening = listening_socket("127.0.0.1", 0)
+    server = web_server(app(lambda: fake, Guard(token)))
+    task = asyncio.create_task(server._serve([listening]))
     while not server.started:
         await asyncio.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
+    port = listening.getsockname()[1]
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
             yield client

@@ -15,6 +15,7 @@ from winnow_engine.errors import (
     WinnowError,
 )
 from winnow_lsp.host.engines import ModelState
+from winnow_lsp.http.app import MOST_REQUESTS
 from winnow_lsp.http.guard import MOST_BYTES, Guard
 
 from .fake import CHAT, HELLO, PATIENCE_S, READY, Fake, events, serving
@@ -94,6 +95,32 @@ async def test_a_client_that_leaves_stops_the_work(stream: bool, pieces: tuple[s
             asking.cancel()
             await asyncio.wait([asking])
         assert await asyncio.to_thread(fake.cancelled.wait, PATIENCE_S)
+
+
+async def test_requests_beyond_the_most_are_refused_in_the_apis_form_until_there_is_room() -> None:
+    fake = Fake(hangs=True)
+    async with serving(fake) as client:
+        asking = [asyncio.create_task(client.post(CHAT, json=HELLO)) for _ in range(MOST_REQUESTS)]
+        while fake.begun < MOST_REQUESTS:
+            await asyncio.sleep(0.01)
+        fake.hangs = False
+        refused = await client.post(CHAT, json=HELLO)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "overloaded")
+        assert (await client.get("/health")).status_code == 200
+        for one in asking:
+            one.cancel()
+        await asyncio.wait(asking)
+        while (answer := await client.post(CHAT, json=HELLO)).status_code == 503:
+            await asyncio.sleep(0.01)
+        assert answer.status_code == 200
+
+
+async def test_connections_on_which_nothing_is_asked_keep_nobody_out() -> None:
+    async with serving(Fake("a"), token="secret") as client:
+        idle = [await asyncio.open_connection("127.0.0.1", client.base_url.port) for _ in range(MOST_REQUESTS + 1)]
+        assert (await client.post(CHAT, json=HELLO, headers={"x-api-key": "secret"})).status_code == 200
+        for _, writer in idle:
+            writer.close()
 
 
 async def test_models_and_health() -> None:
