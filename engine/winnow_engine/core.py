@@ -7,6 +7,7 @@ Paths are relative to the workspace root, with forward slashes.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -252,7 +253,7 @@ class Sampling:
     thinking_tokens: int = 1024
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < float("inf"):
+        if not 0 <= self.temperature <= sys.float_info.max:  # whole numbers can be larger
             raise ValueError(f"temperature must be at least 0 and finite, not {self.temperature}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be in (0, 1], not {self.top_p}")

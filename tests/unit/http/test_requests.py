@@ -139,6 +139,7 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"max_tokens": True}, "max_tokens", 400),
     ({"temperature": -1}, "temperature", 400),
     ({"temperature": float("nan")}, "temperature", 400),
+    ({"temperature": 10**400}, "temperature", 400),
     ({"temperature": "hot"}, "temperature", 400),
     ({"top_p": 0}, "top_p", 400),
     ({"seed": -1}, "seed", 400),
