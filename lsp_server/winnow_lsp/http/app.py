@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -30,6 +31,7 @@ from winnow_lsp.http.requests import ChatRequest
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
 _BODY_TIMEOUT_S = 60
 MOST_REQUESTS = 64
 """What is read or answered at once, by all users. Connections on which nothing is asked do not count."""
@@ -120,12 +122,10 @@ async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: 
     try:
         request.state.user = guard.check(request)
         return await endpoint(request)
-    except WinnowError as error:
-        return _error(dialect, api_error(error))
-    except ApiError as error:
-        return _error(dialect, error)
     except ClientDisconnect:
         return Response(status_code=_LEFT)
+    except Exception as error:
+        return _error(dialect, _told(error))
 
 
 async def _models(request: Request) -> Response:
@@ -182,8 +182,10 @@ async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply
             yield reply.piece(piece)
             piece = await answer.piece()
         yield reply.last(await answer.completion())
-    except WinnowError as error:
-        yield reply.failed(api_error(error))
+    except ClientDisconnect:
+        pass
+    except Exception as error:
+        yield reply.failed(_told(error))
     finally:
         await answer.close()
 
@@ -239,6 +241,16 @@ async def _gone(request: Request) -> None:
     """Return when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _told(error: Exception) -> ApiError:
+    """What a client is told of an error."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, WinnowError):
+        return api_error(error)
+    _log.error("a request failed", exc_info=error)
+    return ApiError(500, "Winnow failed, which is a bug: the server's log says where", code="bug")
 
 
 def _error(dialect: Dialect, error: ApiError) -> Response:

@@ -75,6 +75,18 @@ async def test_an_error_in_a_stream_is_its_last_event() -> None:
     assert "[DONE]" not in answer.text
 
 
+async def test_a_bug_is_told_as_one_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(Fake(error=ZeroDivisionError("inside"))) as client:
+        for path, body in ((CHAT, HELLO), ("/v1/messages", {**HELLO, "max_tokens": 5})):
+            answer = await client.post(path, json=body)
+            assert (answer.status_code, "bug" in answer.json()["error"]["message"]) == (500, True)
+    async with serving(Fake("Hel", error=ZeroDivisionError("inside"))) as client:
+        answer = await client.post(CHAT, json={**HELLO, "stream": True})
+    assert events(answer.text)[-1]["error"]["code"] == "bug"
+    assert caplog.text.count("ZeroDivisionError: inside") == 3
+    assert "inside" not in answer.text
+
+
 async def test_an_answer_without_a_word_is_whole() -> None:
     async with serving(Fake()) as client:
         assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["message"]["content"] == ""
