@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.store import Store, default_path
 from winnow_engine.system import has_private_sockets
+from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
 from winnow_lsp.cli.session import check_models
@@ -70,6 +71,11 @@ def serve(
     if http is not None:
         return _serve_http(http, options)
     _refuse_models(context)
+    if tcp is not None and not is_loopback(tcp[0]):
+        raise click.UsageError(
+            f"{tcp[0]} can be reached from other machines, and who connects may read your files: serve on 127.0.0.1, "
+            "and tunnel to it (ssh -L)"
+        )
     if shared and not has_private_sockets():
         raise click.UsageError(
             "this system has no sockets that only you can reach: commands load the models themselves"
