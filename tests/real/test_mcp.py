@@ -306,6 +306,9 @@ async def test_a_token_guards_the_tools_over_http(user: User) -> None:
     user.environment["WINNOW_HTTP_TOKEN"] = "secret"
     async with http_server(user) as address, httpx.AsyncClient() as client:
         refused = await client.post(address, json={})
-        asked = await client.post(address, json={}, headers={"Authorization": "Bearer secret"})
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        headers = {"Authorization": "Bearer secret", "Accept": "application/json, text/event-stream"}
+        proxied = await client.post(address, json=begin, headers={**headers, "Host": "winnow.example.org"})
     assert refused.status_code == 401
-    assert asked.status_code != 401
+    assert proxied.status_code == 200, proxied.text

@@ -41,9 +41,14 @@ class Guard:
             )
         return cls(token, KeyFile(Path(file)) if file else None)
 
+    @property
+    def knows_askers(self) -> bool:
+        """Whether a request has to bring a token or a key; else what it calls this machine is checked."""
+        return self.token is not None or self.keys is not None
+
     def check(self, request: Request) -> str | None:
         """The user who asks, where users have keys. Raises ApiError for a request that may not be answered."""
-        if self.token is None and self.keys is None:
+        if not self.knows_askers:
             _check_host(request.headers.get("host", ""))
             return None
         sent = _sent(request)

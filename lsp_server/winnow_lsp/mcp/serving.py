@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from threading import Thread
 
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -74,7 +75,10 @@ async def serve_http(
         async with _repository(Engines(store), config) as repository:
             server = make_server(repository, Workspaces(root, config.files, within=root))
             ready(*listening.getsockname()[:2])
-            await web_server(_Guarded(server.streamable_http_app(host=host), guard)).serve([listening])
+            # By itself the SDK takes only requests to names of this machine; behind a proxy they have others.
+            any_name = TransportSecuritySettings(enable_dns_rebinding_protection=False) if guard.knows_askers else None
+            application = server.streamable_http_app(host=host, transport_security=any_name)
+            await web_server(_Guarded(application, guard)).serve([listening])
 
 
 @asynccontextmanager
