@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from winnow_engine.drafter.drafter import Drafter
 
+from ..unit.targets.hostile import Hostile, Talk, event, start
 from .user import PATIENCE_S, User
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
@@ -300,6 +302,35 @@ async def test_the_tools_over_http_for_programs_of_this_machine_only(user: User,
     assert rebound.status_code == 403
     assert page.status_code == 403
     assert form.status_code in (400, 415)
+
+
+async def test_a_client_that_leaves_stops_its_call_over_http(user: User) -> None:
+    begun, left = threading.Event(), threading.Event()
+
+    def chat(talk: Talk) -> None:
+        talk.stream(event("Hel"))
+        begun.set()
+        talk.until_left()
+        left.set()
+
+    target = Hostile(chat, models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    server = start(target)
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    ask = {"name": "ask", "arguments": {"question": QUESTION}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with http_server(user, "--target", target.url) as address, httpx.AsyncClient(headers=headers) as client:
+
+        async def send(number: int, method: str, params: object) -> httpx.Response:
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            return await client.post(address, json=message, timeout=PATIENCE_S)
+
+        client.headers["mcp-session-id"] = (await send(1, "initialize", hello)).headers["mcp-session-id"]
+        asking = asyncio.create_task(send(2, "tools/call", ask))
+        assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+        asking.cancel()
+        assert await asyncio.to_thread(left.wait, 30)  # a server that says nothing is given up after 60 s
+    server.shutdown()
+    server.server_close()
 
 
 async def test_a_token_guards_the_tools_over_http(user: User) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
 
-from winnow_engine.errors import WinnowError
+from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.mcp.fitting import json_of, text_of
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
@@ -30,6 +32,8 @@ from winnow_lsp.mcp.results import (
 )
 from winnow_lsp.mcp.workspace import Workspaces
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -40,7 +44,7 @@ class Tool:
     description: str
     takes: type[BaseModel]
     gives: type[BaseModel]
-    run: Callable[[Repository, Sources, Any, Reports], Awaitable[BaseModel]]
+    run: Callable[[Repository, Sources, Any, Reports], Coroutine[Any, Any, BaseModel]]
 
     def described(self) -> types.Tool:
         """The tool as MCP lists it."""
@@ -141,9 +145,34 @@ async def _call(
         return _failed(_problems(error))
     sources = await workspaces.sources(context.session)
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
-        result = await tool.run(repository, sources, asked, reports)
+        result = await attended(context.request, tool.run(repository, sources, asked, reports))
     text = types.TextContent(type="text", text=text_of(result))
     return types.CallToolResult(content=[text], structured_content=json_of(result))
+
+
+async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
+    """What the work returns; over HTTP it stops, with CancelledError, once the connection of its request has closed.
+
+    The answer could not be fetched any more: nothing that was sent can be sent again.
+    """
+    if request is None:
+        return await work
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    leaving.add_done_callback(lambda _: doing.cancel())
+    try:
+        return await doing
+    except asyncio.CancelledError:
+        if leaving.done() and not leaving.cancelled():
+            raise CancelledError("the client has gone") from None
+        raise
+    finally:
+        leaving.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _problems(error: ValidationError) -> str:

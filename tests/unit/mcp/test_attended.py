@@ -1,0 +1,55 @@
+"""A call over HTTP stops when its client has gone."""
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from winnow_engine.errors import CancelledError
+from winnow_lsp.mcp.server import attended
+
+
+class Client:
+    """The other end of a request's connection."""
+
+    def __init__(self) -> None:
+        self.gone, self.stopped = asyncio.Event(), False
+        self.request = Request({"type": "http"}, self._receive)
+
+    async def _receive(self) -> MutableMapping[str, Any]:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def work(self, seconds: float) -> str:
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            self.stopped = True
+            raise
+        return "done"
+
+
+async def test_work_is_done_while_its_client_is_there() -> None:
+    client = Client()
+    assert await attended(client.request, client.work(0.01)) == "done"
+    assert await attended(None, client.work(0.01)) == "done"
+
+
+async def test_work_stops_when_its_client_has_gone() -> None:
+    client = Client()
+    asyncio.get_running_loop().call_later(0.01, client.gone.set)
+    with pytest.raises(CancelledError, match="gone"):
+        await attended(client.request, client.work(60))
+    assert client.stopped
+
+
+async def test_a_call_that_is_cancelled_stops_its_work() -> None:
+    client = Client()
+    calling = asyncio.create_task(attended(client.request, client.work(60)))
+    await asyncio.sleep(0.01)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert client.stopped
