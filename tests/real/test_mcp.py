@@ -72,7 +72,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smo
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         calls: dict[str, dict[str, Any]] = {
             "find_code": {"question": QUESTION, "budget": 400},
-            "explain_place": {"path": "budget.py", "start_line": DENSITY},
+            "explain_place": {"path": "./budget.py", "start_line": DENSITY},
             "outline": {},
             "ask": {"question": QUESTION, "effort": "deep"},
         }
@@ -89,7 +89,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smo
     assert found["find_code"]["index_complete"]
     assert Drafter(smollm2).count(json.dumps(found["find_code"])) <= 400
     assert {"budget.py", "ranking.py"} <= {entry["path"] for entry in found["outline"]["entries"]}
-    assert found["explain_place"]["inside"] == ["density"]
+    assert (found["explain_place"]["path"], found["explain_place"]["inside"]) == ("budget.py", ["density"])
     assert {one["path"] for one in found["explain_place"]["used_by"]} >= {"first_look.py"}
     assert found["ask"]["answer"]
     assert found["ask"]["rests_on"]

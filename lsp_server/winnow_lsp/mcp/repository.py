@@ -76,7 +76,7 @@ class Repository:
 
     async def explain(self, sources: Sources, asked: ExplainPlace, reports: Reports) -> Explained:
         """What a place uses, and who uses it."""
-        cursor = Cursor(asked.path, asked.start_line, asked.end_line or asked.start_line)
+        cursor = Cursor(asked.path.removeprefix("./"), asked.start_line, asked.end_line or asked.start_line)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Explained:
             workspace, count = _read(assistant, sources, cancellation)
