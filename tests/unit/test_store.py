@@ -152,6 +152,22 @@ def test_trim_forgets_the_workspace_that_was_used_longest_ago(path: Path) -> Non
     assert [one.name for one in store.workspaces.iterdir()] == []
 
 
+def test_the_disk_is_given_back_where_most_of_the_file_is_empty(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(path)
+    store.put_many("n", {str(number): record(number % 100, 100_000) for number in range(20)})
+    store.put("n", "last", record(7))
+    full = path.stat().st_size
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE record SET used = used - (key != 'last')")
+    store.trim(1000)
+    assert path.stat().st_size == full  # what is left over is kept for new records
+
+    monkeypatch.setattr("winnow_engine.store._MOST_FREE_BYTES", 1_000_000)
+    store.trim(1000)
+    assert path.stat().st_size < full / 20
+    np.testing.assert_array_equal(store.get("n", ["last"])["last"]["codes"], record(7)["codes"])
+
+
 def test_key_depends_on_path_and_content() -> None:
     assert len({content_key("a.py", b"x"), content_key("b.py", b"x"), content_key("a.py", b"y")}) == 3
 
