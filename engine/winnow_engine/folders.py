@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-_TEMPORARY = ".tmp"
+_OURS, _TEMPORARY = ".winnow-", ".tmp"  # a folder may be the user's, with temporary files of others
 _ABANDONED_S = 3600.0  # no write pauses that long
 _log = logging.getLogger(__name__)
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}  # network shares; a folder that may only be entered
@@ -81,10 +81,10 @@ def delete(path: Path) -> None:
 
 
 def delete_abandoned(folder: Path) -> None:
-    """Delete what processes that were killed had begun to write, under a name that ends in `.tmp`."""
+    """Delete what `temporary` made for processes that were killed."""
     old = time.time() - _ABANDONED_S
     for path, written, _ in files_in(folder):
-        if path.suffix == _TEMPORARY and written < old:
+        if path.name.startswith(_OURS) and path.suffix == _TEMPORARY and written < old:
             delete(path)
 
 
@@ -95,7 +95,7 @@ def temporary(folder: Path) -> Iterator[Path]:
     If the process is killed meanwhile, a later one deletes it.
     """
     delete_abandoned(folder)
-    handle, name = tempfile.mkstemp(dir=folder, suffix=_TEMPORARY)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=_OURS, suffix=_TEMPORARY)
     os.close(handle)
     path = Path(name)
     try:

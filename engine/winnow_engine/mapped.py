@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.folders import delete_abandoned, make_folder, sync_folder
+from winnow_engine.folders import make_folder, sync_folder, temporary
 
 Array = NDArray[Any]
 
@@ -51,19 +51,13 @@ def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapp
     A chunk is not copied, so that files larger than the memory can be joined.
     """
     make_folder(path.parent, 0o700)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
-    try:
-        handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
+    with temporary(path.parent) as beside:
+        with beside.open("wb") as file:
             _write(file, columns, about or {})
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
     sync_folder(path.parent)
-    delete_abandoned(path.parent)
 
 
 def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:

@@ -19,9 +19,9 @@ def test_a_file_stays_only_under_its_own_name(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_deleted_later(tmp_path: Path) -> None:
-    for name, age in (("old.tmp", 7200), ("young.tmp", 60), ("old", 7200)):
+    for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60), ("of-others.tmp", 7200), ("old", 7200)):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (time.time() - age,) * 2)
     with temporary(tmp_path):
         pass
-    assert {path.name for path in tmp_path.iterdir()} == {"young.tmp", "old"}
+    assert {path.name for path in tmp_path.iterdir()} == {".winnow-young.tmp", "of-others.tmp", "old"}

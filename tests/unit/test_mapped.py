@@ -96,7 +96,7 @@ def test_a_write_that_fails_leaves_what_was_there(path: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_removed_later(path: Path) -> None:
-    old, young = path.with_name(".x.1.2.tmp"), path.with_name(".y.1.2.tmp")
+    old, young = path.with_name(".winnow-x.tmp"), path.with_name(".winnow-y.tmp")
     old.touch()
     young.touch()
     os.utime(old, (time.time() - 7200,) * 2)

@@ -179,11 +179,11 @@ def test_the_three_used_last_are_kept(folder: Path) -> None:
 
 def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> None:
     folder.mkdir(parents=True)
-    for name, age in (("old.tmp", 7200), ("young.tmp", 60)):
+    for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60)):
         (folder / name).write_bytes(b"half")
         os.utime(folder / name, (time.time() - age,) * 2)
     MergedWeights(folder, "one")(layers)
-    assert {path.name for path in folder.iterdir()} == {"one.weights", "young.tmp"}
+    assert {path.name for path in folder.iterdir()} == {"one.weights", ".winnow-young.tmp"}
 
 
 def test_a_full_disk_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

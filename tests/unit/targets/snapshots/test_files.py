@@ -170,7 +170,7 @@ def test_a_bound_of_nothing_deletes_what_is_there(kept: Snapshots, folder: Path)
 
 def test_what_a_killed_process_left_behind_goes_when_it_is_old(kept: Snapshots, folder: Path) -> None:
     kept.save(snapshot(tokens(range(50))))
-    old, young = folder / "abc.tmp", folder / "def.tmp"
+    old, young = folder / ".winnow-a.tmp", folder / ".winnow-b.tmp"
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 7200,) * 2)
