@@ -1,4 +1,4 @@
-"""Packs joined: which records are kept, in which order, and how long that takes."""
+"""Packs joined: which records are kept, and in which order."""
 
 from pathlib import Path
 
