@@ -22,6 +22,7 @@ from winnow_engine.index.remembered import Content, FileMemory
 from winnow_engine.store import content_key
 from winnow_engine.system import is_folder, read_regular
 
+_FOLDER = "directory"
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
 
@@ -86,8 +87,13 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
         if walk.read(candidate) is not None:
             asked = candidate.asked_for_by
             return Verdict(True, f"taken back by {asked}" if asked else "no rule leaves it out")
-    otherwise = "directory" if is_folder(root / relative) else "no such file"
+    otherwise = _FOLDER if is_folder(root / relative) else "no such file"
     return Verdict(False, next(iter(reasons.values()), otherwise))
+
+
+def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
+    """Whether `scan` looks into a folder: it lies below the root, and no rule leaves it out."""
+    return explain(root, folder, rules).reason == _FOLDER
 
 
 def _not_asked(_path: str, _reason: str) -> None:

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from winnow_engine.config import FileRules
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.foreign import printable
+from winnow_engine.index.files import enters
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.host.roots import named_folders
 from winnow_lsp.host.uris import file_path
@@ -30,11 +31,16 @@ class Workspaces:
         """What a call is about. Raises WorkspaceError if there is no folder that it could be."""
         capabilities = session.client_capabilities
         roots = await _roots(session) if capabilities is not None and capabilities.roots is not None else []
-        allowed = [root for root in roots if self._within is None or root.is_relative_to(self._within)]
+        allowed = [root for root in roots if self._allows(root)]
         if roots and not allowed:
-            raise WorkspaceError(f"the client's roots lie outside of {self._within}, which this server is for")
+            raise WorkspaceError(
+                f"the client's roots lie outside of {self._within}, which this server is for, or are left out of it"
+            )
         named = {root: root.name for root in allowed or [_sensible(self._default)]}
         return Sources(tuple(named_folders(named)), self._rules)
+
+    def _allows(self, root: Path) -> bool:
+        return self._within is None or root == self._within or enters(self._within, root, self._rules)
 
 
 async def _roots(session: ServerSession) -> list[Path]:

@@ -64,6 +64,18 @@ async def test_roots_outside_of_the_bounds_are_refused(folders: tuple[Path, Path
         await roots(default, Session([one.as_uri()]), default)
 
 
+async def test_roots_that_are_left_out_of_the_bounds_are_refused(tmp_path: Path) -> None:
+    bounds = tmp_path / "shop"
+    for name in (".git", "secrets", "tax/rates"):
+        (bounds / name).mkdir(parents=True)
+    (bounds / ".winnowignore").write_text("secrets/\n")
+    assert await roots(bounds, Session([bounds.as_uri()]), bounds) == (Folder(bounds),)
+    assert await roots(bounds, Session([(bounds / "tax/rates").as_uri()]), bounds) == (Folder(bounds / "tax/rates"),)
+    for name in (".git", "secrets"):
+        with pytest.raises(WorkspaceError, match="left out"):
+            await roots(bounds, Session([(bounds / name).as_uri()]), bounds)
+
+
 async def test_all_that_the_user_has_is_no_workspace() -> None:
     for folder in (Path.home(), Path("/")):
         with pytest.raises(WorkspaceError, match="--workspace"):
