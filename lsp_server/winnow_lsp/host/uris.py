@@ -25,5 +25,8 @@ def file_path(uri: str) -> Path:
 def below(file: Path, root: Path) -> Path | None:
     """The file relative to the root, by name or else with links resolved; None if it is not below the root."""
     if not file.is_relative_to(root):
-        file, root = file.resolve(), root.resolve()
+        try:
+            file, root = file.resolve(), root.resolve()
+        except (OSError, RuntimeError):  # a circle of links
+            return None
     return file.relative_to(root) if file.is_relative_to(root) and file != root else None
