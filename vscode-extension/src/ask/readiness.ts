@@ -19,7 +19,7 @@ export function readinessOf(state: ServerState, status: Status | undefined): Rea
     case 'missing':
       return { severity: 'warning', blocked: true, message: state.message, actions: [SET_UP] };
     case 'failed':
-      return { severity: 'error', blocked: true, message: state.message, actions: [RESTART, OUTPUT] };
+      return { severity: 'error', blocked: true, message: state.message, actions: [RESTART, SET_UP, OUTPUT] };
     case 'starting':
       return waiting('The server is starting.');
     case 'running':

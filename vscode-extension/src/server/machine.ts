@@ -2,10 +2,10 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import * as vscode from 'vscode';
 import { settings } from '../settings';
-import type { Machine } from './finding';
+import { executable, scripts, type Machine } from './finding';
 
 /** The part of the Python extension's API that is used here. */
 interface PythonApi {
@@ -18,6 +18,12 @@ interface PythonApi {
 /** The virtual environment that belongs to this extension. */
 export function ownEnvironment(context: vscode.ExtensionContext): string {
   return vscode.Uri.joinPath(context.globalStorageUri, 'environment').fsPath;
+}
+
+/** The program that is installed into it. */
+export function ownProgram(context: vscode.ExtensionContext): string {
+  const windows = process.platform === 'win32';
+  return join(scripts(ownEnvironment(context), windows), executable(windows));
 }
 
 export function machine(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Machine {

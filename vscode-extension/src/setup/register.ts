@@ -1,7 +1,8 @@
 /** “Winnow: Set Up”: install into an environment of its own with the user's consent, or be shown the program. */
 import { readdir } from 'node:fs/promises';
 import * as vscode from 'vscode';
-import { activePython, ownEnvironment } from '../server/machine';
+import { findServer } from '../server/finding';
+import { activePython, machine, ownEnvironment, ownProgram } from '../server/machine';
 import { exitCode, start } from '../server/process';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
@@ -39,12 +40,20 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
     (progress, token) => install(python, ownEnvironment(context), builder, wanted, progress, log, token),
   );
-  if (done) await session.restartByHand();
+  if (!done) return;
+  const own = ownProgram(context);
+  const found = await findServer(machine(context, log)).catch(() => undefined);
+  if (found?.command !== own) await use(own); // what it is to replace would come first
+  await session.restartByHand();
 }
 
 async function chooseProgram(): Promise<void> {
   const [file] = (await vscode.window.showOpenDialog({ title: 'The winnow program', openLabel: 'Use' })) ?? [];
-  if (file !== undefined) await vscode.workspace.getConfiguration('winnow').update('server.path', file.fsPath, vscode.ConfigurationTarget.Global);
+  if (file !== undefined) await use(file.fsPath);
+}
+
+async function use(program: string): Promise<void> {
+  await vscode.workspace.getConfiguration('winnow').update('server.path', program, vscode.ConfigurationTarget.Global);
 }
 
 /** A Python of version 3.11 or newer. */

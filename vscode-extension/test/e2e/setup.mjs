@@ -1,6 +1,7 @@
 // Sets Winnow up by clicks where nothing is installed: consent, its server from a package index, its models, each stopped once.
 // usage: node setup.mjs URL FOLDER PICTURES ENVIRONMENT MODELS     ENVIRONMENT, MODELS: the folders that should come to be filled
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { askPage, command, enter, leave, page, picture, pressInNotification, status, step, until } from './person.mjs';
 
 const [, , , , , environment, models] = process.argv;
@@ -27,8 +28,12 @@ await step('installing shows progress, and stops when told to', async () => {
   await pressInNotification(/installing its server.*Downloading/s, 'Cancel');
   await until(() => !existsSync(environment));
 });
-await step('the server is installed, and runs', async () => {
+await step('the server is installed, and runs, also where the settings name one that does not', async () => {
   await command('Winnow: Ask a Question');
+  await (await askPage()).getByRole('button', { name: 'Set up…' }).waitFor();
+  const settings = join(environment, '../../../../Machine/settings.json');
+  writeFileSync(settings, JSON.stringify({ ...JSON.parse(readFileSync(settings, 'utf8')), 'winnow.server.path': '/nowhere/winnow' }));
+  await status('/nowhere/winnow').waitFor({ state: 'attached' });
   await (await askPage()).getByRole('button', { name: 'Set up…' }).click();
   await answerDialog('Install');
   await status('smollm2-135m is not at').waitFor({ state: 'attached' });
