@@ -55,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerContext(session),
     registerSetUp(context, session, log),
     registerModels(session, find, log),
-    registerParticipant({ service, search: commands.search }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
+    registerParticipant({ service, find: commands.find }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),
     registerDefinitions(definitions),

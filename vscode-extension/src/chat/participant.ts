@@ -2,10 +2,11 @@
 import * as vscode from 'vscode';
 import type { AskListener, AskService, Disposable, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
 import { label, lines, plain, relativePath, toRange } from '../asking/places';
+import { reason } from '../asking/requests';
 import { likelihood, percent } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
 import { aboutChanges } from '../commands/reviewed';
-import type { SpansResult } from '../server/protocol';
+import type { Find } from '../commands/spans';
 import { conversationOf, exchangeOf, type Metadata } from './turns';
 
 const ID = 'winnow.repository';
@@ -13,14 +14,14 @@ const MOST_FOUND = 10;
 
 export interface ChatDeps {
   service: AskService;
-  search: (question: Question) => Promise<SpansResult | undefined>;
+  find: Find;
 }
 
 export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposable {
   const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
     switch (request.command) {
       case 'find':
-        return find(deps, request, stream);
+        return find(deps, request, stream, token);
       case 'why':
         return why(deps, context, stream);
       case 'changes':
@@ -74,14 +75,17 @@ async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vsc
   return ask(deps.service, question, context, stream, token);
 }
 
-async function find({ search }: ChatDeps, request: vscode.ChatRequest, stream: vscode.ChatResponseStream): Promise<vscode.ChatResult> {
+async function find(deps: ChatDeps, request: vscode.ChatRequest, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   if (request.prompt.trim() === '') return refusal('Say what to find: `@winnow /find where is the fee decided?`');
   stream.progress('searching');
-  const result = await search({ text: request.prompt, ...at(request) });
-  if (result === undefined) return refusal('The search did not end.');
-  if (result.spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
-  listSpans(result.spans, stream);
-  return {};
+  try {
+    const { spans } = await deps.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
+    if (spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
+    listSpans(spans, stream);
+    return {};
+  } catch (error) {
+    return token.isCancellationRequested ? {} : refusal(reason(error));
+  }
 }
 
 function why({ service }: ChatDeps, context: vscode.ChatContext, stream: vscode.ChatResponseStream): vscode.ChatResult {

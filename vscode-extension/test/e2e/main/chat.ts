@@ -104,6 +104,22 @@ export function define(): void {
       await configure(SHORT);
     });
 
+    test('stopping in the panel stops a search as well', async () => {
+      const { session } = winnow;
+      const ready = session.ready.bind(session);
+      let stopped = false;
+      session.ready = (token) => new Promise((_, reject) => {
+        token?.onCancellationRequested(() => {
+          stopped = true;
+          reject(new Error('stopped'));
+        });
+        void vscode.commands.executeCommand('workbench.action.chat.cancel');
+      });
+      await chat('/find where is the fee for delivery decided?');
+      await eventually(() => stopped);
+      session.ready = ready;
+    });
+
     test('the language model answers other extensions', async () => {
       const [model] = await vscode.lm.selectChatModels(MODEL);
       assert.ok(model);

@@ -49,6 +49,18 @@ export function define(): void {
       assert.equal(drawn(), 0);
     });
 
+    test('a search from the palette can be cancelled', async () => {
+      const window = vscode.window as unknown as Record<string, unknown>;
+      const { showInputBox, withProgress } = vscode.window;
+      let shown: vscode.ProgressOptions | undefined;
+      window.showInputBox = () => Promise.resolve(QUESTION);
+      window.withProgress = (options: vscode.ProgressOptions, ...work: [never]) => withProgress(shown = options, ...work);
+      await vscode.commands.executeCommand('winnow.findSpans');
+      Object.assign(window, { showInputBox, withProgress });
+      assert.deepEqual([shown?.cancellable, shown?.location], [true, vscode.ProgressLocation.Notification]); // no other has a button
+      assert.equal(winnow.spans.shown.current?.question, QUESTION);
+    });
+
     test('a setting takes effect without a restart', async () => {
       const { pid } = winnow.session;
       const { uri } = (await open('shop/pricing.py')).document;
