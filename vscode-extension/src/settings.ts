@@ -36,6 +36,11 @@ export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(`${SECTION}.server.path`);
 }
 
+/** Whether a change is about what the explorer shows. */
+export function concernsDecorations(event: vscode.ConfigurationChangeEvent): boolean {
+  return event.affectsConfiguration(`${SECTION}.spans`);
+}
+
 /** Whether the server should read its settings again. */
 export function concernsServer(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(SECTION);

@@ -1,7 +1,7 @@
 /** Kept spans in editors (gutter, overview ruler) and, as a share of each file, in the explorer: on demand. */
 import * as vscode from 'vscode';
 import { toRange } from '../asking/places';
-import { settings } from '../settings';
+import { concernsDecorations, settings } from '../settings';
 import { heatOf, percent, type Heat } from './heat';
 import type { Shown } from './shown';
 
@@ -22,6 +22,7 @@ export class Decorations implements vscode.Disposable, vscode.FileDecorationProv
       shown.onDidChange(() => { this.update(); }),
       vscode.window.onDidChangeVisibleTextEditors(() => { this.drawAll(); }),
       vscode.window.registerFileDecorationProvider(this),
+      vscode.workspace.onDidChangeConfiguration((event) => { if (concernsDecorations(event)) this.update(); }),
     ];
   }
 

@@ -45,6 +45,12 @@ export function define(): void {
       await vscode.commands.executeCommand('winnow.showKeptSpans');
       assert.equal(drawn(), first.spans.length);
       assert.equal(winnow.spans.decorations.provideFileDecoration(vscode.Uri.parse(first.uri))?.badge, badge(first.share));
+      let told = false;
+      const listening = winnow.spans.decorations.onDidChangeFileDecorations(() => { told = true; });
+      await set('spans.fileDecorations', false);
+      await eventually(() => told);
+      listening.dispose();
+      await set('spans.fileDecorations', undefined);
       await vscode.commands.executeCommand('winnow.hideKeptSpans');
       assert.equal(drawn(), 0);
     });
