@@ -169,6 +169,13 @@
     (insert-button (format "%s:%d" (file-relative-name path) first)
                    'winnow-location location 'action #'winnow--visit)))
 
+(defun winnow--insert-before (cited)
+  "Name the lines of CITED, which only a commit has."
+  (let ((location (plist-get cited :location)))
+    (insert (format "\n- %s:%s:%d" (substring (plist-get cited :commit) 0 10)
+                    (file-relative-name (winnow--path (plist-get location :uri)))
+                    (1+ (plist-get (plist-get (plist-get location :range) :start) :line))))))
+
 (defun winnow--insert-thought (thinking)
   "Insert a button that shows THINKING, what the model thought before its answer."
   (insert "\n")
@@ -224,6 +231,7 @@
     (insert "\n")
     (when-let ((thinking (plist-get result :thinking))) (winnow--insert-thought thinking))
     (mapc #'winnow--insert-citation (plist-get result :citations))
+    (mapc #'winnow--insert-before (plist-get result :citedBefore))
     (when (equal (plist-get result :finish) "length")
       (insert "\n\nThe answer was cut off at winnow.answer.maxTokens."))
     (mapc (lambda (notice) (insert "\n\n" notice)) (plist-get result :notices))

@@ -130,11 +130,16 @@
 (defun e2e-thought ()
   "The end of an answer by a model that thinks, which the model here does not."
   (let ((result '(:conversation "c" :question "q" :answer "So." :citations [] :notices []
+                  :citedBefore [(:location (:uri "file:///w/shop/old.py" :range (:start (:line 2) :end (:line 4)))
+                                 :commit "1a2b3c4d5e6f")]
                   :thinking (:text "Hm, one or two?" :seconds 12.4 :tokens 340))))
     (with-current-buffer "*winnow*" (setq winnow--token "thinking"))
     (winnow--finish "thinking" result)
     (e2e-check "a-thought-is-not-shown-at-once"
                (and (e2e-shown-p "Thought for 12 s (340 tokens)") (not (e2e-shown-p "Hm, one or two?"))))
+    (e2e-check "cited-lines-of-a-commit-are-named"
+               (string-match-p "\n- 1a2b3c4d5e:.*old\\.py:3" (with-current-buffer "*winnow*" (buffer-string)))
+               (with-current-buffer "*winnow*" (buffer-string)))
     (with-current-buffer "*winnow*"
       (goto-char (point-max))
       (search-backward "Thought for")

@@ -120,14 +120,15 @@ local function streaming()
   check("a cursor above the end stays", shown("four\nfive") and api.nvim_win_get_cursor(0)[1] == 1)
   check("the user can not edit the answer", not vim.bo.modifiable and not vim.bo.modified)
   check("the answer leaves no undo history", vim.fn.undotree().seq_last == 0, vim.fn.undotree())
-  asked.answer(
-    result(
-      "one two three\nfour\nfive, see `names.py:3`",
-      { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
-    )
+  local done = result(
+    "one two three\nfour\nfive, see `names.py:3`",
+    { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
   )
+  done.citedBefore = { { location = location("sub/far.py", 3, 0, 4), commit = "1a2b3c4d5e6f" } }
+  asked.answer(done)
   check("the result completes what was streamed", shown("four\nfive, see `names.py:3`\n"), text())
   check("citations are listed", shown("- `names.py:2`\n- `sub/far.py:1-4`"), text())
+  check("so are lines that only a commit has", shown("far.py:1-4`\n- `1a2b3c4d5e:sub/far.py:3-4`"), text())
   check("the stage goes with the end", stage() == "")
 end
 

@@ -37,6 +37,12 @@ def test_citations_are_links_that_open_at_their_line() -> None:
     assert "- [b.py:4](file:///w/b.py#L4)\n" in page
 
 
+def test_cited_lines_that_only_a_commit_has_are_named() -> None:
+    before = [{"location": location("file:///w/my%20file.py", 3, 9), "commit": "1a2b3c4d5e6f"}]
+    page = answer_page("Q", answered(citations=[location("file:///w/b.py", 4, 4)], citedBefore=before))
+    assert "## Cited\n\n- [b.py:4](file:///w/b.py#L4)\n- `1a2b3c4d5e:my file.py:3-9`\n" in page
+
+
 def test_notices_and_an_early_end_are_told() -> None:
     page = answer_page("Q", answered(finish="length", notices=["1 earlier turn left out"]))
     assert "winnow.answer.maxTokens" in page

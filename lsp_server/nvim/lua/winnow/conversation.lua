@@ -155,11 +155,15 @@ function M._complete(turn, result)
   if thought then
     view:folded(("Thought for %.0f s (%d tokens)"):format(thought.seconds, thought.tokens), thought.text)
   end
-  if #result.citations > 0 then
+  local before = result.citedBefore or {}
+  if #result.citations + #before > 0 then
     view:paragraph("Sources:\n")
-    view:list(vim.tbl_map(function(location)
-      return { text = ("- `%s`"):format(citations.label(location, view.client)), location = location }
-    end, result.citations))
+  end
+  view:list(vim.tbl_map(function(location)
+    return { text = ("- `%s`"):format(citations.label(location, view.client)), location = location }
+  end, result.citations))
+  for _, cited in ipairs(before) do -- in no file of today
+    view:append(("\n- `%s:%s`"):format(cited.commit:sub(1, 10), citations.label(cited.location, view.client)))
   end
 end
 

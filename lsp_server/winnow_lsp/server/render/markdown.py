@@ -20,7 +20,8 @@ def answer_page(title: str, result: Mapping[str, Any]) -> str:
     lines = [f"# {title}", "", *_thought(result.get("thinking")), result["answer"].strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.answer.maxTokens` for longer answers.*", ""]
-    lines += _section("Cited", map(_link, result["citations"]))
+    cited = [*map(_link, result["citations"]), *map(_in_commit, result.get("citedBefore", ()))]
+    lines += _section("Cited", cited)
     lines += _section("Notes", result["notices"])
     return "\n".join(lines)
 
@@ -63,7 +64,15 @@ def _span(span: Mapping[str, Any]) -> str:
 
 
 def _link(location: types.Location) -> str:
+    return f"[{plain(_label(location))}]({location.uri}#L{location.range.start.line + 1})"
+
+
+def _in_commit(cited: Mapping[str, Any]) -> str:
+    """Lines that are in no file of today, so no link."""
+    return code(f"{cited['commit'][:10]}:{_label(cited['location'])}")
+
+
+def _label(location: types.Location) -> str:
     first, last = location.range.start.line + 1, location.range.end.line
-    lines = f"{first}" if first == last else f"{first}-{last}"
     name = PurePosixPath(unquote(urlsplit(location.uri).path)).name
-    return f"[{plain(f'{name}:{lines}')}]({location.uri}#L{first})"
+    return f"{name}:{first}" if first == last else f"{name}:{first}-{last}"
