@@ -95,6 +95,7 @@ _SET = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "false",
     "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",  # a name may begin with a colon
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_PAGER": "cat",

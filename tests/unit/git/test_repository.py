@@ -30,6 +30,15 @@ def test_a_folder_within_a_repository(top: Path) -> None:
     assert [entry.path for entry in tree_files(repository, git.head(top))] == ["sub/b.py"]
 
 
+def test_a_folder_whose_name_git_could_take_for_a_pattern(tmp_path: Path) -> None:
+    top = git.new(tmp_path / "repository")
+    odd = {f"{folder}/a.py": "A = 1\n" for folder in (":(exclude)x", "*")}
+    git.commit(top, "one", {**odd, "b.py": "B = 1\n"})
+    for path in odd:
+        repository = open_repository((top / path).parent)
+        assert [entry.path for entry in tree_files(repository, git.head(top))] == [path]
+
+
 def test_the_git_folder_is_no_working_tree(top: Path) -> None:
     with pytest.raises(NotARepositoryError, match="no part of a working tree"):
         open_repository(top / ".git")

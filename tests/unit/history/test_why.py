@@ -115,6 +115,13 @@ def test_names_that_git_quotes_and_folders_within_a_repository(top: Path) -> Non
     assert not found[0].path.startswith("sub/")
 
 
+@pytest.mark.parametrize("name", [":bus.py", ":(top)bus.py", "*.py", "[b]us.py"])
+def test_names_that_git_could_take_for_patterns(name: str, top: Path) -> None:
+    commit(top, "Odd", {name: WAIT})
+    commit(top, "Plain", {"bus.py": MORE})
+    assert subjects(shaped(top, name, 2)) == ["Odd"]
+
+
 def test_porcelain_with_an_escaped_name_is_read() -> None:
     commit_id = b"a" * 40
     output = commit_id + b' 7 3 1\nauthor A\nfilename "a\\303\\244\\t\\"b\\"\\\\"\n\tcode\n'
