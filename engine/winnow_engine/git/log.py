@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from winnow_engine.git.objects import seconds
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 
@@ -69,7 +70,7 @@ def logged(git: Git, ids: Sequence[str]) -> Iterator[Logged]:
     fields = git.fields("log", *_LOGGED, f"--format={'%x00'.join(_FIELDS)}", stdin=_lines(ids)) if ids else []
     for name, time, author, message in zip(*(iter(fields),) * len(_FIELDS), strict=True):
         yield Logged(
-            name.decode("ascii"), int(time), author.decode("utf-8", "replace"), message.decode("utf-8", "replace")
+            name.decode("ascii"), seconds(time), author.decode("utf-8", "replace"), message.decode("utf-8", "replace")
         )
 
 

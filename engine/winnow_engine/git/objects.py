@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from winnow_engine.git.program import Git
 MOST_BLOB_BYTES = 4 << 20
 """Larger blobs are not read: what they hold is no code."""
 
+_NO_CHARSETS = ("idna", "punycode", "undefined")  # they refuse texts; the second takes 270 s for 2 MB
+_LATEST = 253_402_300_799
 _WHO = re.compile(rb"(?P<name>.*?) ?<(?P<mail>[^>]*)> (?P<time>-?\d+) ?(?P<zone>[+-]\d{4})?")
 
 
@@ -70,13 +73,22 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
 
 def _who(line: bytes, encoding: str) -> tuple[str, int]:
     match = _WHO.fullmatch(line.strip())
-    return (_decoded(match["name"], encoding), int(match["time"])) if match else (_decoded(line, encoding), 0)
+    return (_decoded(match["name"], encoding), seconds(match["time"])) if match else (_decoded(line, encoding), 0)
+
+
+def seconds(text: bytes) -> int:
+    """A commit's time in seconds since the epoch, from 1970 to 9999: it may have any digits, or none, which is 0."""
+    try:
+        return min(max(int(text), 0), _LATEST)
+    except ValueError:
+        return 0
 
 
 def _decoded(data: bytes, encoding: str) -> str:
     try:
-        return data.decode(encoding, "replace")
-    except LookupError:
+        codec = codecs.lookup(encoding).name
+        return data.decode("utf-8" if codec in _NO_CHARSETS else codec, "replace")
+    except (LookupError, ValueError):  # no codec of text; no name at all
         return data.decode("utf-8", "replace")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.history.shaping import Shaping
 from winnow_engine.question import ShownChange, ShownCommit
-from winnow_engine.wording import counted
+from winnow_engine.wording import counted, day
 
 _SHORT_ID = 10
 # How many commits, lines of a message and changed lines of a commit are shown, at each length.
@@ -65,8 +64,7 @@ def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> It
 
 def _commit(one: Shaping, message: int, lines: int) -> Iterator[str]:
     commit = one.commit
-    day = datetime.fromtimestamp(max(commit.authored_at, 0), UTC).date().isoformat()
-    yield f"\ncommit {commit.id[:_SHORT_ID]} ({day}, {commit.author}): {commit.subject}"
+    yield f"\ncommit {commit.id[:_SHORT_ID]} ({day(commit.authored_at)}, {commit.author}): {commit.subject}"
     body = commit.message.strip().splitlines()[1:]
     yield from (f"  {line}" for line in [line for line in body if line.strip()][: message - 1])
     if lines and one.file is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from winnow_engine.history.answering import Answering, answering_commits
 from winnow_engine.question import ABOUT_WHEN, WHEN
 from winnow_engine.store import Store, default_path
+from winnow_engine.wording import day
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import past_options, question_of
@@ -54,14 +54,10 @@ def _list(question: str, most: int, options: dict[str, Any]) -> None:
     for notice in found.notices:
         show(f"winnow: {notice}", err=True)
     for one in found.commits:
-        show(f"{one.commit.id[:10]} {_day(one)} {one.commit.subject} ({one.commit.author})")
+        show(f"{one.commit.id[:10]} {day(one.commit.committed_at)} {one.commit.subject} ({one.commit.author})")
 
 
 def _as_json(one: Answering) -> dict[str, Any]:
     commit = one.commit
-    told = {"id": commit.id, "date": _day(one), "author": commit.author, "message": commit.message}
+    told = {"id": commit.id, "date": day(commit.committed_at), "author": commit.author, "message": commit.message}
     return told | {"score": round(one.score, 3), "folder": one.folder.name}
-
-
-def _day(one: Answering) -> str:
-    return datetime.fromtimestamp(max(one.commit.committed_at, 0), UTC).date().isoformat()

@@ -6,8 +6,10 @@ import pytest
 from git_repositories import commit, git, head, new, write
 
 from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches, touched_paths
+from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.languages import all_languages
+from winnow_engine.wording import day
 
 ATTRIBUTES = Path(__file__).parents[3] / "engine" / "winnow_engine" / "git" / "attributes"
 _NO_CODE = {"json", "markdown", "toml", "yaml"}
@@ -80,6 +82,34 @@ def test_what_is_not_utf_8_and_what_looks_like_the_format_is_read(top: Path) -> 
     assert list(all_paths(top).values()) == [("\ufffd/\u00e4 b\n.py",), ()]
     assert (first.author, second.author, second.message) == ("J\ufffdrg", "J\u00f6rg", "gr\u00fc\u00dfe")
     assert second.committed_at == 1_700_000_000
+
+
+def crafted(top: Path, **changed: bytes) -> None:
+    """A commit on top, with some of the lines of its object replaced."""
+    lines = git(top, "cat-file", "commit", "HEAD").split(b"\n")
+    made = b"\n".join(changed.get(line.split(b" ")[0].decode(), line) for line in lines)
+    name = git(top, "hash-object", "--literally", "-t", "commit", "-w", "--stdin", stdin=made).decode().strip()
+    git(top, "update-ref", "HEAD", name)
+
+
+@pytest.mark.parametrize(
+    ("time", "read"),
+    [
+        (b"253402300799 +0000", "9999-12-31"),
+        (b"253402300800 +0000", "9999-12-31"),
+        (b"99999999999999999999999999 +0000", "9999-12-31"),
+        (b"9" * 5000 + b" +0000", "1970-01-01"),
+        (b"-5 +0000", "1970-01-01"),
+        (b"", "1970-01-01"),
+        (b"soon", "1970-01-01"),
+    ],
+)
+def test_a_commit_of_any_time_is_read(time: bytes, read: str, top: Path) -> None:
+    commit(top, "one", {"a.py": "a = 1\n"})
+    crafted(top, author=b"author A <a@b> " + time, committer=b"committer A <a@b> " + time)
+    (one,) = commits(open_repository(top).git, [head(top)])
+    assert (day(one.authored_at), day(one.committed_at)) == (read, read)
+    assert day(all_logged(top)[-1].committed_at) in (read, "1970-01-01")  # which git itself says of too many digits
 
 
 def test_a_shallow_clone_says_where_it_ends(top: Path, tmp_path: Path) -> None:
