@@ -121,6 +121,9 @@ async def test_what_is_wrong_with_a_call_is_said(user: User, tmp_path: Path) -> 
         found = await call(session, "find_code", question=QUESTION, paths=["none.py"])
         assert found["spans"]
         assert found["notices"] == ["nothing is called none.py: looked everywhere"]
+        told = await call(session, "ask", question=QUESTION, paths=["none.py", "budget.py"])
+        assert told["notices"][0] == "nothing is called none.py: looked in the others"
+        assert {place["path"] for place in told["rests_on"]} == {"budget.py"}
         assert "none.py is not among" in await failure(session, "explain_place", path="none.py", start_line=1)
         assert "there is no line 9000" in await failure(session, "explain_place", path="budget.py", start_line=9000)
         assert "no file of the workspace" in await failure(session, "outline", path="../..")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
+from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
 from winnow_engine.core import Budget, Cancellation, Citation, Kept, Span
@@ -51,21 +52,16 @@ class Repository:
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
-        """The code that matters to a question, as much as it needs and the budget allows.
-
-        Paths that do not exist are left out, with a notice: small models make them up.
-        """
+        """The code that matters to a question, as much as it needs and the budget allows."""
+        question = Question(asked.question, paths=tuple(asked.paths))
         budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> tuple[FoundCode, bool]:
-            question, progress = Question(asked.question, paths=tuple(asked.paths)), reports.progress
-            try:
-                selection = assistant.select(sources, question, budget, progress, cancellation)
-            except PositionError:
-                paths, notices = known_paths(assistant.read(sources, cancellation), asked.paths)
-                question = replace(question, paths=paths)
-                selection = assistant.select(sources, question, budget, progress, cancellation)
-                selection = replace(selection, notices=(*notices, *selection.notices))
+            def select(question: Question) -> Selection:
+                return assistant.select(sources, question, budget, reports.progress, cancellation)
+
+            selection, notices = _on_known_paths(select, question, assistant, sources, cancellation)
+            selection = replace(selection, notices=(*notices, *selection.notices))
             found = found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
             return found, selection.stats.final
 
@@ -104,23 +100,26 @@ class Repository:
         budget = replace(config.budget, effort=asked.effort or config.budget.effort)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Answered:
-            answer = assistant.ask(
-                sources,
-                question,
-                budget,
-                config.sampling,
-                reports.text,
-                reports.progress,
-                cancellation,
-                reports.kept,
-            )
+            def ask(question: Question) -> Answer:
+                return assistant.ask(
+                    sources,
+                    question,
+                    budget,
+                    config.sampling,
+                    reports.text,
+                    reports.progress,
+                    cancellation,
+                    reports.kept,
+                )
+
+            answer, notices = _on_known_paths(ask, question, assistant, sources, cancellation)
             kept = Kept.of(answer.spans, None).spans
             return Answered(
                 answer=answer.text,
                 complete=answer.finish != "length",
                 citations=[_place(citation) for citation in answer.citations],
                 rests_on=[_place(span) for span in kept],
-                notices=list(answer.notices),
+                notices=[*notices, *answer.notices],
             )
 
         return await self._run(work, reports)
@@ -164,6 +163,21 @@ def code_budget(settings: Budget, tokens: int) -> Budget:
         most_tokens=int(_CODE_SHARE * tokens),
         first_look_tokens=min(settings.first_look_tokens, _FIRST_LOOK_TOKENS),
     )
+
+
+def _on_known_paths(
+    ask: Callable[[Question], T],
+    question: Question,
+    assistant: Assistant,
+    sources: Sources,
+    cancellation: Cancellation,
+) -> tuple[T, tuple[str, ...]]:
+    """What comes of a question without paths that do not exist, and a notice about these: small models make them up."""
+    try:
+        return ask(question), ()
+    except PositionError:
+        paths, notices = known_paths(assistant.read(sources, cancellation), question.paths)
+        return ask(replace(question, paths=paths)), notices
 
 
 def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
