@@ -15,6 +15,7 @@ _SHORT_ID = 10
 # How many commits, lines of a message and changed lines of a commit are shown, at each length.
 _LENGTHS = ((6, 30, 40), (6, 12, 16), (4, 6, 8), (3, 2, 0))
 _MOST_OTHERS = 8
+_MOST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _shown(past: Past, commits: int, message: int, lines: int, count: Callable[[
 def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> Iterator[str]:
     yield from past.heading
     for one in shown:
-        yield from _commit(one, message, lines)
+        yield from map(_clipped, _commit(one, message, lines))
     if len(shown) < len(past.commits):
         yield f"… {counted(len(past.commits) - len(shown), 'older commit')}"
     if shown:
@@ -73,6 +74,11 @@ def _commit(one: Shaping, message: int, lines: int) -> Iterator[str]:
     if one.others:
         more = f" and {len(one.others) - _MOST_OTHERS} more" if len(one.others) > _MOST_OTHERS else ""
         yield f"also in {', '.join(one.others[:_MOST_OTHERS])}{more}"
+
+
+def _clipped(line: str) -> str:
+    """The beginning of a line that somebody pasted or a program wrote: it alone could fill the prompt."""
+    return line if len(line) <= _MOST_COLUMNS else f"{line[:_MOST_COLUMNS]} …"
 
 
 def _units(one: Shaping) -> str:

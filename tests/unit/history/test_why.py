@@ -153,6 +153,14 @@ def test_the_target_reads_messages_and_differences_and_less_where_there_is_less_
     assert "patience = 5" not in texts[-1]
 
 
+@pytest.mark.parametrize("message", ["{}", "Wait longer\n\n{}", "Wait longer\n\n{}\n\nBecause of this."])
+def test_one_long_line_does_not_fill_the_prompt(message: str, top: Path, read: Callable[..., Workspace]) -> None:
+    commit(top, message.format("x" * 100_000), {"bus.py": WAIT, f"{'y' * 200}.py": MORE})
+    texts = list(asked(top, read(top), Cursor("bus.py", 2, 2)))
+    assert all(500 < len(text) < 2500 for text in texts)
+    assert "Because of this." in texts[0] or "this" not in message
+
+
 def test_an_answer_cites_a_commit_by_its_id(top: Path, read: Callable[..., Workspace]) -> None:
     longer = commit(top, "Wait longer\n\nPeople missed it by a few seconds.", {"bus.py": WAIT})
     workspace = read(top)
