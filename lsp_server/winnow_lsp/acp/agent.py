@@ -29,6 +29,7 @@ from winnow_lsp.acp.prompt import question_of, text_of
 from winnow_lsp.acp.updates import Updates
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.roots import is_everything
 
 PROTOCOL_VERSION = 1
 _PATIENCE_S = 10.0  # for work to stop once the client has gone
@@ -167,7 +168,7 @@ def _initialize(_params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folder(cwd: str) -> Path:
-    """The folder of a session. Raises RequestError if it is not an absolute path of a directory."""
+    """The folder of a session. Raises RequestError if it is not an absolute path of a directory, or all there is."""
     folder = Path(os.path.normpath(cwd))
     try:
         found = folder.is_absolute() and folder.is_dir()
@@ -175,6 +176,8 @@ def _folder(cwd: str) -> Path:
         found = False
     if not found:
         raise RequestError(INVALID_PARAMS, f"cwd is not the absolute path of a directory: {cwd}", "WorkspaceError")
+    if is_everything(folder):
+        raise RequestError(INVALID_PARAMS, f"{folder} is no repository: open the folder of one", "WorkspaceError")
     return folder
 
 

@@ -20,6 +20,12 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
         yield Folder(root, name)
 
 
+def is_everything(folder: Path) -> bool:
+    """Whether a folder is the user's home or the whole disk, where some clients start servers when none is open."""
+    resolved = folder.resolve()
+    return resolved in (Path.home().resolve(), Path(resolved.anchor))
+
+
 def workspace_path(folders: Iterable[Folder], file: Path) -> str | None:
     """The workspace path of a file, in the innermost of the folders that it lies in; None if it is in none."""
     inside = [(folder, place) for folder in folders if (place := below(file, folder.root)) is not None]

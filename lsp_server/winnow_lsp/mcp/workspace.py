@@ -15,7 +15,7 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.foreign import printable
 from winnow_engine.index.files import enters
 from winnow_engine.index.workspace import Sources
-from winnow_lsp.host.roots import named_folders
+from winnow_lsp.host.roots import is_everything, named_folders
 from winnow_lsp.host.uris import file_path
 
 _ROOTS_S = 5.0  # for the client to name its roots
@@ -70,9 +70,9 @@ def _folders(uris: Iterable[str]) -> Iterable[Path]:
 
 
 def _sensible(folder: Path) -> Path:
-    """The folder, unless it is everything that the user has: some clients start servers there."""
+    """The folder, unless it is everything that the user has."""
     resolved = folder.resolve()
-    if resolved in (Path.home().resolve(), Path(resolved.anchor)):
+    if is_everything(resolved):
         raise WorkspaceError(
             f"{resolved} is no repository: start `winnow mcp` in one, or with --workspace FOLDER, "
             "or use a client that tells its roots"

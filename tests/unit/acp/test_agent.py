@@ -252,6 +252,18 @@ def test_a_folder_must_be_an_absolute_path_of_a_directory(client: Callable[[Answ
     NewSessionResponse.model_validate(one.request("session/new", {"cwd": f"{tmp_path}/../{tmp_path.name}"})["result"])
 
 
+def test_all_that_the_user_has_is_no_folder_of_a_session(
+    client: Callable[[Answerer], Client], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    one = client(at_once)
+    for cwd in ("/", str(tmp_path), f"{tmp_path}/"):
+        error = one.request("session/new", {"cwd": cwd, "mcpServers": []})["error"]
+        assert (error["code"], error["data"]) == (-32602, {"kind": "WorkspaceError"})
+        assert error["message"].endswith("is no repository: open the folder of one")
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [
