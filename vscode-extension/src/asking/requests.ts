@@ -25,8 +25,14 @@ export async function sendSpans(client: LanguageClient, params: AskParams, liste
   return withProgress(client, listener, (workDoneToken) => client.sendRequest(SpansRequest, { ...params, workDoneToken }, token));
 }
 
+/** What a command of the server's returns; undefined if somebody stopped it. */
 export async function sendCommand(client: LanguageClient, command: string, args: unknown[]): Promise<unknown> {
-  return client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args }) as Promise<unknown>;
+  try {
+    return await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
+  } catch (error) {
+    if (wasStopped(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a request ended because somebody stopped it. */

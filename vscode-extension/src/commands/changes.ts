@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { AskView } from '../ask/contract';
 import { toRange } from '../asking/places';
-import { reason, wasStopped } from '../asking/requests';
+import { reason } from '../asking/requests';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
 import { byFile, repositoryOf, summary, type Confidence, type Finding, type Repository, type Review } from './reviewed';
@@ -31,7 +31,8 @@ export function registerChanges(view: AskView, session: Session): vscode.Disposa
 /** Its findings become problems, which the next review replaces. */
 async function review(session: Session, problems: vscode.DiagnosticCollection): Promise<void> {
   await session.ready();
-  const made = await vscode.commands.executeCommand<Review>(ServerCommand.review, { changes: 'working' });
+  const made = await vscode.commands.executeCommand<Review | undefined>(ServerCommand.review, { changes: 'working' });
+  if (made === undefined) return;
   problems.clear();
   for (const [uri, findings] of byFile(made.findings)) problems.set(vscode.Uri.parse(uri, true), findings.map(problem));
   void vscode.window.showInformationMessage(`Winnow: ${summary(made)}`);
@@ -42,8 +43,8 @@ async function propose(session: Session, root: string | undefined): Promise<void
   const repository = repositoryOf(git?.getAPI(1).repositories ?? [], root);
   if (repository === undefined) throw new Error('Open a folder with a git repository first.');
   await session.ready();
-  const { message } = await vscode.commands.executeCommand<{ message: string }>(ServerCommand.commitMessage, {});
-  repository.inputBox.value = message;
+  const made = await vscode.commands.executeCommand<{ message: string } | undefined>(ServerCommand.commitMessage, {});
+  if (made !== undefined) repository.inputBox.value = made.message;
 }
 
 function problem({ location, reason, confidence, rule }: Finding): vscode.Diagnostic {
@@ -53,11 +54,11 @@ function problem({ location, reason, confidence, rule }: Finding): vscode.Diagno
   return diagnostic;
 }
 
-/** Says what went wrong, unless the user stopped it. */
+/** Says what went wrong. */
 export async function telling(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!wasStopped(error)) void vscode.window.showErrorMessage(`Winnow: ${reason(error)}`);
+    void vscode.window.showErrorMessage(`Winnow: ${reason(error)}`);
   }
 }

@@ -148,6 +148,19 @@ function define(): void {
       assert.deepEqual(said.texts, []);
     });
 
+    test('a command that is stopped is no error', async () => {
+      const said = messages();
+      const { client } = winnow.session;
+      assert.ok(client);
+      const send = client.sendRequest.bind(client);
+      client.sendRequest = () => Promise.reject(Object.assign(new Error('stopped'), { code: -32800 }));
+      await vscode.commands.executeCommand('winnow.reviewChanges');
+      assert.equal(await vscode.commands.executeCommand('winnow.edit', {}), undefined);
+      client.sendRequest = send;
+      said.restore();
+      assert.deepEqual(said.texts, []);
+    });
+
     test('a review whose server dies says so', async () => {
       const said = messages();
       const reviewing = vscode.commands.executeCommand('winnow.reviewChanges');
