@@ -16,6 +16,11 @@ return {
     ["$/progress"] = function(...)
       return require("winnow.requests").on_progress(...)
     end,
+    -- The page of a review, which Neovim would open in place of the code.
+    ["window/showDocument"] = function(...)
+      vim.cmd("botright split")
+      return vim.lsp.handlers["window/showDocument"](...)
+    end,
     ["winnow/kept"] = function(...)
       return require("winnow.requests").on_kept(...)
     end,

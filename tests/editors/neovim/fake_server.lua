@@ -36,6 +36,11 @@ function M.notification(method, params)
   connection.dispatchers.notification(method, params)
 end
 
+--- Ask the client something; what it answers.
+function M.ask_client(method, params)
+  return connection.dispatchers.server_request(method, params)
+end
+
 function M._request(method, params, callback, replied)
   count = count + 1
   local id = count
