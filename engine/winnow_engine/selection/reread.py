@@ -6,6 +6,7 @@ because what answers a question together with them often does not lead itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,7 +25,7 @@ from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores
 
 _LEADERS = 24
-_THREADS = 4
+_THREADS = min(os.cpu_count() or 1, 8)
 
 
 def reread(
