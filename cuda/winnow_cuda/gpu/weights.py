@@ -34,7 +34,7 @@ def upload_layer(device: Device, layer: LayerWeights, shape: TransformerShape) -
     """One layer's weights; gate and up interleaved for the product under SwiGLU. OutOfDeviceMemoryError."""
 
     def matrix(value: Matrix) -> DeviceArray:
-        return device.upload(plain(value).astype(np.float16))
+        return device.upload(plain(value).astype(np.float16, copy=False))
 
     def vector(value: Float32) -> DeviceArray:
         return device.upload(np.asarray(value, np.float32))

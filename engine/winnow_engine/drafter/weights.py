@@ -1,4 +1,4 @@
-"""GGUF → the drafter's first layers as float32 matrices, dequantised by the `gguf` package."""
+"""GGUF → the drafter's first layers as float32 matrices, dequantised by ggml."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf.constants import GGMLQuantizationType
-from gguf.quants import dequantize
 from numpy.typing import NDArray
 
 from winnow_cuda.cpu.packing import MATRICES, packed_layer
-from winnow_cuda.shapes import Float32, Int32, LayerWeights, MatrixForm, TransformerShape, Weights
+from winnow_cuda.shapes import Float32, LayerWeights, MatrixForm, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
+from winnow_engine.llama.stored_rows import StoredRows, unpacked
 from winnow_engine.models.gguf_header import GgufHeader, Scalar, TensorInfo, require_supported
 
 SUPPORTED_ARCHITECTURES = frozenset({"llama", "qwen2", "qwen3"})
-
-# gguf dequantises 16 rows per call, which is slow for short ones. With 16 rows taken as one, the default drafter's
-# layers take 1.4 s instead of 2.6 (one core of an AMD EPYC with AVX2).
-_ROWS_TOGETHER = 16
 
 EMBEDDING = "token_embd.weight"
 
@@ -41,7 +36,7 @@ class GgufTensors:
     """The tensors of one GGUF, dequantised on demand from a memory map."""
 
     def __init__(self, path: Path, header: GgufHeader) -> None:
-        # As a plain array: a memmap costs more for each slice, and dequantising takes thousands.
+        # As a plain array: a memmap costs more for each slice.
         self._data = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
         self._tensors = header.tensors
 
@@ -77,36 +72,12 @@ class GgufTensors:
     def read(self, name: str) -> Float32:
         """A tensor as float32, contiguous, in NumPy's dimension order ([out, in] for matrices)."""
         info = self.info(name)
-        raw = self.stored(name)
-        if info.type is GGMLQuantizationType.F32:
-            return np.array(raw.view(np.float32).reshape(info.shape))
-        rows = math.prod(info.shape[:-1])
-        together = raw.reshape(rows // math.gcd(rows, _ROWS_TOGETHER), -1)
-        return np.ascontiguousarray(dequantize(together, info.type).reshape(info.shape), np.float32)
+        rows = self.stored(name).reshape(math.prod(info.shape[:-1]), -1)
+        return unpacked(rows, info.type).reshape(info.shape)
 
     def maybe(self, name: str) -> Float32 | None:
         """As `read`, or None where the architecture has no such tensor."""
         return self.read(name) if name in self else None
-
-
-class QuantisedEmbedding:
-    """The token embedding as the file stores it. A lookup dequantises the distinct rows it needs."""
-
-    def __init__(self, tensors: GgufTensors) -> None:
-        self._stored = tensors.stored_rows(EMBEDDING)
-        self._type = tensors.info(EMBEDDING).type
-        self._width = tensors.info(EMBEDDING).shape[1]
-
-    def __len__(self) -> int:
-        return len(self._stored)
-
-    def rows(self, ids: Int32) -> Float32:
-        """Embeddings float32 [T, width] of ids int32 [T]."""
-        if not len(ids):
-            return np.empty((0, self._width), np.float32)
-        distinct, back = np.unique(ids, return_inverse=True)
-        found = np.asarray(dequantize(self._stored[distinct], self._type), np.float32)
-        return np.ascontiguousarray(found[back])
 
 
 def shape_of(header: GgufHeader, layers: int) -> TransformerShape:
@@ -162,7 +133,7 @@ def load_weights(
         plain = (_layer(tensors, f"blk.{index}", merge) for index in range(layers))
         return tuple(_in_form(layer, form) for layer in plain)
 
-    return Weights(shape, QuantisedEmbedding(tensors), kept(decode) if kept else decode())
+    return Weights(shape, StoredRows(path, EMBEDDING), kept(decode) if kept else decode())
 
 
 def _in_form(layer: LayerWeights, form: MatrixForm) -> LayerWeights:

@@ -1,12 +1,11 @@
-"""Rows of a GGUF's matrix in float32, unpacked by ggml: 3 µs each on a core of an AMD EPYC, where the gguf package's
-NumPy takes 0.3 ms for a few.
+"""What a GGUF stores as float32, unpacked by ggml: rows of 1,536 values in 0.5 µs each on a core of an AMD EPYC, where
+the gguf package's NumPy takes 15, and 0.3 ms for a few.
 """
 
 from __future__ import annotations
 
 import ctypes
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
@@ -43,26 +42,30 @@ class StoredRows:
         if info is None:
             raise UnsupportedModelError(f"{path.name} has no tensor {name!r}")
         data = np.memmap(path, np.uint8, mode="r", offset=info.offset, shape=(info.bytes,))
-        self._rows, self._width = data.view(np.ndarray).reshape(info.shape[0], -1), info.shape[1]
-        self._unpack = _unpacking(info.type)
+        self._rows, self._type = data.view(np.ndarray).reshape(info.shape[0], -1), info.type
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def rows(self, numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """The rows of these numbers, shape (numbers, columns)."""
-        stored = self._rows[numbers]
-        if self._unpack is None:
-            return stored.view(np.float32)
-        rows = np.empty((len(numbers), self._width), np.float32)
-        self._unpack(stored.ctypes.data, rows.ctypes.data, rows.size)
-        return rows
+        return unpacked(self._rows[numbers], self._type)
 
 
-def _unpacking(kind: GGMLQuantizationType) -> Any:
-    """ggml's function for a type; None for float32, which needs none."""
+def unpacked(stored: NDArray[np.uint8], kind: GGMLQuantizationType) -> NDArray[np.float32]:
+    """Rows of bytes as stored, uint8 [rows, bytes a row], as float32 [rows, columns], a copy.
+
+    UnsupportedModelError if that type holds no weights.
+    """
+    block, size = GGML_QUANT_SIZES[kind]
+    values = np.empty((len(stored), stored.shape[1] // size * block), np.float32)
     if kind is GGMLQuantizationType.F32:
-        return None
+        values[:] = stored.view(np.float32)
+        return values
     found = _traits(kind).contents
-    assert (found.block, found.bytes) == GGML_QUANT_SIZES[kind], "ggml's traits have another layout"
-    return found.unpack
+    assert (found.block, found.bytes) == (block, size), "ggml's traits have another layout"
+    if not found.unpack:
+        raise UnsupportedModelError(f"weights of the type {kind.name} cannot be read")
+    data = np.ascontiguousarray(stored)
+    found.unpack(data.ctypes.data, values.ctypes.data, values.size)
+    return values

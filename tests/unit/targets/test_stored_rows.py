@@ -9,7 +9,7 @@ from gguf.constants import GGML_QUANT_SIZES
 from gguf.quants import dequantize
 
 from winnow_engine.errors import UnsupportedModelError
-from winnow_engine.llama.stored_rows import StoredRows
+from winnow_engine.llama.stored_rows import StoredRows, unpacked
 
 KINDS = [gguf.GGMLQuantizationType[name] for name in ("F32", "F16", "Q8_0", "Q6_K", "Q4_K", "Q4_0")]
 
@@ -40,3 +40,8 @@ def test_rows_are_those_of_the_gguf_package(tmp_path: Path, kind: gguf.GGMLQuant
     np.testing.assert_array_equal(rows.rows(numbers), np.asarray(dequantize(data, kind), np.float32)[numbers])
     with pytest.raises(UnsupportedModelError, match=r"one.gguf has no tensor 'output.weight'"):
         StoredRows(path, "output.weight")
+
+
+def test_a_type_that_holds_no_weights_is_an_error() -> None:
+    with pytest.raises(UnsupportedModelError, match="weights of the type I32 cannot be read"):
+        unpacked(np.zeros((2, 64), np.uint8), gguf.GGMLQuantizationType.I32)

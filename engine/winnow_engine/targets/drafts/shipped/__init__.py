@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from gguf.constants import GGMLQuantizationType
-from gguf.quants import dequantize
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from winnow_engine.errors import DraftError
 from winnow_engine.folders import cache_folder, delete, make_folder, used_last_first
+from winnow_engine.llama.stored_rows import unpacked
 from winnow_engine.models.registry import MODELS
 from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
 
@@ -98,7 +98,7 @@ def _made_here() -> Path:
 
 
 def _plain(stored: NDArray[Any], kind: GGMLQuantizationType | None) -> NDArray[Any]:
-    return stored if kind is None else dequantize(stored, kind).astype(np.float16)
+    return stored if kind is None else unpacked(stored.view(np.uint8), kind).astype(np.float16)
 
 
 def _folder_of(target: Path) -> Path | None:
