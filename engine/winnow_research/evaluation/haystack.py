@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
-from winnow_engine.core import Unit, UnitKind
+from winnow_engine.core import Span, Unit, UnitKind
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
@@ -47,6 +47,14 @@ class Place:
     def gold(self) -> Gold:
         """Its lines, as what an answer needs."""
         return Gold(self.file.path, self.unit.start_line, self.unit.end_line)
+
+    def spans_around(self, context: int) -> list[Span]:
+        """The unit and its neighbours in the file, about `context` bytes in all."""
+        units, first, last = self.file.units, self.number, self.number
+        while units[last].end_byte - units[first].start_byte < context and (first, last) != (0, len(units) - 1):
+            first, last = max(0, first - 1), min(len(units) - 1, last + 1)
+        chosen = units[first : last + 1]
+        return [Span(self.file.path, one.start_line, one.end_line, 0, 0.0, one.kind, one.name) for one in chosen]
 
     @property
     def simple_name(self) -> str:

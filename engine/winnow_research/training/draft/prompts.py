@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Progress, ProgressSink, Span
+from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import TrainingError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.llama.model import LlamaModel
@@ -163,20 +163,12 @@ def _messages(workspace: Workspace, place: Place, rng: random.Random) -> Iterato
         yield Message("user", _COMPLETE.format(text=_beginning(place.text, rng)))
         return
     question = Question(rng.choice(_QUESTIONS).format(name=place.unit.name))
-    yield from build_messages(workspace, _around(place, int(rng.uniform(800, 5000))), question)
+    yield from build_messages(workspace, place.spans_around(int(rng.uniform(800, 5000))), question)
 
 
 def _beginning(text: str, rng: random.Random) -> str:
     lines = text.splitlines()
     return "\n".join(lines[: rng.randint(1, max(1, len(lines) // 3))])
-
-
-def _around(place: Place, context: int) -> list[Span]:
-    units, first, last = place.file.units, place.number, place.number
-    while units[last].end_byte - units[first].start_byte < context and (first, last) != (0, len(units) - 1):
-        first, last = max(0, first - 1), min(len(units) - 1, last + 1)
-    chosen = units[first : last + 1]
-    return [Span(place.file.path, one.start_line, one.end_line, 0, 0.0, one.kind, one.name) for one in chosen]
 
 
 def _code_from(place: Place) -> str:
