@@ -26,6 +26,7 @@ from winnow_lsp.http import messages, responses
 from winnow_lsp.http.dialect import Counting, Dialect, Reply
 from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.listening import gone
 from winnow_lsp.http.replies import CHAT, models
 from winnow_lsp.http.requests import ChatRequest
 
@@ -197,7 +198,7 @@ class _Answering(Generic[T]):
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
         self._work = asyncio.ensure_future(begin(self._add))
         self._work.add_done_callback(self._end)
-        self._watch = asyncio.ensure_future(_gone(request))
+        self._watch = asyncio.ensure_future(gone(request))
         self._watch.add_done_callback(lambda _: self._work.cancel())
 
     def _add(self, piece: TurnPiece) -> None:
@@ -235,12 +236,6 @@ class _Answering(Generic[T]):
         self._watch.cancel()
         self._work.cancel()
         await asyncio.wait((self._work, self._watch))
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _told(error: Exception) -> ApiError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import uvicorn
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 _LEAVE_S = 5  # for answers in progress when the server is told to stop
@@ -27,3 +28,9 @@ def web_server(application: ASGIApp) -> uvicorn.Server:
         timeout_graceful_shutdown=_LEAVE_S,
     )
     return uvicorn.Server(config)
+
+
+async def gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

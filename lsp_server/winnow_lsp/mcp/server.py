@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
+from winnow_lsp.http.listening import gone
 from winnow_lsp.mcp.fitting import json_of, text_of
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
 from winnow_lsp.mcp.progress import Reports
@@ -157,7 +158,7 @@ async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
     """
     if request is None:
         return await work
-    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone(request))
     leaving.add_done_callback(lambda _: doing.cancel())
     try:
         return await doing
@@ -167,12 +168,6 @@ async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         leaving.cancel()
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _problems(error: ValidationError) -> str:
