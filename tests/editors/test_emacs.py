@@ -1,4 +1,4 @@
-"""The Emacs recipe, lsp_server/emacs/winnow-eglot.el, in a real Emacs with Eglot and the real server."""
+"""The Emacs recipe, lsp_server/editors/emacs/winnow-eglot.el, in a real Emacs with Eglot and the real server."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from .changing import knowing
 
 SCRIPT = Path(__file__).parent / "emacs" / "e2e.el"
-RECIPE = Path(__file__).parents[2] / "lsp_server" / "emacs" / "winnow-eglot.el"
+RECIPE = Path(__file__).parents[2] / "lsp_server" / "editors" / "emacs" / "winnow-eglot.el"
 CHANGES = SCRIPT.with_name("changes.el")
 LONGEST_S = 1800
 CHECKS = re.findall(r'\(e2e-(?:check|unsaved) "([^"]+)"', SCRIPT.read_text(encoding="utf-8"))

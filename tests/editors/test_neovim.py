@@ -111,7 +111,7 @@ def bulk() -> str:
 def run(script: str, home: Path, workspace: Path, **more: str) -> dict[str, str]:
     """Run a Lua script in a Neovim that shares nothing with the user's; the outcome of each check by name."""
     plugin = home / "plugin"
-    shutil.copytree(ROOT / "lsp_server" / "nvim", plugin)
+    shutil.copytree(ROOT / "lsp_server" / "editors" / "nvim", plugin)
     settings = {
         "WINNOW_PLUGIN": plugin,
         "WINNOW_SCRIPTS": SCRIPTS,
