@@ -346,15 +346,9 @@ The turns before go along: a server that was started anew does not know them."
                      (append asked (and conversation (list :conversation conversation :earlier earlier)) scope)
                      title conversation)))
 
-(defun winnow--read-ahead ()
-  "Have the target read what the prompt of a question from here will begin with, while the user types it."
-  (when-let ((server (winnow--find)))
-    (winnow--sync server)
-    (jsonrpc-notify server :winnow/readAhead (or (winnow--scope) (make-hash-table)))))
-
 (defun winnow-ask (question)
   "Ask QUESTION about the project; the region or point says what \"this\" is."
-  (interactive (progn (winnow--read-ahead) (list (read-string "Ask Winnow: "))))
+  (interactive "sAsk Winnow: ")
   (winnow--ask question (list :question question) (winnow--scope)))
 
 (defun winnow--read-changes ()

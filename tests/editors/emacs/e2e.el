@@ -147,15 +147,6 @@
     (e2e-check "its-button-shows-it"
                (string-search "Hm, one or two?" (with-current-buffer "*winnow thought*" (buffer-string))))))
 
-(defun e2e-typing ()
-  (let (before)
-    (cl-letf* ((send (symbol-function 'jsonrpc-notify))
-               ((symbol-function 'jsonrpc-notify)
-                (lambda (server method params) (push method before) (funcall send server method params)))
-               ((symbol-function 'read-string) (lambda (&rest _) (push 'typed before) "What is an order?")))
-      (e2e-asking (call-interactively #'winnow-ask)))
-    (e2e-check "reads-ahead-while-a-question-is-typed" (memq :winnow/readAhead (memq 'typed before)) before)))
-
 (defun e2e-kept ()
   (pcase-let ((`(,spans ,text ,locations ,deltas) e2e-kept))
     (e2e-check "kept-code-comes-before-the-answer" (and (cl-plusp (length spans)) (equal deltas 0)) e2e-kept)
@@ -311,7 +302,6 @@
     (e2e-check "connects" (and (jsonrpc-running-p server) (eglot-managed-p)) server)
     (e2e-ask)
     (e2e-blank)
-    (e2e-typing)
     (e2e-thought)
     (with-current-buffer (find-file-noselect (concat e2e-root "shop/pricing.py")) (e2e-citation))
     (e2e-actions server)

@@ -1,5 +1,5 @@
 --- A server inside Neovim that answers only when a script tells it to.
-local M = { asked = {}, cancelled = {}, notified = {} }
+local M = { asked = {}, cancelled = {} }
 
 local capabilities = { positionEncoding = "utf-8", textDocumentSync = 2 }
 local count = 0
@@ -64,8 +64,6 @@ end
 function M._notify(method, params)
   if method == "$/cancelRequest" then
     table.insert(M.cancelled, params.id)
-  elseif vim.startswith(method, "winnow/") then
-    table.insert(M.notified, { method = method, params = params })
   end
   return true
 end

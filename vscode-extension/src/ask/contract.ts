@@ -144,9 +144,6 @@ export interface AskService {
    */
   ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange>;
 
-  /** The user has begun to type a question: have the target read what its prompt will begin with. */
-  readAhead(place: Place | undefined, conversation: string | undefined): void;
-
   /** Everything asked in this workspace, oldest first, also in earlier sessions. */
   history(): readonly Exchange[];
   /** Forget one conversation, or all. */
@@ -205,8 +202,6 @@ export interface ShownExchange extends Exchange {
 export type PageMessage =
   | { type: 'ready' }
   | { type: 'ask'; text?: string; about?: Topic; place?: Place; conversation?: string }
-  /** The user has begun to type a question. */
-  | { type: 'typing'; place?: Place; conversation?: string }
   | { type: 'stop' }
   | { type: 'open'; location: Location }
   | { type: 'spans'; exchangeId: string }

@@ -72,9 +72,6 @@ class View implements AskView, vscode.WebviewViewProvider {
       case 'ask':
         await this.asker.ask(questionOf(message));
         return;
-      case 'typing':
-        this.service.readAhead(message.place, message.conversation);
-        return;
       case 'stop':
         this.stop();
         return;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { AskListener, AskService, CancellationToken, Exchange, Location, Place, Question, Readiness } from '../ask/contract';
 import { readinessOf } from '../ask/readiness';
-import { ReadAheadNotification, type AskParams, type AskResult } from '../server/protocol';
+import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
 import { atCommit, currentPlace, cursorIn, openLocation, plain, relativePath } from './places';
@@ -51,12 +51,6 @@ export class Service implements AskService, vscode.Disposable {
     await this.past.add(exchange);
     this.historyChanged.fire();
     return exchange;
-  }
-
-  /** A follow-up goes on from a prompt that is read already. Without a server there is nobody to read. */
-  readAhead(place: Place | undefined, conversation: string | undefined): void {
-    if (conversation !== undefined && this.past.turns(conversation).length > 0) return;
-    void this.session.client?.sendNotification(ReadAheadNotification, askParams({ ...(place && { place }) }));
   }
 
   history(): readonly Exchange[] {

@@ -59,8 +59,6 @@ export interface Kept {
   spans: SpanInfo[];
   /** Until the first token is expected; missing if nothing tells. */
   seconds?: number;
-  /** Names and files that the target missed, for which code was added. */
-  lookingFor?: string[];
 }
 
 export interface ModelState {
@@ -81,8 +79,6 @@ export interface Status {
 
 export const AskRequest = new RequestType<AskParams, AskResult, { kind?: string }>('winnow/ask');
 export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
-/** From the extension to the server; all else of the kind comes from it. */
-export const ReadAheadNotification = new NotificationType<Pick<AskParams, 'textDocument' | 'range'>>('winnow/readAhead');
 export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
 export const DeltaProgress = new ProgressType<Delta>();

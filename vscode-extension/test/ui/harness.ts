@@ -28,10 +28,8 @@ export interface Shown {
   tell: (...messages: HostMessage[]) => Promise<void>;
   /** Ask, stream an answer in pieces, and finish; `over` changes what matters of the exchange. */
   answer: (text: string, over?: Partial<ShownExchange>) => Promise<void>;
-  /** What the page said since the last call, but for `ready` and `typing`. */
+  /** What the page said since the last call, but for `ready`. */
   said: () => Promise<PageMessage[]>;
-  /** Which `typing` it said since the last call of either. */
-  typing: () => Promise<PageMessage[]>;
 }
 
 export interface Options {
@@ -70,9 +68,8 @@ export async function show(browser: Browser, { theme = 'dark', width = 320, heig
     for (let start = 0; start < text.length; start += 7) await tell({ type: 'delta', text: text.slice(start, start + 7) });
     await tell({ type: 'finished', exchange: done });
   };
-  const said = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type !== 'ready' && type !== 'typing'));
-  const typing = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type === 'typing'));
-  return { page, ...shown, tell, answer, said, typing };
+  const said = (): Promise<PageMessage[]> => page.evaluate(() => window.sent.splice(0).filter(({ type }) => type !== 'ready'));
+  return { page, ...shown, tell, answer, said };
 }
 
 /** What opens the page in each test of a file, in one browser. After the test the page closes; it must have asked for nothing and complained of nothing. */

@@ -24,20 +24,6 @@ describe('asking', () => {
     expect(await box.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
-  test('the extension learns once that a question is begun, and where', async () => {
-    const { page, tell, typing } = await open();
-    await tell({ type: 'place', place: SELECTION });
-    const box = page.getByRole('textbox', { name: 'Question' });
-    await box.pressSequentially('How?');
-    expect(await typing()).toEqual([{ type: 'typing', place: SELECTION }]);
-    await box.fill('');
-    await box.pressSequentially('Why?');
-    expect(await typing()).toEqual([{ type: 'typing', place: SELECTION }]);
-    await box.press('Enter');
-    await box.pressSequentially('And');
-    expect(await typing()).toEqual([{ type: 'typing', place: SELECTION }]);
-  });
-
   test('nothing is sent without words, or while an answer comes', async () => {
     const { page, said, tell } = await open();
     const box = page.getByRole('textbox', { name: 'Question' });

@@ -20,14 +20,10 @@ export interface Page {
 
 /** What buttons, links and keys do. Elements name their action in `data-action`. */
 export class Actions {
-  /** Whether there was text in the box when it last changed. */
-  private begun = false;
-
   constructor(private readonly page: Page, body: HTMLElement) {
     body.addEventListener('click', (event) => { this.click(event); });
     page.composer.element.addEventListener('submit', (event) => { event.preventDefault(); });
     page.composer.box.addEventListener('keydown', (event) => { this.typed(event); });
-    page.composer.box.addEventListener('input', () => { this.changed(); });
     body.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.escape(event); });
   }
 
@@ -74,13 +70,6 @@ export class Actions {
     }
   }
 
-  /** Says when the user begins to type. */
-  private changed(): void {
-    const begun = this.page.composer.text !== '';
-    if (begun && !this.begun) this.page.tell({ type: 'typing', ...this.where(askedPlace(this.page.state)) });
-    this.begun = begun;
-  }
-
   /** Leaves the history, or else stops the answer. */
   private escape(event: KeyboardEvent): void {
     if (this.page.state.historyOpen) this.page.focusHistory(false);
@@ -103,13 +92,8 @@ export class Actions {
 
   private ask(text: string | undefined, about: Topic | undefined, place: Place | undefined): void {
     const what = about === undefined ? { text: text ?? '' } : { about };
-    this.begun = false;
-    this.page.tell({ type: 'ask', ...what, ...this.where(place) });
-  }
-
-  private where(place: Place | undefined): { place?: Place; conversation?: string } {
     const { shown } = this.page.state;
-    return { ...(place && { place }), ...(shown !== undefined && { conversation: shown }) };
+    this.page.tell({ type: 'ask', ...what, ...(place && { place }), ...(shown !== undefined && { conversation: shown }) });
   }
 
   private again(element: HTMLElement): void {

@@ -22,14 +22,6 @@ local function idle(place)
   end)
 end
 
---- The user is about to type a question. One that goes on from another has little to read.
----@param place winnow.Place
-function M.read_ahead(place)
-  if not View.of(place.bufnr) and not idle(place) then
-    requests.read_ahead(place)
-  end
-end
-
 --- Ask in the conversation of this window, or in an idle one of this tab page, or in a new one.
 ---@param question string
 ---@param place winnow.Place

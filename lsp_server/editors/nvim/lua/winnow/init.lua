@@ -6,17 +6,13 @@ local M = {}
 ---@param prompt string
 ---@param where? winnow.Where
 ---@param go fun(question: string, place: winnow.Place)
----@param typing? fun(place: winnow.Place) called when the user is about to type
-local function with_question(question, prompt, where, go, typing)
+local function with_question(question, prompt, where, go)
   local place = require("winnow.place").find(where or {})
   if not place then
     return
   end
   if vim.trim(question or "") ~= "" then
     return go(question --[[@as string]], place)
-  end
-  if typing then
-    typing(place)
   end
   vim.ui.input({ prompt = prompt }, function(typed)
     if vim.trim(typed or "") ~= "" then
@@ -31,8 +27,6 @@ end
 function M.ask(question, where)
   with_question(question, "Ask Winnow: ", where, function(text, place)
     require("winnow.conversation").continue(text, place)
-  end, function(place)
-    require("winnow.conversation").read_ahead(place)
   end)
 end
 
@@ -42,7 +36,7 @@ end
 function M.new(question, where)
   with_question(question, "Ask Winnow anew: ", where, function(text, place)
     require("winnow.conversation").start({ question = text }, place)
-  end, require("winnow.requests").read_ahead)
+  end)
 end
 
 --- Explain what is at the cursor or in the lines given.

@@ -57,12 +57,6 @@ function M.send(client, method, params, bufnr, listener)
   return request
 end
 
---- Have the target read what the prompt of a new question from here will begin with, while the user types it.
----@param place winnow.Place
-function M.read_ahead(place)
-  place.client:notify("winnow/readAhead", place.params)
-end
-
 --- Cancel every request under way.
 function M.cancel_all()
   for token, request in pairs(running) do
