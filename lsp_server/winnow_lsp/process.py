@@ -55,7 +55,7 @@ def _wait_politely(environment: MutableMapping[str, str]) -> None:
     """Let llama.cpp's threads sleep soon where they wait for each other, instead of spinning for milliseconds.
 
     A spinning thread burns the time slice that the thread it waits for needs, so beside a compiler decoding
-    collapses. `python -m winnow_research.studies.contention` measures it.
+    collapses.
     """
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & environment.keys():
         environment["GOMP_SPINCOUNT"] = _SPINS

@@ -13,14 +13,13 @@ from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import DraftTree, chain
+from winnow_engine.llama.tree import ROOT, DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts.block import BlockDraft
 from winnow_engine.targets.drafts.small_model import SmallModelDraft
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_research.studies.drafting import agreed
 
 pytestmark = pytest.mark.real_weights
 
@@ -86,6 +85,15 @@ def _held(draft: SmallModelDraft, text: Sequence[int], at: int, nodes: int = 8) 
     draft.begin(np.array(text[:at], np.int32), AbortFlag())
     tree = draft.propose(nodes)
     return agreed(_likeliest_chain(draft, nodes), text[at:]), agreed(tree, text[at:])
+
+
+def agreed(tree: DraftTree, tokens: Sequence[int]) -> int:
+    """How many tokens of a tree, from the root down, continue a text."""
+    node, path = tree.child(ROOT, tokens[0]), 0
+    while node is not None:
+        path += 1
+        node = tree.child(node, tokens[path])
+    return path
 
 
 def _likeliest_chain(draft: SmallModelDraft, nodes: int) -> DraftTree:

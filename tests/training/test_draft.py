@@ -22,7 +22,6 @@ from winnow_engine.targets.drafts.block import open_block
 from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
-from winnow_research.studies.chain_draft import ChainNetwork, ChainTrainer
 from winnow_research.training.dataset import rows
 from winnow_research.training.dequantise import dequantised
 from winnow_research.training.draft.export import export
@@ -293,26 +292,3 @@ def test_prompts_that_do_not_serve_are_refused(
     arguments = ["draft", str(tmp_path / "prompts.npz"), str(tmp_path / "draft.gguf"), "--target", str(drafter)]
     with pytest.raises(TrainingError, match=reason):
         CliRunner().invoke(command, arguments, catch_exceptions=False)
-
-
-def test_a_chain_learns_from_the_same_texts(target: Qwen2, texts: list[Text]) -> None:
-    """And what it makes of a token depends on those before it alone, as when it guesses one by one."""
-    torch.manual_seed(0)
-    tokens = frequent(texts, SHAPE.vocabulary, ENDS, len(target.head))
-    trainer = ChainTrainer(target, SHAPE, tokens, recipe(40))
-    before = trainer.judge(texts)["tokens a pass"]
-    trainer.train(texts, texts, lambda _: None)
-    assert np.mean(trainer.losses[-5:]) < 0.7 * np.mean(trainer.losses[:5])
-    assert trainer.judge(texts)["tokens a pass"]["block 3"] > before["block 3"]  # type: ignore[index]
-    anchors = torch.tensor([[4, 9]])
-    known = trainer._known(texts[:1], None)
-    told = torch.randn(1, 2, SHAPE.block - 1, SHAPE.width)
-    other = told.clone()
-    other[:, :, 1] += 1
-    assert isinstance(trainer.network, ChainNetwork)
-    with torch.no_grad():
-        first, second = (trainer.network.chains(known.rows, anchors, each)[1] for each in (told, other))
-        later = trainer.network.chains(known.rows, anchors[:, 1:], told[:, 1:])[1]
-    torch.testing.assert_close(first[:, :, 0], second[:, :, 0])
-    assert (first[:, :, 1:] - second[:, :, 1:]).abs().min(-1).values.max() > 0
-    torch.testing.assert_close(first[:, 1:], later)

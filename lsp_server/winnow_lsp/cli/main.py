@@ -70,8 +70,12 @@ _RESEARCH = ("bench", "train", "calibrate")
 """Commands of a package of its own, which those who only ask do not install."""
 
 
+def _has_research() -> bool:
+    return importlib.util.find_spec("winnow_research") is not None
+
+
 def _research(command: str) -> ModuleType:
-    if importlib.util.find_spec("winnow_research") is None:
+    if not _has_research():
         raise click.ClickException(
             f"`winnow {command}` is part of the package winnow-research, which is not installed: "
             "in a checkout of Winnow, run `pip install -e ./engine/winnow_research`"
@@ -85,7 +89,15 @@ def _load(command: str) -> click.Command:
     return loaded
 
 
-@click.group(cls=LazyGroup, summaries=_COMMANDS, load=_load, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(LazyGroup):
+    """Winnow's commands. Those of the research are listed where it is installed; called elsewhere, they name it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands that work here."""
+        return [name for name in super().list_commands(ctx) if name not in _RESEARCH or _has_research()]
+
+
+@click.group(cls=_Commands, summaries=_COMMANDS, load=_load, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="winnow-lsp", prog_name="winnow")
 def winnow() -> None:
     """Ask your repository anything, on your own machine.

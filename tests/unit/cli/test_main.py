@@ -89,3 +89,5 @@ def test_without_the_research_its_commands_say_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "winnow_research" else real(name))
     assert main([command]) == 1
     assert "pip install -e ./engine/winnow_research" in capsys.readouterr().err
+    assert main(["--help"]) == 0
+    assert f"\n  {command} " not in capsys.readouterr().out

@@ -9,14 +9,13 @@ import click
 from winnow_lsp.cli.lazy import LazyGroup
 
 _COMMANDS = {
+    "agreement": "How often this machine's CPU and GPU keep the same code.",
     "answers": "How often answers are right from what Winnow keeps, against the full context.",
     "decode": "How fast the target decodes with each draft, and whether it says the same.",
     "drafter": "Speed and error of the whole drafter on this machine's GPU.",
-    "fix": "What share of bugs a target mends, as *Fix this problem* asks it to.",
     "histories": "Whether commits, callers and tests are found that real histories name, against git.",
     "index": "How fast a workspace is indexed, what that takes, and how long questions wait.",
     "kernels": "Speed and error of every GPU kernel on this machine.",
-    "needles": "How often a needle in a haystack of code or prose is kept and found.",
     "relevance": "How often the code that a question needs is kept, by task and method.",
     "ttft": "How long the first token takes: Winnow, the target alone, and the published method.",
 }

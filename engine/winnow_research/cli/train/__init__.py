@@ -14,6 +14,7 @@ _COMMANDS = {
     "draft": "Train a draft for `--speculate` on what `prompts` wrote.",
     "histories": "Write a data set of commits, each with what it changed.",
     "join": "Join the kinds of questions of data sets.",
+    "judge": "Judge a joint reader by what is kept with it.",
     "mean": "Write the mean of several adapters.",
     "prepare": "Fetch the pinned projects and write a data set.",
     "prompts": "Fetch the pinned projects and write prompts about them: what a draft is trained on.",
@@ -26,6 +27,7 @@ _MODULES = {
     **dict.fromkeys(("ask", "commits", "histories", "join", "prepare"), "data"),
     **dict.fromkeys(("mean", "recall", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
+    "judge": "judge",
     "reader": "reader",
 }
 

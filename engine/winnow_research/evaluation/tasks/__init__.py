@@ -3,8 +3,7 @@
 To add one, add a module with a function `scenes(corpus, tokens)`, which makes workspaces with their questions (see
 `base.Task`), and the line `TASK = Task("name", scenes)`. `usage.py` is a short example. The module is found by being
 here, and `winnow bench relevance --task NAME` asks its questions. A row in the table of tasks in docs/relevance.md says
-what is asked; a test compares the two. Calibration fits weights to every task but `multi` and
-`commit`.
+what is asked; a test compares the two. Calibration fits weights to every task but `multi`.
 """
 
 from __future__ import annotations

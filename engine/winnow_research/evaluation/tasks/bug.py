@@ -1,7 +1,6 @@
 """What a project says of a mistake that it mended → the code that it changed for that, as it was before.
 
-It says so in the change log of a release, or in the message of a later commit. `winnow_research.studies.bug_questions`
-found both.
+It says so in the change log of a release, or in the message of a later commit.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Does a reader that is trained for it keep more: one that reads the question and the leading units together?
+"""Records what the product says of questions and what a reader makes of it, to judge the reader.
 
 `record` asks the questions of a split and keeps, in one file each, what the product says of the units that lead and
-what would be read of them. `read` has the engine run a reader (from `winnow train reader`) over that, as the product
-would on a GPU; on a CPU a question takes minutes. `compare` adds its scores to the product's, with the weight that
-keeps most of the calibration split, and needs no GPU.
+what would be read of them. `read` has the engine run a reader over that, as the product would on a GPU; on a CPU a
+question takes minutes. `compare` adds its scores to the product's, with the weight that keeps most of the calibration
+split, and needs no GPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import pickle
 import tempfile
@@ -40,7 +39,6 @@ from winnow_engine.selection.reread import readings, texts_of
 from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.store import Store
-from winnow_research.cli.bench.shared import parse_size
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.cases import Case, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus, corpus_of
@@ -49,11 +47,11 @@ from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
-from winnow_research.machine import report
-from winnow_research.studies import study_parser
 from winnow_research.training.reader.judging import WAYS, Record, compared
 
-_TASKS = ("real", "bug", "commit", "describe", "doc", "multi", "cursor", "usage")
+_SPLITS = (Split.CALIBRATION, Split.DEVELOPMENT)
+_TOKENS, _QUESTIONS = 128_000, 4  # of a workspace, for tasks made by rule
+_TASKS = ("real", "bug", "describe", "doc", "multi", "cursor", "usage")
 _BEST = 600
 _NEVER = Cancellation()
 
@@ -109,7 +107,7 @@ class Recorder:
         )
 
 
-def read(reader: Reader, records: Sequence[Record]) -> dict[int, Any]:
+def _scored(reader: Reader, records: Sequence[Record]) -> dict[int, Any]:
     """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
     figures = {}
     for way in WAYS:
@@ -128,76 +126,51 @@ def read(reader: Reader, records: Sequence[Record]) -> dict[int, Any]:
     return figures
 
 
-def main() -> None:
-    """Record, read or compare."""
-    parser = study_parser(__file__, __doc__)
-    parser.add_argument("step", choices=("record", "read", "compare"))
-    parser.add_argument("folder", type=Path, help="where records are, and what readers say")
-    parser.add_argument("--split", type=Split, action="append", help="[calibration and development]")
-    parser.add_argument("--task", action="append", choices=_TASKS, help="record only this [all]")
-    parser.add_argument("--repository", action="append", default=[], help="record only this [all of the split]")
-    parser.add_argument("--tokens", type=parse_size, default=128_000, help="of a workspace")
-    parser.add_argument("--questions", type=int, default=4, help="at most, a workspace, of tasks made by rule")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, each with 4 GB of memory")
-    parser.add_argument("--reader", type=Path, help="its file")
-    parser.add_argument("--model", default=DEFAULT_DRAFTER, help="whose layers it has; of the drafter's vocabulary")
-    parser.add_argument("--name", default="reader", help="of what a reader says, and of the file in results/")
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    splits = given.split or [Split.CALIBRATION, Split.DEVELOPMENT]
-    {"record": _record, "read": _read, "compare": _compare}[given.step](given, splits)
-
-
-def _record(given: argparse.Namespace, splits: Sequence[Split]) -> None:
-    for split in splits:
-        started, path = time.perf_counter(), given.folder / f"records-{split}.pickle"
+def record(folder: Path, jobs: int) -> None:
+    """Write what the product says of the questions of both splits; a split that was recorded is left alone."""
+    for split in _SPLITS:
+        started, path = time.perf_counter(), folder / f"records-{split}.pickle"
         if path.is_file():
             continue
-        start = partial(_opened, split, given.questions)
-        with spread(given.jobs, _here(start), start) as ask:
-            found = [one for some in ask(Recorder.of_item, list(_items(given, split))) for one in some]
+        start = partial(_opened, split)
+        with spread(jobs, _here(start), start) as ask:
+            found = [one for some in ask(Recorder.of_item, list(_items(split))) for one in some]
         path.write_bytes(pickle.dumps(found))
         print(f"{split}: {len(found)} questions, {time.perf_counter() - started:.0f} s", flush=True)
 
 
-def _read(given: argparse.Namespace, splits: Sequence[Split]) -> None:
+def read(folder: Path, file: Path, model: Path, name: str) -> None:
+    """Have the engine score what was recorded with a reader, and write that under a name."""
     from winnow_engine.llama.model import LlamaModel
     from winnow_engine.llama.vocabulary import Vocabulary
 
-    model = locate(given.model)
     prefix = Template(Vocabulary(LlamaModel(model, vocabulary_only=True))).prefix
-    reader = open_reader(model, read_reader(given.reader, read_header(model)), prefix)
-    for split in splits:
+    reader = open_reader(model, read_reader(file, read_header(model)), prefix)
+    for split in _SPLITS:
         started = time.perf_counter()
-        records = pickle.loads((given.folder / f"records-{split}.pickle").read_bytes())
-        figures = {"seconds": read(reader, records), "questions": len(records)}
+        records = pickle.loads((folder / f"records-{split}.pickle").read_bytes())
+        figures = {"seconds": _scored(reader, records), "questions": len(records)}
         slim = [replace(one, texts={}, questions=()) for one in records]
-        (given.folder / f"{given.name}-{split}.pickle").write_bytes(pickle.dumps(slim))
+        (folder / f"{name}-{split}.pickle").write_bytes(pickle.dumps(slim))
         print(json.dumps({"split": split, **figures, "whole": round(time.perf_counter() - started)}), flush=True)
 
 
-def _compare(given: argparse.Namespace, splits: Sequence[Split]) -> None:
-    calibration, development = (
-        pickle.loads((given.folder / f"{given.name}-{split}.pickle").read_bytes()) for split in splits
-    )
-    report(f"joint-{given.name}", {"figures": compared(calibration, development)})
+def compare(folder: Path, name: str) -> list[dict[str, Any]]:
+    """What `compared` says of a reader's scores for the splits of calibration and development."""
+    return compared(*(pickle.loads((folder / f"{name}-{split}.pickle").read_bytes()) for split in _SPLITS))
 
 
-def _items(given: argparse.Namespace, split: Split) -> Iterator[WorkItem]:
-    names = [one.name for one in repositories(split) if one.name in (given.repository or [one.name])]
-    for task in given.task or _TASKS:
-        yield from (WorkItem(task, given.tokens if all_tasks()[task].sized else 0, name) for name in names)
+def _items(split: Split) -> Iterator[WorkItem]:
+    for task in _TASKS:
+        size = _TOKENS if all_tasks()[task].sized else 0
+        yield from (WorkItem(task, size, one.name) for one in repositories(split))
 
 
-def _opened(split: Split, questions: int) -> Recorder:
+def _opened(split: Split) -> Recorder:
     file, store = locate(DEFAULT_DRAFTER), Store(cache_path())
-    return Recorder(corpus_of(split, file, questions), KeyCache(store, Drafter(file)), store)
+    return Recorder(corpus_of(split, file, _QUESTIONS), KeyCache(store, Drafter(file)), store)
 
 
 @contextmanager
 def _here(start: Any) -> Iterator[Any]:
     yield start()
-
-
-if __name__ == "__main__":
-    main()

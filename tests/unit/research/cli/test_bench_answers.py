@@ -1,4 +1,4 @@
-"""`winnow bench needles` and `winnow bench answers`: their options, and their table."""
+"""`winnow bench answers`: its options, and its table."""
 
 import json
 from dataclasses import asdict
@@ -17,9 +17,7 @@ from winnow_research.evaluation.scores import Result, scores
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["needles", "--test", "pins"], "no test is like 'pins'; there are single: code in code"),
-        (["needles", "--tokens", "8k,many"], "'8k,many' is not a list of sizes"),
-        (["needles", "--keep-ratio", "0"], "0.0 is not in the range"),
+        (["answers", "--tokens", "8k,many"], "'8k,many' is not a list of sizes"),
         (["answers", "--method", "magic"], "'magic' is not one of 'full context', 'Winnow', 'BM25', 'MiniLM'"),
         (["answers", "--budget", "0"], "0 is not in the range"),
     ],
@@ -29,10 +27,9 @@ def test_wrong_options_are_usage_errors(arguments: list[str], message: str, caps
     assert message in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 
-@pytest.mark.parametrize("name", ["needles", "answers"])
-def test_a_model_that_is_not_there_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "missing.gguf"
-    assert main(["bench", name, "--drafter", str(missing)]) == 3
+    assert main(["bench", "answers", "--drafter", str(missing)]) == 3
     assert str(missing) in "".join(capsys.readouterr().err.split())
 
 

@@ -1,12 +1,11 @@
-"""Do the CPU and the GPU keep the same code? Both compute everything, beginning with the files' text.
+"""Agreement of CPU and GPU: how often both keep the same code for the questions of the development split.
 
-The questions are those of the development split, about workspaces of 24,000 tokens. Of two processes one sees the GPU
-and one does not; each writes down what it keeps.
+Of two processes one sees the GPU and one does not. Each computes everything from the files' text, and writes down
+what it keeps.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -29,17 +28,15 @@ from winnow_research.evaluation.methods.base import Method, Ranking
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
-from winnow_research.machine import report
-from winnow_research.studies import study_parser
 
-_THIS = (sys.executable, "-m", "winnow_research.studies.agreement")
+_THIS = (sys.executable, "-m", "winnow_lsp", "bench", "agreement")
 _METHODS = ("profile", "Winnow")
 _TASKS = ("describe", "cursor", "usage", "doc", "multi")
 
 
-def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+def sides(tokens: int, questions: int, budget: int) -> dict[str, dict[str, Any]]:
     """What each side keeps. Both work at once. CalledProcessError if one fails."""
-    asked = [f"--{name}={getattr(arguments, name)}" for name in ("tokens", "questions", "budget")]
+    asked = [f"--tokens={tokens}", f"--questions={questions}", f"--budget={budget}"]
     with tempfile.TemporaryDirectory() as folder:
         files = {side: Path(folder, f"{side}.json") for side in ("gpu", "cpu")}
         working = {}
@@ -52,17 +49,17 @@ def sides(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
         return {side: json.loads(out.read_text()) for side, out in files.items()}
 
 
-def write(out: Path, arguments: argparse.Namespace) -> None:
+def write(out: Path, tokens: int, questions: int, budget: int) -> None:
     """Write what this process keeps for each method and question: the pieces with their tokens, and the best unit."""
     file = locate(DEFAULT_DRAFTER)
-    corpus = corpus_of(Split.DEVELOPMENT, file, arguments.questions)
+    corpus = corpus_of(Split.DEVELOPMENT, file, questions)
     methods = [method for method in all_methods(file) if method.name in _METHODS]
     kept: dict[str, list[Any]] = {method: [] for method in _METHODS}
     with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
         for task in _TASKS:
-            for number, scene in enumerate(all_tasks()[task].scenes(corpus, arguments.tokens)):
+            for number, scene in enumerate(all_tasks()[task].scenes(corpus, tokens)):
                 for method, ranking in rankings(scene, Path(folder, task, str(number)), store, corpus, methods):
-                    pieces = ranking.keep(arguments.budget)
+                    pieces = ranking.keep(budget)
                     lines = [(piece.unit, piece.start_line, piece.end_line, piece.tokens) for piece in pieces]
                     kept[method].append({"pieces": lines, "best": int(ranking.scores.argmax())})
     out.write_text(json.dumps({"backend": availability().reason, "kept": kept}))
@@ -81,7 +78,13 @@ def rankings(
             yield method.name, ranker(case.question)
 
 
-def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
+def compared(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The agreement of both sides, by method."""
+    gpu, cpu = (found[side]["kept"] for side in ("gpu", "cpu"))
+    return {method: _compared(gpu[method], cpu[method]) for method in _METHODS}
+
+
+def _compared(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
     """How often both sides keep the same, and what share of tokens they have in common."""
     pairs = list(zip(gpu, cpu, strict=True))
     shares = []
@@ -97,25 +100,3 @@ def compare(gpu: list[Any], cpu: list[Any]) -> dict[str, Any]:
         "same_tokens_percent": round(100 * sum(shares) / len(shares), 2),
         "same_best_unit": sum(one["best"] == other["best"] for one, other in pairs),
     }
-
-
-def main() -> None:
-    """Compare, print and write results/agreement.json."""
-    parser = study_parser(__file__, __doc__)
-    parser.add_argument("--tokens", type=int, default=24_000)
-    parser.add_argument("--questions", type=int, default=8, help="at most, of a task about a repository")
-    parser.add_argument("--budget", type=int, default=2_600)
-    parser.add_argument("--write", type=Path, help="write what this process keeps, and compare nothing")
-    arguments = parser.parse_args()
-    if arguments.write:
-        write(arguments.write, arguments)
-        return
-    found = sides(arguments)
-    methods = {method: compare(found["gpu"]["kept"][method], found["cpu"]["kept"][method]) for method in _METHODS}
-    backends = {side: found[side]["backend"] for side in found}
-    sizes = {"tokens": arguments.tokens, "budget": arguments.budget}
-    report("agreement", {"backends": backends, **sizes, "rows": methods})
-
-
-if __name__ == "__main__":
-    main()
