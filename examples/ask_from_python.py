@@ -10,7 +10,7 @@ from winnow_engine.core import Budget, Folder
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.question import Question
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
 
 
 def main(folder: str, question: str, drafter: str = DEFAULT_DRAFTER, target: str = DEFAULT_TARGET) -> None:

@@ -171,7 +171,7 @@ def installed_version() -> str | None:
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where wheels are kept: as engine/winnow_engine/folders.py, without platformdirs."""
+    """Where wheels are kept: as engine/winnow_engine/storage/folders.py, without platformdirs."""
     if "WINNOW_CACHE_DIR" in environment:
         return Path(environment["WINNOW_CACHE_DIR"]).expanduser() / "wheels"
     if sys.platform == "darwin":

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.answer import Answer, Stats
 from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import (
@@ -22,15 +21,17 @@ from winnow_engine.core import (
     ignore_kept,
     ignore_progress,
 )
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.background import AFFORDED_S
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.reader.background import AFFORDED_S
 from winnow_engine.errors import FileChangedError
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.analysts import Analysts, open_analysts
+from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.indexing import Means, record_names, restore_records
-from winnow_engine.index.lately import first_to_index
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.keys.encoders import Encoders, OpenFleet
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversations import Conversations
@@ -39,19 +40,18 @@ from winnow_engine.prompting.layout import opening_messages
 from winnow_engine.prompting.missing import ONE_LINE, look_again
 from winnow_engine.question import Cursor, Question
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
-from winnow_engine.selection.as_read import EncodedAsRead
 from winnow_engine.selection.auto_budget import prefill_limit
-from winnow_engine.selection.encoders import Encoders, OpenFleet
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.ranking import Ranked, Selection
 from winnow_engine.selection.reread import reread
+from winnow_engine.selection.streaming_encoder import EncodedAsRead
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.targets.answer import Answer, Stats
 from winnow_engine.targets.base import Request, Target, ignore
 from winnow_engine.targets.opening import open_target, room_for_reader
 

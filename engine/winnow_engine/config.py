@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from winnow_engine.core import Budget, Sampling
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.system import physical_cores
+from winnow_engine.platform import physical_cores
 
 KvType = Literal["f16", "q8_0", "q4_0"]
 Place = Literal["resident", "on-demand", "cpu"]

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, get_args
@@ -268,3 +269,13 @@ class Sampling:
             raise ValueError(f"thinking_tokens must be at least 1, not {self.thinking_tokens}")
         if "" in self.stop:
             raise ValueError("a stop string must not be empty")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 file` or `2,000 more files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def day(seconds: int) -> str:
+    """The date, in UTC, of a time in seconds since the epoch, such as `2026-11-26`."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -114,8 +114,8 @@ class Question:
     """What the user asks, where from, and the turns before it, oldest first.
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
-    kept but code of these files and folders. `changes` names what changed, as `changes/sides.py` understands it, or is
-    WHY or WHEN; `change` is that, once it has been read.
+    kept but code of these files and folders. `changes` names what changed, as `changes/revisions.py` understands it, or
+    is WHY or WHEN; `change` is that, once it has been read.
     """
 
     text: str

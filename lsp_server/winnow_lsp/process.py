@@ -6,7 +6,7 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from winnow_engine.folders import cache_folder
+from winnow_engine.storage.folders import cache_folder
 
 _FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_PROFILES_DIR")
 _CPUINFO = Path("/proc/cpuinfo")

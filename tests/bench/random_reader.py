@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_engine.drafter.low_rank import MATRICES, Tensors, write_tensors
+from winnow_engine.encoder.low_rank import MATRICES, Tensors, write_tensors
 from winnow_engine.models.gguf_header import read_header
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.store import Store
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_lsp.cli.main import main
 from winnow_research.evaluation.answers.methods import Alternative, Product

@@ -9,10 +9,10 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Folder, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor, Question
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights

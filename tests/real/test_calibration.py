@@ -7,17 +7,17 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.heads import heads_of
-from winnow_engine.drafter.profiles import OpenedProfile, users_profile
-from winnow_engine.drafter.weights import shape_of
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.heads import heads_of
+from winnow_engine.encoder.profiles import OpenedProfile, users_profile
+from winnow_engine.encoder.weights import shape_of
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.calibration import calibrate
 from winnow_research.calibration.calibrate import Calibration
 from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank

@@ -9,11 +9,11 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Folder, Span
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
 from winnow_engine.selection.two_levels import Breadth
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.click_sources import fetch, questions
 from winnow_research.evaluation.cases import Gold
 

@@ -8,14 +8,14 @@ import pytest
 
 from winnow_cuda.ops._int16 import runs_here
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
-from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
-from winnow_engine.drafter.low_rank import write_tensors
-from winnow_engine.drafter.profile import join_arrays
-from winnow_engine.drafter.profiles import fingerprint_of, open_profile, shipped_profile, write_profile
-from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
+from winnow_engine.encoder.heads import HeadsProfile, ScoringHead
+from winnow_engine.encoder.low_rank import write_tensors
+from winnow_engine.encoder.profile import join_arrays
+from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile, write_profile
+from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import CodeAtCursor
@@ -98,7 +98,7 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
     if not runs_here():
         pytest.skip("needs AVX2")
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("winnow_engine.drafter.drafter.matrix_form", lambda: "float32")
+    monkeypatch.setattr("winnow_engine.encoder.drafter.matrix_form", lambda: "float32")
     plain = Drafter(qwen_small)
     (keys,) = encode(plain, FileText("tools.py", UNITS))
     offsets = np.cumsum([0, *keys.unit_tokens])

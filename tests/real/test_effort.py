@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Effort, Folder, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.prompting.missing import ONE_LINE
 from winnow_engine.question import Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question, Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights

@@ -13,7 +13,7 @@ from gguf.quants import dequantize
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.shapes import Batch
-from winnow_engine.drafter.weights import GgufTensors, load_weights
+from winnow_engine.encoder.weights import GgufTensors, load_weights
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header

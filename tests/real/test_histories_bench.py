@@ -9,8 +9,8 @@ import pytest
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.store import Store
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
 from winnow_research.evaluation.histories.asking_why import Answering, answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened

@@ -15,7 +15,7 @@ import openai
 import pytest
 
 from winnow_engine.core import Sampling
-from winnow_engine.drafter import segments, template, weights
+from winnow_engine.encoder import segments, template, weights
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse

@@ -14,10 +14,10 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation, Folder, Kept, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
 

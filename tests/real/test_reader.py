@@ -13,11 +13,11 @@ import winnow_engine.assistant
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.profiles import fingerprint_of, shipped_profile, write_profile
-from winnow_engine.drafter.reader.background import BackgroundReader
-from winnow_engine.drafter.reader.file import read_reader
-from winnow_engine.drafter.reader.reading import open_reader
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile, write_profile
+from winnow_engine.encoder.reader.background import BackgroundReader
+from winnow_engine.encoder.reader.file import read_reader
+from winnow_engine.encoder.reader.reading import open_reader
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
@@ -26,7 +26,7 @@ from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.reread import texts_of
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.winnow import Winnow
 
 pytestmark = pytest.mark.real_weights

@@ -55,7 +55,7 @@ def checkout(to: Path) -> Path:
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, to / name)
+            shutil.copy(ROOT / name, to / name, follow_symlinks=False)
     must("git", "init", "--quiet", to)
     commit(to)
     (to / "build").mkdir()
@@ -124,7 +124,7 @@ def commands(wheel: Path, llama: Path, tmp_path_factory: pytest.TempPathFactory)
     """The folder of the commands that `uv tool install` makes of the wheel; nothing may be compiled."""
     home = tmp_path_factory.mktemp("uv")
     places = {"UV_TOOL_DIR": home / "tools", "UV_TOOL_BIN_DIR": home / "bin"}
-    options = ["--python", sys.executable, "--no-build", "--find-links", llama]
+    options = ["--python", sys.executable, "--no-build", "--find-links", llama, "--find-links", wheel.parent]
     must(sys.executable, "-m", "uv", "tool", "install", *options, wheel, **places)
     return home / "bin"
 
@@ -157,6 +157,7 @@ def test_checksums_cover_every_file(released: Path) -> None:
         f"winnow_lsp-{VERSION}.tar.gz",
         f"winnow_research-{VERSION}-py3-none-any.whl",
         f"winnow_research-{VERSION}.tar.gz",
+        *(f"winnow_weights_{kind}-1.0.0-py3-none-any.whl" for kind in ("adapter", "reranker", "draft")),
     }
 
 
@@ -167,7 +168,7 @@ CHANGES = {
     "engine/winnow_research needs another winnow-lsp": {
         "engine/winnow_research/pyproject.toml": (f"winnow-lsp=={VERSION}", "winnow-lsp==9.9.9")
     },
-    "whl lacks winnow_engine/drafter/profiles/generic/profile.json": {
+    "whl lacks winnow_engine/encoder/profiles/generic/profile.json": {
         "pyproject.toml": ('packages = ["lsp_server', 'exclude = ["*.json"]\npackages = ["lsp_server')
     },
 }

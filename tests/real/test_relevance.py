@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
 from winnow_research.evaluation.methods.base import Subject

@@ -11,11 +11,11 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 from ..unit.sharing.serving import served
 from .user import User

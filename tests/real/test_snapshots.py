@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Budget, Cancellation, Folder, Prompt, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
+from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy

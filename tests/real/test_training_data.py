@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive

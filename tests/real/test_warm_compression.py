@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.drafter import segments, template, weights
+from winnow_engine.encoder import segments, template, weights
 from winnow_engine.index import cuts, lines, names, units
 
 from ..unit.targets.hostile import Hostile, start

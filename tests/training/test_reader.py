@@ -14,10 +14,10 @@ from safetensors.numpy import load_file
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.reader.file import read_reader
-from winnow_engine.drafter.reader.layout import UnitText, segments_of
-from winnow_engine.drafter.reader.reading import open_reader
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.reader.file import read_reader
+from winnow_engine.encoder.reader.layout import UnitText, segments_of
+from winnow_engine.encoder.reader.reading import open_reader
+from winnow_engine.encoder.template import Template
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models import cache
@@ -259,7 +259,7 @@ def agree(
         wanted = reader(read_of(prefix, question, units)).numpy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(file.parent / "cache"))
-        patch.setattr("winnow_engine.drafter.reader.reading.bare_matrix_form", lambda: "float32")  # as on a GPU
+        patch.setattr("winnow_engine.encoder.reader.reading.bare_matrix_form", lambda: "float32")  # as on a GPU
         engine = open_reader(drafter, read_reader(file, read_header(drafter)), prefix)
     found = engine.scores(engine.segments(question, units), Cancellation())
     np.testing.assert_allclose(found, wanted, atol=1e-3 * max(1, np.abs(wanted).max()))

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from safetensors.numpy import load_file
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileText
-from winnow_engine.drafter.profile import join_arrays
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileText
+from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train as command
 from winnow_research.training.batches import Mixture

@@ -149,7 +149,7 @@ def test_the_wheel_of_another_build_is_not_taken(
 
 
 def test_the_cache_is_winnows(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    from winnow_engine.folders import cache_folder
+    from winnow_engine.storage.folders import cache_folder
 
     monkeypatch.setattr(build.sys, "platform", "linux")
     for environment in ({}, {"XDG_CACHE_HOME": "/x"}, {"WINNOW_CACHE_DIR": "~/y"}):

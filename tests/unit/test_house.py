@@ -44,7 +44,7 @@ Hand-kept.
 1. `winnow_engine/assistant.py`: `Assistant.ask`
 2. `engine/winnow_engine/index/files.py`, then `scan`
 3. `index/units.py`
-   - `winnow_engine/store.py`
+   - `winnow_engine/storage/store.py`
 4. `winnow_engine/assistant.py`
 
 ## Words

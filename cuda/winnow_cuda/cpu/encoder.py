@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numba import config
 
-from winnow_cuda.cpu.opening import Opening, PrefixLayer
+from winnow_cuda.cpu.cached_prefix import Opening, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.key_centre import key_centre

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.compact import TouchedFile, shown_changes
-from winnow_engine.changes.now import now_lines
+from winnow_engine.changes.current_lines import now_lines
+from winnow_engine.changes.diff_text import TouchedFile, shown_changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
 from winnow_engine.changes.units import file_units

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from winnow_engine.changes.changed import ChangedFile, Changes
-from winnow_engine.changes.sides import Now, Sides, sides_of
-from winnow_engine.changes.working import working_changes
+from winnow_engine.changes.revisions import Now, Sides, sides_of
+from winnow_engine.changes.working_tree import working_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import NotARepositoryError, RevisionError
-from winnow_engine.foreign import printable
 from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs
 from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.content_rules import machine_written, unreadable_content
 from winnow_engine.index.name_rules import reason_against
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.untrusted import printable
 
 
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from winnow_engine.changes.compact import TouchedFile
+from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols

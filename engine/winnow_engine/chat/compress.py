@@ -9,13 +9,13 @@ from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuil
 from winnow_engine.core import Cancellation, ignore_progress
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import Focus, Piece, choose
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 # A message asks its question at one end, whatever else is pasted into it.

@@ -15,10 +15,10 @@ from winnow_engine.chat.passages import compressible
 from winnow_engine.chat.sent import SentBefore, SentConversations
 from winnow_engine.core import Cancellation, Thinking
 from winnow_engine.errors import BudgetError
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.runtime import Loading
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.targets.base import Target
 
 Compression = Literal["none", "kept", "new"]

@@ -14,8 +14,8 @@ from itertools import product
 from typing import Any
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.foreign import read_json
 from winnow_engine.prompting.tools import Tools
+from winnow_engine.untrusted import read_json
 
 _FENCES = ("", "```", "```json", "```xml")
 _TAGS = ("", "<tool_call>", "<tools>", "<function_call>")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from winnow_engine.core import counted
 from winnow_engine.index.languages import all_languages, for_path
 from winnow_engine.index.lines import Lines
 from winnow_engine.prompting.messages import Message, Role
-from winnow_engine.wording import counted
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _PATH = re.compile(r"[\w./-]*[\w-]\.\w{1,8}")

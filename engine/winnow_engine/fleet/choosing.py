@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from winnow_cuda.device import DeviceError, open_device
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.fleet.processes import visible_devices
-from winnow_engine.system import free_memory, physical_cores
+from winnow_engine.platform import free_memory, physical_cores
 
 # Two workers take 12 to 20 s for 11 million tokens where none take 23 to 46 (H100s, 16 and 32 cores:
 # docs/results/2026-11-24-index-h100.md), and 3 GB of memory more. Each first loads its drafter for a few seconds.

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.runtime import Stages
 
 CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}

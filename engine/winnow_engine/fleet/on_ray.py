@@ -15,8 +15,8 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys
 from winnow_engine.errors import ClusterError
 from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError
 from winnow_engine.fleet.processes import check_identity

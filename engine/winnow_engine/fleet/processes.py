@@ -11,12 +11,12 @@ from typing import Any
 
 import winnow_engine
 from winnow_cuda.device import device_count
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys
 from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError
 from winnow_engine.fleet.worker import encode
-from winnow_engine.system import physical_cores
+from winnow_engine.platform import physical_cores
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 

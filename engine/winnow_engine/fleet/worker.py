@@ -16,8 +16,8 @@ from threading import Thread
 from typing import BinaryIO
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys
 from winnow_engine.fleet.fleet import Texts
 
 AT_ONCE = 2

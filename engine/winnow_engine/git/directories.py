@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow_engine.errors import GitError
-from winnow_engine.system import read_regular
+from winnow_engine.platform import read_regular
 
 # What git opens before it does anything.
 _READ_FIRST = (

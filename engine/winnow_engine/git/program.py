@@ -20,7 +20,7 @@ from pathlib import Path
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, GitMissingError, NotARepositoryError, UntrustedRepositoryError
-from winnow_engine.foreign import printable
+from winnow_engine.untrusted import printable
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05

@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
-from winnow_engine.foreign import printable
 from winnow_engine.git.directories import check_readable
 from winnow_engine.git.program import Git, failure
+from winnow_engine.untrusted import printable
 
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _EMPTY_TREES = {

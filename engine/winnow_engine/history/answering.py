@@ -13,11 +13,11 @@ from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.log import lineage
 from winnow_engine.git.objects import Commit, commits
 from winnow_engine.git.repository import Repository, open_repository
-from winnow_engine.history.concerned import asked_of, shapings_of
+from winnow_engine.history.blame_chain import Shaping
 from winnow_engine.history.finding import FoundCommit, newest_commits, rank_commits
+from winnow_engine.history.hunks import asked_of, shapings_of
 from winnow_engine.history.past import Past
 from winnow_engine.history.reading import PATIENCE_S, History, is_kept, read_history
-from winnow_engine.history.shaping import Shaping
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import ABOUT_WHEN, Question
 

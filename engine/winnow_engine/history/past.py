@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
-from winnow_engine.history.shaping import Shaping
+from winnow_engine.core import counted, day
+from winnow_engine.history.blame_chain import Shaping
 from winnow_engine.question import ShownChange, ShownCommit
-from winnow_engine.wording import counted, day
 
 _SHORT_ID = 10
 # How many commits, lines of a message and changed lines of a commit are shown, at each length.

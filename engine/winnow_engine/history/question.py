@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_engine.core import Cancellation, Folder
+from winnow_engine.core import Cancellation, Folder, counted
 from winnow_engine.errors import NotARepositoryError, PositionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.answering import past_of
+from winnow_engine.history.blame_chain import shaping_commits
 from winnow_engine.history.past import Past, cited_commits, shown_past
-from winnow_engine.history.shaping import shaping_commits
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import WHEN, WHY, Change, CodeAtCursor, Cursor, Question
-from winnow_engine.wording import counted
 
 
 def asked_past(

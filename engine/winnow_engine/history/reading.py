@@ -20,7 +20,7 @@ from winnow_engine.git.log import ancestry, lineage, logged, patches, touched_pa
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 from winnow_engine.history.definitions import ChangedNames, changed_names
-from winnow_engine.history.kept import KeptHistory
+from winnow_engine.history.history_cache import KeptHistory
 from winnow_engine.history.table import Building, HistoryTable, Touched
 from winnow_engine.history.terms import Int64
 

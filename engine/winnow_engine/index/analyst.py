@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from winnow_engine.index.records import analysed
-from winnow_engine.packs import Record
+from winnow_engine.storage.packs import Record
 
 Text = tuple[str, bytes]
 """A file's path, which tells its language, and its content."""

@@ -27,9 +27,9 @@ from winnow_engine.core import Cancellation
 from winnow_engine.index.analyst import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
-from winnow_engine.packs import Record
+from winnow_engine.platform import can_fork, physical_cores
 from winnow_engine.runtime import Stages, mapped_ahead
-from winnow_engine.system import can_fork, physical_cores
+from winnow_engine.storage.packs import Record
 
 SMALL_BYTES = 100_000
 """So much is analysed in this process, in about 40 ms: asking another one takes a millisecond or two, too."""

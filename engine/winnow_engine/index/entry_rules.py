@@ -9,9 +9,9 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from winnow_engine.config import FileRules
-from winnow_engine.foreign import printable
 from winnow_engine.index import name_rules
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns
+from winnow_engine.untrusted import printable
 
 _SPECIAL = (
     (stat.S_ISFIFO, "FIFO"),

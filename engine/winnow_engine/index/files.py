@@ -13,14 +13,14 @@ from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.foreign import printable
 from winnow_engine.index import content_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.listings import Listing
-from winnow_engine.index.remembered import Content, FileMemory
-from winnow_engine.store import content_key
-from winnow_engine.system import is_folder, read_regular
+from winnow_engine.index.stat_cache import Content, FileMemory
+from winnow_engine.platform import is_folder, read_regular
+from winnow_engine.storage.store import content_key
+from winnow_engine.untrusted import printable
 
 _FOLDER = "directory"
 Skipped = Callable[[str, str], None]

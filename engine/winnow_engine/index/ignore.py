@@ -19,7 +19,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from winnow_engine.errors import GitError
 from winnow_engine.git.directories import directories
 from winnow_engine.git.program import Git
-from winnow_engine.system import read_regular
+from winnow_engine.platform import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
 """What a directory has that says what is ignored in it."""

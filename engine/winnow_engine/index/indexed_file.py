@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from winnow_engine.core import Unit
+from winnow_engine.core import Unit, counted
 from winnow_engine.errors import PositionError
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.records import analysed, analysis_of, units_key
-from winnow_engine.index.remembered import Content
+from winnow_engine.index.stat_cache import Content
 from winnow_engine.index.symbols import FileAnalysis
 from winnow_engine.index.tables import Tables
-from winnow_engine.packs import Record
-from winnow_engine.wording import counted
+from winnow_engine.storage.packs import Record
 
 
 @dataclass(frozen=True, slots=True)

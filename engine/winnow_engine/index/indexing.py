@@ -10,10 +10,10 @@ from winnow_engine.core import Cancellation
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.records import analysed
-from winnow_engine.index.remembered import Content
+from winnow_engine.index.stat_cache import Content
 from winnow_engine.index.tables import Tables
 from winnow_engine.runtime import Behind, Stages
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
 _WRITTEN_BEHIND = 100  # records that wait to be stored

@@ -15,7 +15,7 @@ from winnow_engine.index.lexical import counted
 from winnow_engine.index.names import occurring
 from winnow_engine.index.postings import Occurrences
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols, analyse
-from winnow_engine.packs import Record
+from winnow_engine.storage.packs import Record
 
 KINDS = tuple(UnitKind)
 _NO_PARENT = -1

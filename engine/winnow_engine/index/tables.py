@@ -21,7 +21,7 @@ from winnow_engine.index.names import spellings
 from winnow_engine.index.postings import NO_PLACE, Array, Int64, Occurrences, Postings, Strings
 from winnow_engine.index.records import names_of, occurrences, units_key, units_of
 from winnow_engine.index.symbols import FileSymbols
-from winnow_engine.packs import Record
+from winnow_engine.storage.packs import Record
 
 _OF_UNITS = ("words", "titles", "definitions", "references")
 _BY_PLACE = ("definitions", "references")

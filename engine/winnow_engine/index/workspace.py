@@ -20,19 +20,19 @@ from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.indexing import NAMESPACE, FoundFile, Means, indexed
-from winnow_engine.index.kept import KeptWorkspace
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.listings import Listings
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
-from winnow_engine.index.remembered import Content, FileMemory
+from winnow_engine.index.stat_cache import Content, FileMemory
 from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
 from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
+from winnow_engine.index.workspace_cache import KeptWorkspace
 from winnow_engine.question import CodeAtCursor, Cursor, Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 

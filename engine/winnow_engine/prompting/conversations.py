@@ -16,7 +16,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.prompting.conversation import Conversation
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 _NAMESPACE = "conversation-1"
 _log = logging.getLogger(__name__)

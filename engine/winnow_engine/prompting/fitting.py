@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow_engine.core import Budget, Thinking
+from winnow_engine.core import Budget, Thinking, counted
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages, with_latest_turns
@@ -14,7 +14,6 @@ from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.ranking import Ranked, Selection
-from winnow_engine.wording import counted
 
 _MARGIN = 0.95  # of what should fit, after a prompt that did not
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from winnow_engine.changes.compact import TouchedFile
+from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.workspace import Workspace
 

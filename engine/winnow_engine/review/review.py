@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.compact import TouchedFile
+from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.changes.question import touched_files
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.review.findings import Finding, findings_of, summary_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from winnow_engine.changes.compact import TouchedFile
+from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.review.findings import Finding

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
 T = TypeVar("T", bound=np.generic)
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.key_parts import joined
+from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.key_parts import joined
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 _PATIENCE_S = 10.0

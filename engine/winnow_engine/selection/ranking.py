@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Scores, Span
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 

@@ -1,6 +1,6 @@
 """A second stage: a reader reads the question and the units that lead together, and its scores are added.
 
-Only a drafter on a GPU whose profile has a reader does that (`drafter/reader`). What the leaders lead to is read too,
+Only a drafter on a GPU whose profile has a reader does that (`encoder/reader`). What the leaders lead to is read too,
 because what answers a question together with them often does not lead itself.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.background import BackgroundReader
-from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import addition
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.reader.background import BackgroundReader
+from winnow_engine.encoder.reader.layout import UnitText
+from winnow_engine.encoder.reader.use import addition
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.profile import QuestionStates
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.profile import QuestionStates
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 from winnow_engine.selection.unit_features import links_of, neighbours
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
 
 LEAST_TOKENS = 1_000_000
 """The tokens of a workspace from which it is searched in two levels."""

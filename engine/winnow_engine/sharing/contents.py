@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 
 CONTENTS = "winnow-index.json"
 MOST_BYTES = 16 << 20

@@ -11,7 +11,7 @@ from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.contents import CONTENTS, MOST_BYTES, Shard, unpacked_contents
 from winnow_engine.sharing.places import Home, home_of, runs
 from winnow_engine.sharing.table import Place, Table, sound, unpacked_table
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 _GAP, _AT_ONCE = 64 << 10, 8 << 20  # bytes: read across a gap rather than ask twice; a request's longest answer
 _FRESH_S, _AGAIN_S = 300.0, 60.0

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from winnow_engine.core import counted
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.folders import sync_folder, temporary
 from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
 from winnow_engine.sharing.table import Place, Table, content_name, packed_table
-from winnow_engine.store import Store, checksum
-from winnow_engine.wording import counted
+from winnow_engine.storage.folders import sync_folder, temporary
+from winnow_engine.storage.store import Store, checksum
 
 _LOCK = "winnow-index.lock"
 _READABLE = 0o644  # a web server runs as another user

@@ -14,8 +14,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.foreign import read_json
-from winnow_engine.store import checksum
+from winnow_engine.storage.store import checksum
+from winnow_engine.untrusted import read_json
 
 KEY_BYTES = 20
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from winnow_engine.core import Cancellation, ProgressSink
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.heads import heads_of
-from winnow_engine.drafter.profile import Profile
-from winnow_engine.drafter.profiles import (
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.heads import heads_of
+from winnow_engine.encoder.profile import Profile
+from winnow_engine.encoder.profiles import (
     OpenedProfile,
     fingerprint_of,
     open_profile,
@@ -22,11 +22,11 @@ from winnow_engine.drafter.profiles import (
     users_profile,
     write_profile,
 )
-from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.encoder.weights import GgufTensors, shape_of
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.held_out import HeldOut

@@ -17,13 +17,13 @@ import numpy as np
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.shapes import Float32
 from winnow_engine.core import Cancellation, ProgressSink
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.heads import FEATURES, HeadsProfile, ScoringHead
-from winnow_engine.drafter.weights import shape_of
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.heads import FEATURES, HeadsProfile, ScoringHead
+from winnow_engine.encoder.weights import shape_of
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.haystack import indexed

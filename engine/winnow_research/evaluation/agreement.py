@@ -20,7 +20,7 @@ from winnow_cuda.device import availability
 from winnow_engine.core import Cancellation
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_DRAFTER
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.corpus import Corpus, corpus_of
 from winnow_research.evaluation.methods import all_methods

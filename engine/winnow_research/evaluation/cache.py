@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from winnow_engine.store import default_path
+from winnow_engine.storage.store import default_path
 
 MOST_BYTES = 16 << 30
 """The size to which a benchmark trims the store."""

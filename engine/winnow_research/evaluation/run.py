@@ -14,7 +14,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import BudgetError, CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.selection.budget import Piece
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from winnow_cuda.device import availability, open_device
 from winnow_cuda.shapes import Batch, BlockRule, Int32, Weights
 from winnow_engine.core import Cancellation, Sampling
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.kernels import default_folder
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.errors import EvaluationError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.prompting.layout import SYSTEM
 from winnow_engine.prompting.messages import Message
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Request, Target
 from winnow_research.evaluation.cases import Case, units_at
 from winnow_research.evaluation.methods.base import Subject

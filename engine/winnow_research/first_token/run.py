@@ -11,11 +11,11 @@ from typing import Any
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.background import AFFORDED_S
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.reader.background import AFFORDED_S
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.analysts import open_analysts
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import Repository
 from winnow_research.first_token.joint import Joint

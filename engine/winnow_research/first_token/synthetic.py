@@ -14,7 +14,7 @@ import numpy as np
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
 from numpy.typing import NDArray
 
-from winnow_engine.folders import temporary
+from winnow_engine.storage.folders import temporary
 from winnow_research.first_token.gguf_copy import copy_values, write_all
 
 _ARCHITECTURE = "qwen35"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from winnow_engine.wording import counted
+from winnow_engine.core import counted
 from winnow_research.first_token.run import BUDGETS, JOINT, SWEEP, VANILLA, WINNOW
 from winnow_research.first_token.winnow import STATES
 

@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.question import Question, Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Target, ignore
 from winnow_research.evaluation.cases import Case
 from winnow_research.first_token.timed import TimedAnswer, with_rest

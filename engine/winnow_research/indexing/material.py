@@ -12,7 +12,7 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
+from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.lexical import counted
 from winnow_engine.index.symbols import FileAnalysis, analyse
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.store import content_key
+from winnow_engine.storage.store import content_key
 
 T = TypeVar("T")
 

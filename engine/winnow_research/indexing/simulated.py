@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, ignore_progress
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.records import analysed
-from winnow_engine.index.remembered import Content
+from winnow_engine.index.stat_cache import Content
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import KeyPart, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.ranking import Ranked
 from winnow_engine.selection.two_levels import search
-from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.first_token.memory import watched
 from winnow_research.indexing.material import Material
 from winnow_research.machine import median

@@ -13,12 +13,12 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Progress
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.question import Question
 from winnow_engine.runtime import Stages
 from winnow_engine.selection.ranking import Selection
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.first_token.memory import watched
 from winnow_research.indexing.material import Material
 from winnow_research.indexing.one_core import one_core

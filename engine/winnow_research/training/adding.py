@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.training.dataset import Dataset, Rows, rows

@@ -21,7 +21,7 @@ import numpy as np
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import ProgressSink
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Int32, Int64
-from winnow_engine.drafter.segments import Segment, cut
+from winnow_engine.encoder.segments import Segment, cut
 from winnow_research.training.dataset import Dataset
 
 _TURNS = {"asked": 6, "describe": 2, "cursor": 2, "multi": 2}

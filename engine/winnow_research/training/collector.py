@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Place, squeezed

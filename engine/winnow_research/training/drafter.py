@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from winnow_cuda.shapes import Int32, Int64
-from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment
-from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.encoder.segments import SEGMENT_TOKENS, Segment
+from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training import trained_file
 from winnow_research.training.heads import HiddenStates, Segments, TrainableHeads

@@ -1,4 +1,4 @@
-"""The adapter's two heads in PyTorch, with the formulas of `drafter/adapter.py`, and the loss that trains them."""
+"""The adapter's two heads in PyTorch, with the formulas of `encoder/adapter.py`, and the loss that trains them."""
 
 from __future__ import annotations
 

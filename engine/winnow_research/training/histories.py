@@ -23,7 +23,7 @@ import numpy as np
 from winnow_cuda.shapes import Int32
 from winnow_engine.changes.units import FileUnits
 from winnow_engine.core import Cancellation, Progress, ProgressSink, Unit
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.git.objects import Commit, blobs
 from winnow_engine.git.repository import Repository

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.low_rank import Tensors, write_tensors
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.low_rank import Tensors, write_tensors
 from winnow_engine.errors import TrainingError
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from winnow_engine.core import Progress, ProgressSink
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel

@@ -14,8 +14,8 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from winnow_cuda.shapes import Int32, TransformerShape
-from winnow_engine.drafter.low_rank import MATRICES
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.encoder.low_rank import MATRICES
+from winnow_engine.encoder.weights import GgufTensors
 
 
 @dataclass(frozen=True)

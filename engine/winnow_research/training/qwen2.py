@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from winnow_cuda.shapes import Int32, TransformerShape
-from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header, require_supported
 from winnow_research.training.dequantise import dequantised
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from winnow_cuda.shapes import Float32, Int64
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, cut, pack
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.segments import SEGMENT_TOKENS, Segment, cut, pack
 from winnow_engine.selection.budget import Focus, choose
 from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS

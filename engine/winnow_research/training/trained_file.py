@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from winnow_engine.drafter.low_rank import write_tensors
+from winnow_engine.encoder.low_rank import write_tensors
 
 SCALE = 2.0
 """Of low-rank updates."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.errors import TrainingError
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch

@@ -11,7 +11,7 @@ from io import RawIOBase
 from typing import Any, BinaryIO
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from winnow_engine.core import Citation, Kept, Span
-from winnow_engine.wording import counted
+from winnow_engine.core import Citation, Kept, Span, counted
 from winnow_lsp.host.marking import code
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import Waiting

@@ -55,7 +55,7 @@ def acp(server: bool, **options: Any) -> None:
 def _from_server(
     folder: Path, question: Question, options: dict[str, Any], listener: Listener, cancellation: Cancellation
 ) -> Reply | None:
-    from winnow_lsp.cli.shared import answer_shared
+    from winnow_lsp.cli.shared_server import answer_shared
     from winnow_lsp.client.connection import ConnectionLostError
 
     try:

@@ -14,7 +14,7 @@ from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, 
 from winnow_lsp.cli.clients import install, uninstall
 from winnow_lsp.cli.options import config_of, given_settings, uses_server
 from winnow_lsp.cli.serving import given, serving_options
-from winnow_lsp.cli.shared import connected
+from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp.relay import Agent
 
 

@@ -10,7 +10,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.question import Question
 from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.shared import answer_shared
+from winnow_lsp.cli.shared_server import answer_shared
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.client.connection import ConnectionLostError
 from winnow_lsp.host.reply import Reply
@@ -28,7 +28,7 @@ def answered(
     reply = _from_server(question, options, listener, cancellation) if uses_server(server, options) else None
     if reply is not None:
         return reply, True
-    from winnow_lsp.cli.here import answer
+    from winnow_lsp.cli.in_process import answer
 
     return answer(question, options, listener, view, cancellation), False
 

@@ -8,8 +8,8 @@ import click
 
 from winnow_engine.question import Question
 from winnow_lsp.cli.answered import answered
-from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import (
     drafter_option,
     effort_option,

@@ -16,15 +16,15 @@ from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Sampling
-from winnow_engine.drafter import merged
+from winnow_engine.core import Sampling, counted
+from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
-from winnow_engine.store import default_path
-from winnow_engine.system import is_file, is_folder
+from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
@@ -32,8 +32,7 @@ from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, leaves_room_for_reader, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
-from winnow_engine.wording import counted
-from winnow_lsp.cli.found import command, described
+from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.terminal import show
 
 _LEAST_FREE_BYTES = 2 << 30

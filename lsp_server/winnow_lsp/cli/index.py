@@ -13,19 +13,18 @@ import click
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, ModelConfig
-from winnow_engine.core import Cancellation, Folder
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.core import Cancellation, Folder, counted
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.fleet.choosing import room_beside, workers_that_pay
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import open_processes
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.keys.encoders import OpenFleet
+from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Stages
-from winnow_engine.selection.encoders import OpenFleet
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE
-from winnow_engine.wording import counted
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
 from winnow_lsp.cli.progress import ProgressView

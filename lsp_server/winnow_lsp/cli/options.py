@@ -15,13 +15,13 @@ from winnow_engine.config import SPECULATE, Config
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.models.cache import given_file
+from winnow_engine.platform import is_file
 from winnow_engine.question import Cursor, Question, about_changes
-from winnow_engine.system import is_file
 from winnow_engine.targets.remote.address import is_url
-from winnow_lsp.host.rendezvous import SWITCH
 from winnow_lsp.host.roots import named_folders, workspace_path
 from winnow_lsp.host.setting_rules import AUTO
 from winnow_lsp.host.settings import BY_NAME, Setting, Settings
+from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.workspace_sets import workspace_set
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from winnow_engine.core import Span
-from winnow_engine.wording import counted
+from winnow_engine.core import Span, counted
 from winnow_lsp.host.reply import place
 
 

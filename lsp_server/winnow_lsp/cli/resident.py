@@ -44,7 +44,7 @@ class Resident:
         self._thread.shutdown()
 
     def _answer(self, folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
-        from winnow_lsp.cli.here import answer_with
+        from winnow_lsp.cli.in_process import answer_with
 
         cancellation.check()
         options = {**self._options, "workspace": (str(folder),)}

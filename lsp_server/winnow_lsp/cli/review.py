@@ -20,10 +20,10 @@ from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import FileSummary, Review, reviewed
 from winnow_engine.review.sarif import sarif
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.answered import answered
-from winnow_lsp.cli.found import with_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import (
     budget_options,
     drafter_option,

@@ -12,14 +12,14 @@ import click
 from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
-from winnow_engine.store import Store, default_path
-from winnow_engine.system import has_private_sockets
+from winnow_engine.platform import has_private_sockets
+from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
 from winnow_lsp.cli.session import check_models
 from winnow_lsp.host.engines import Engines
-from winnow_lsp.host.rendezvous import rendezvous
+from winnow_lsp.host.socket_path import rendezvous
 from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
 from winnow_lsp.server.wire.transport import Serve
 
@@ -63,8 +63,8 @@ def serve(
     if stdio + shared + status + stop + (tcp is not None) + (http is not None) > 1:
         raise click.UsageError("--stdio, --tcp, --http, --shared, --status and --stop exclude each other")
     if status or stop:
-        from winnow_lsp.cli.shared import show
-        from winnow_lsp.cli.shared import stop as stop_shared
+        from winnow_lsp.cli.shared_server import show
+        from winnow_lsp.cli.shared_server import stop as stop_shared
 
         return show() if status else stop_shared()
     _log_to_stderr(log_level)

@@ -11,10 +11,10 @@ import click
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
 from winnow_engine.index.workspace import Sources
+from winnow_engine.keys.encoders import OpenFleet
 from winnow_engine.models.cache import locate
-from winnow_engine.selection.encoders import OpenFleet
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.cli.options import config_of, folders_of

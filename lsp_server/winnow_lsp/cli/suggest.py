@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from winnow_engine.config import Config
+from winnow_engine.core import counted
 from winnow_engine.models import registry
-from winnow_engine.system import physical_cores
+from winnow_engine.platform import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
-from winnow_engine.wording import counted
-from winnow_lsp.cli.found import command, described
+from winnow_lsp.cli.local_servers import command, described
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
 _MEANINGS = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from winnow_engine.core import day
 from winnow_engine.history.answering import Answering, answering_commits
 from winnow_engine.question import ABOUT_WHEN, WHEN
-from winnow_engine.store import Store, default_path
-from winnow_engine.wording import day
+from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import past_options, question_of

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_lsp.host.rendezvous import Peer, Rendezvous
+from winnow_lsp.host.socket_path import Peer, Rendezvous
 
 _POLL_S = 0.02
 _START_S = 60.0  # importing everything from a slow disk

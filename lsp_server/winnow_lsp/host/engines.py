@@ -16,7 +16,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_lsp.host.queue import Queue
 

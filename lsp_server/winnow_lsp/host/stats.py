@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow_engine.answer import Stats
 from winnow_engine.selection.ranking import SelectionStats
+from winnow_engine.targets.answer import Stats
 from winnow_engine.targets.base import Generation
 
 _NOT_ANSWERED = Generation("", "cancelled", 0, 0, 0.0, None, 0, 0.0)

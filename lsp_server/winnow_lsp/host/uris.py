@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from winnow_engine.errors import PositionError
-from winnow_engine.system import path_of_uri
+from winnow_engine.platform import path_of_uri
 
 
 def file_path(uri: str) -> Path:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from winnow_engine.core import Kept, Progress, Thought
-from winnow_engine.wording import counted
+from winnow_engine.core import Kept, Progress, Thought, counted
 
 _LONG_S = 100  # from here on in minutes
 _TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch

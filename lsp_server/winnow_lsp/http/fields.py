@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 from winnow_lsp.http.errors import ApiError
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})

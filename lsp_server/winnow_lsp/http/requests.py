@@ -14,7 +14,7 @@ from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling, Thinking
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed

@@ -11,7 +11,7 @@ from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Asker, Work

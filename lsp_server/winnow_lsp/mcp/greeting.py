@@ -10,7 +10,7 @@ import json
 from importlib.metadata import version
 from typing import Any
 
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 
 NAME, TITLE = "winnow", "Winnow"
 DISTRIBUTION = "winnow-lsp"

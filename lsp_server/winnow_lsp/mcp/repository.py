@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
 from winnow_engine.core import Budget, Cancellation, Citation, Kept, Span
@@ -18,6 +17,7 @@ from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.ranking import Selection
+from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.mcp.fitting import fitted

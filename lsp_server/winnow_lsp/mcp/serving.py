@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from winnow_engine.config import Config
-from winnow_engine.foreign import read_json
-from winnow_engine.store import Store, default_path
+from winnow_engine.storage.store import Store, default_path
+from winnow_engine.untrusted import read_json
 from winnow_lsp.host.engines import Engines
-from winnow_lsp.host.rendezvous import LONGEST_LINE
 from winnow_lsp.host.settings import Settings
+from winnow_lsp.host.socket_path import LONGEST_LINE
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server

@@ -14,7 +14,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 
 _Received = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[_Received], MemoryObjectSendStream[SessionMessage]]

@@ -12,9 +12,9 @@ from mcp.shared.exceptions import MCPError
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.foreign import printable
 from winnow_engine.index.files import enters
 from winnow_engine.index.workspace import Sources
+from winnow_engine.untrusted import printable
 from winnow_lsp.host.roots import is_everything, named_folders
 from winnow_lsp.host.uris import file_path
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from winnow_engine.store import Store
-from winnow_engine.system import try_lock
+from winnow_engine.platform import try_lock
+from winnow_engine.storage.store import Store
 from winnow_lsp.host.engines import Engines
-from winnow_lsp.host.rendezvous import Rendezvous
+from winnow_lsp.host.socket_path import Rendezvous
 from winnow_lsp.server.features import register_all
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire import transport

@@ -10,7 +10,7 @@ from pathlib import Path
 from injection.environment import environment
 from injection.home import Home, lower_thresholds
 from winnow_engine.fleet import fleet
-from winnow_engine.folders import cache_folder
+from winnow_engine.storage.folders import cache_folder
 from winnow_lsp.cli.main import main
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 
 
 class CountingDrafter:

@@ -19,17 +19,18 @@ from typing import Any, cast
 import numpy as np
 
 from injection.counting import CountingDrafter
-from winnow_engine import mapped
 from winnow_engine.core import Cancellation, Folder, ignore_progress
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import FileChangedError, WinnowError
-from winnow_engine.index import remembered, workspace
+from winnow_engine.index import stat_cache as remembered
+from winnow_engine.index import workspace
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.selection import located_keys
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
+from winnow_engine.keys import key_lookup as located_keys
+from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.sharing.index import attach
-from winnow_engine.store import Store
+from winnow_engine.storage import mapped
+from winnow_engine.storage.store import Store
 
 FILES = 40
 QUESTION = "where does `parse_header` call other_name of the dog?"

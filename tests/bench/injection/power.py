@@ -11,7 +11,7 @@ from pathlib import Path
 from injection.disks import Disk, contents, write
 from injection.home import Home
 from injection.recording import Op, record
-from winnow_engine.mapped import _note, _stamp
+from winnow_engine.storage.mapped import _note, _stamp
 
 
 def power_cut(home: Home) -> str:

@@ -19,9 +19,9 @@ from injection.counting import CountingDrafter
 from injection.home import Home, lower_thresholds
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Folder
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 
 def noting(store: Callable[..., Any], how: str, notes: int) -> Callable[..., Any]:

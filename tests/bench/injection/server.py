@@ -14,7 +14,7 @@ from tiny_model import write_model
 
 from injection.command import start
 from injection.home import QUESTION, Home, indexed
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 
 _PATIENCE_S = 120.0
 _POLL_S = 0.01

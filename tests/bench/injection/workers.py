@@ -17,8 +17,8 @@ from tiny_model import write_model
 
 from injection.command import start
 from injection.home import Home, indexed
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 
 _PATIENCE_S = 120.0
 _POLL_S = 0.01

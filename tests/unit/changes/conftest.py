@@ -12,7 +12,7 @@ from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import Workspace, read_workspace
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 Read = Callable[..., Workspace]
 

@@ -15,13 +15,13 @@ from winnow_engine.changes.question import asked_changes, touched_files, with_ch
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
-from winnow_engine.foreign import printable
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import tree_changes
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.review.review import reviewed
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.untrusted import printable
 
 NAMES = ["a.py", "sub/b.py", "c d.md", "ü.py", "tab\t.py", b"caf\xe9.py".decode("utf-8", "surrogateescape")]
 BODIES = [

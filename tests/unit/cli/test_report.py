@@ -1,6 +1,6 @@
-from winnow_engine.answer import Stats
 from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
+from winnow_engine.targets.answer import Stats
 from winnow_engine.targets.base import Generation
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
 from winnow_lsp.host.reply import place

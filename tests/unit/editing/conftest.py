@@ -16,7 +16,7 @@ from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.selection.ranking import Selection, SelectionStats
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Generation, Request
 
 Reading = Callable[[Mapping[str, str | bytes]], Workspace]

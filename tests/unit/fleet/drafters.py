@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.fleet import fleet
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet

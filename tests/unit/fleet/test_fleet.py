@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import CancelledError, ModelDamagedError
 from winnow_engine.fleet import fleet
 from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError, chunks

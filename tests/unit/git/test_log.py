@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from git_repositories import commit, git, head, new, write
 
+from winnow_engine.core import day
 from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches, touched_paths
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.languages import all_languages
-from winnow_engine.wording import day
 
 ATTRIBUTES = Path(__file__).parents[3] / "engine" / "winnow_engine" / "git" / "attributes"
 _NO_CODE = {"json", "markdown", "toml", "yaml"}

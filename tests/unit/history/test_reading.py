@@ -13,7 +13,8 @@ from winnow_engine.errors import RevisionError
 from winnow_engine.git.log import ancestry, lineage
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import open_repository
-from winnow_engine.history import kept, reading
+from winnow_engine.history import history_cache as kept
+from winnow_engine.history import reading
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.reading import History, is_kept, read_history
 

@@ -16,7 +16,7 @@ from winnow_engine.history.reading import is_kept
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 WAIT = """def wait(bus):
     patience = 3

@@ -10,12 +10,12 @@ from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.blame import parse_porcelain
+from winnow_engine.history.blame_chain import Shaping, shaping_commits
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.history.shaping import Shaping, shaping_commits
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import WHY, Cursor, Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 WAIT = """def wait(bus):
     patience = 3

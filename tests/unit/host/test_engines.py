@@ -11,7 +11,7 @@ from winnow_engine import assistant
 from winnow_engine.config import ModelConfig, TargetOptions
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.question import Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets import opening
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.residency import MemoryNeeds

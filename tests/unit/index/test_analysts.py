@@ -21,8 +21,8 @@ from winnow_engine.index.analyst import Text
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.records import analysed as analysed_here
 from winnow_engine.index.records import analysis_of
-from winnow_engine.packs import Record
 from winnow_engine.runtime import Stages
+from winnow_engine.storage.packs import Record
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 

@@ -19,8 +19,8 @@ from winnow_engine.index.ignore import patterns
 from winnow_engine.index.indexing import Means
 from winnow_engine.index.records import analysed
 from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.store import Store
-from winnow_engine.system import read_regular
+from winnow_engine.platform import read_regular
+from winnow_engine.storage.store import Store
 
 
 @pytest.fixture

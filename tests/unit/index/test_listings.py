@@ -16,9 +16,9 @@ from winnow_engine.errors import FileChangedError
 from winnow_engine.index import files, inotify, listings
 from winnow_engine.index.files import scan
 from winnow_engine.index.inotify import Inotify
-from winnow_engine.index.remembered import FileMemory
+from winnow_engine.index.stat_cache import FileMemory
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 pytestmark = pytest.mark.skipif(not Path("/proc/sys/fs/inotify").exists(), reason="only Linux has inotify")
 

@@ -15,7 +15,7 @@ from winnow_engine.index.contents import File, Folder, contents
 from winnow_engine.index.relations import relations
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.question import Cursor
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 FILES = {
     "shop/tax.py": "RATE = 0.2\n\n\ndef add_tax(amount):\n    # äöü\n    return amount + rounded(amount * RATE)\n",

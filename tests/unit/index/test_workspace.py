@@ -10,7 +10,7 @@ from winnow_engine.index.records import analysis_of, record_of
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.question import CodeAtCursor, Cursor
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 SOURCE = b"""\
 import os

@@ -12,7 +12,7 @@ from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 
 def workspace(**texts: str) -> Workspace:

@@ -9,7 +9,7 @@ from winnow_engine.prompting.conversation import Conversation
 from winnow_engine.prompting.conversations import Conversations, _key
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 TURNS = (Turn("What is it?", "A thing."), Turn("Why?", "Because \u2028 of 😀 and \udc80."))
 HAD = Conversation(

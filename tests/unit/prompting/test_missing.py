@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.answer import Answer
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder, Kept, Sampling
 from winnow_engine.errors import CancelledError, TargetError
@@ -16,7 +15,8 @@ from winnow_engine.index.workspace import Sources
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.missing import ONE_LINE
 from winnow_engine.question import Question, Turn
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
+from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Generation, Request
 
 from ..selection.words import Words

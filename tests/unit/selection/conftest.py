@@ -7,7 +7,7 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 FILES = {
     "src/shop/basket.py": (

@@ -13,14 +13,14 @@ import pytest
 from injection.counting import CountingDrafter
 
 from winnow_engine.core import Cancellation, Folder, ignore_progress
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.selection import provisional
-from winnow_engine.selection.edits import Edit, LastVersion, lines_record
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
-from winnow_engine.store import Store
+from winnow_engine.keys import provisional
+from winnow_engine.keys.edits import Edit, LastVersion, lines_record
+from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
+from winnow_engine.storage.store import Store
 
 NEVER = Cancellation()
 

@@ -14,7 +14,7 @@ from winnow_engine.core import Budget, Folder
 from winnow_engine.errors import PositionError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor, Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 from .words import Words
 
@@ -200,7 +200,7 @@ def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root
 def test_right_after_an_edit_keys_are_provisional_where_the_index_is_completed_later(
     assistant: Assistant, root: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.selection.provisional._AT_ONCE_S", 0.0)
+    monkeypatch.setattr("winnow_engine.keys.provisional._AT_ONCE_S", 0.0)
     sources = Sources((Folder(root),))
     assistant.index(sources)
     (root / "m07.py").write_text(module(7).replace("result = value + 3\n", "result = value + 3\n    print(result)\n"))
@@ -220,7 +220,7 @@ def test_right_after_an_edit_keys_are_provisional_where_the_index_is_completed_l
 def test_a_process_that_never_indexes_has_no_provisional_keys(
     assistant: Assistant, root: Path, tmp_path: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.selection.provisional._AT_ONCE_S", 0.0)
+    monkeypatch.setattr("winnow_engine.keys.provisional._AT_ONCE_S", 0.0)
     ask(assistant, root, "what does step_7_3 do?", look=0)
     (root / "m07.py").write_text(module(7) + "\n\nprint(1)\n")
     assert ask(assistant, root, "what does step_7_3 do?", look=0).stats.final

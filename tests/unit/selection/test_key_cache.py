@@ -14,14 +14,14 @@ import pytest
 from injection.counting import CountingDrafter
 
 from winnow_engine.core import Cancellation, Folder, ignore_progress
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.selection import located_keys
-from winnow_engine.selection.key_cache import KeyCache
-from winnow_engine.selection.pieces import pieces
-from winnow_engine.selection.workspace_keys import NO_UNIT, WorkspaceKeys
-from winnow_engine.store import Store
+from winnow_engine.keys import key_lookup as located_keys
+from winnow_engine.keys.chunks import pieces
+from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
+from winnow_engine.storage.store import Store
 
 BANDS = 3
 
@@ -181,7 +181,7 @@ def test_a_pack_that_cannot_be_written_leaves_the_keys_where_they_are(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("winnow_engine.packs.write_arrays", refuse)
+    monkeypatch.setattr("winnow_engine.storage.packs.write_arrays", refuse)
     check(*home.keys())
     check(*home.keys())
     assert len(home.drafter.encoded) == 3

@@ -13,9 +13,9 @@ import pytest
 from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.drafter.reader.background import BackgroundReader
-from winnow_engine.drafter.reader.layout import UnitText
-from winnow_engine.drafter.reader.use import ReaderUse, addition
+from winnow_engine.encoder.reader.background import BackgroundReader
+from winnow_engine.encoder.reader.layout import UnitText
+from winnow_engine.encoder.reader.use import ReaderUse, addition
 from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
@@ -23,7 +23,7 @@ from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import FusedScores, fuse, gained
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.reread import reread, units_to_read
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 from ..drafter.fakes import Letters, Paths
 from .words import Words
@@ -241,7 +241,7 @@ def test_a_reader_that_fails_is_given_up_and_said_so_once(
 def test_a_question_does_not_wait_long_for_a_reader_that_is_loading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.drafter.reader.background._PATIENCE_S", 0.05)
+    monkeypatch.setattr("winnow_engine.encoder.reader.background._PATIENCE_S", 0.05)
     loaded = Event()
 
     def load() -> Any:

@@ -11,13 +11,13 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import KeyPart, WorkspaceKeys
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch, search
-from winnow_engine.selection.workspace_keys import KeyPart, WorkspaceKeys
 
 EVERYTHING = Breadth(10_000, 10_000, 10_000)
 NARROW = Breadth(60, 30, 10)

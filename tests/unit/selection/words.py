@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.encoding import FileKeys, FileText
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 
 FUSION = {"kinds": {"length": {"one": 1.0}, "names": {"one": 1.0}}, "clues": {"one": 3.0}}
 

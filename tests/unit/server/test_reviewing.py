@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import read_workspace
 from winnow_engine.question import Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_lsp.server.features import reviewing
 from winnow_lsp.server.session.folders import Folders
 from winnow_lsp.server.wire.messages import AskParams

@@ -15,7 +15,7 @@ from winnow_engine.sharing.contents import CONTENTS, unpacked_contents
 from winnow_engine.sharing.index import SharedIndex, attach
 from winnow_engine.sharing.places import runs
 from winnow_engine.sharing.publishing import publish
-from winnow_engine.store import Store, content_key
+from winnow_engine.storage.store import Store, content_key
 
 from .serving import WholeFiles, served
 

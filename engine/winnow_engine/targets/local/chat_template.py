@@ -22,7 +22,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
-from winnow_engine.targets.local.marks import Marks, shown, to_json
+from winnow_engine.targets.local.placeholders import Marks, shown, to_json
 from winnow_engine.targets.thinking import markers_in, opened_at_end
 
 CHATML = (

@@ -17,12 +17,12 @@ import numpy as np
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import TargetError
-from winnow_engine.folders import cache_folder
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, chain
-from winnow_engine.mapped import open_arrays, write_arrays
+from winnow_engine.storage.folders import cache_folder
+from winnow_engine.storage.mapped import open_arrays, write_arrays
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.snapshots.files import made_by

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import WinnowError
+from winnow_engine.platform import crash
 from winnow_engine.prompting.messages import Message
-from winnow_engine.system import crash
 from winnow_engine.targets.base import Request
 
 _TIMEOUT_S = 120

@@ -9,10 +9,10 @@ from typing import Any
 
 from winnow_engine.core import Finish
 from winnow_engine.errors import TargetProtocolError
-from winnow_engine.foreign import read_json
 from winnow_engine.prompting.tools import CallDelta, Tools
 from winnow_engine.targets.remote.address import Address
 from winnow_engine.targets.remote.failures import failure
+from winnow_engine.untrusted import read_json
 
 DONE = b"[DONE]"
 _FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length", "tool_calls": "eos"}

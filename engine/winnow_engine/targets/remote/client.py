@@ -20,10 +20,10 @@ from winnow_engine.errors import (
     TargetUnreachableError,
     WinnowError,
 )
-from winnow_engine.foreign import read_json
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.failures import failure
 from winnow_engine.targets.remote.framing import Framing
+from winnow_engine.untrusted import read_json
 
 _MOST_BYTES = 4 << 20  # of a response that is read as a whole
 _MOST_ERROR_BYTES = 64 << 10

@@ -14,8 +14,8 @@ from winnow_engine.errors import (
     TargetRefusedError,
     WinnowError,
 )
-from winnow_engine.foreign import read_json
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
+from winnow_engine.untrusted import read_json
 
 MOST_SHOWN = 300
 _TOO_LONG = re.compile(

@@ -14,7 +14,6 @@ from typing import Any
 
 from winnow_engine.core import Finish
 from winnow_engine.errors import NotJsonError, TargetAddressError, WinnowError
-from winnow_engine.foreign import read_json
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
@@ -23,6 +22,7 @@ from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, text_of
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.framing import NDJSON
+from winnow_engine.untrusted import read_json
 
 # A context that changes makes Ollama load the model again, so it grows in steps and never shrinks.
 _LEAST_CONTEXT, _CONTEXT_STEP = 8192, 4096

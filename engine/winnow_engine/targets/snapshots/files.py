@@ -24,9 +24,9 @@ from safetensors.numpy import save_file
 
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.folders import delete, delete_abandoned, files_in, temporary, used_in, used_last_first
 from winnow_engine.llama.kv_cache import common_prefix
-from winnow_engine.store import default_path
+from winnow_engine.storage.folders import delete, delete_abandoned, files_in, temporary, used_in, used_last_first
+from winnow_engine.storage.store import default_path
 
 _SUFFIX = ".safetensors"
 _LEFT_FREE = 1 << 30  # bytes of disk that are left to the user, whatever the limit is

@@ -13,7 +13,7 @@ import click
 from winnow_engine.assistant import open_assistant
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import corpus_options, say

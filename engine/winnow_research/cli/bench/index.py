@@ -12,7 +12,7 @@ import click
 
 from winnow_cuda.device import availability
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import open_analysts
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.interrupts import cancel_on_interrupt

@@ -10,7 +10,7 @@ import click
 
 from winnow_engine.errors import EvaluationError
 from winnow_engine.models.cache import locate
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import RenamedOptions, corpus_options, parse_sizes, say

@@ -16,10 +16,10 @@ import click
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import ModelConfig, TargetOptions
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import locate
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target
 from winnow_lsp.cli.interrupts import cancel_on_interrupt

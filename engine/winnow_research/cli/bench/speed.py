@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from winnow_cuda.device import Device, DeviceError, availability, open_device
-from winnow_engine.drafter.kernels import default_folder
+from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.errors import WinnowError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON: the machine, then every figure.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from winnow_engine.wording import counted
+from winnow_engine.core import counted
 from winnow_research.evaluation.figures import BUDGETS, Estimate, RelevanceFigure
 
 

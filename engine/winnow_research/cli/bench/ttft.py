@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from winnow_cuda.device import availability
-from winnow_engine.folders import cache_folder
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
+from winnow_engine.storage.folders import cache_folder
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import say, writing

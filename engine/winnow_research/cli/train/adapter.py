@@ -59,7 +59,7 @@ def run(
 ) -> None:
     """Train on DATA and write the adapter OUT (safetensors), with its recipe and losses beside it (JSON)."""
     require("torch")
-    from winnow_engine.drafter.adapter import AdapterProfile
+    from winnow_engine.encoder.adapter import AdapterProfile
     from winnow_research.training import trainer
 
     file, dataset = locate(drafter), Dataset.load(data)
@@ -113,8 +113,8 @@ def recall(data: Path, adapter: Path, drafter: str) -> None:
 
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
     """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
-    from winnow_engine.drafter.adapter import AdapterProfile  # here, since Numba comes with it
-    from winnow_engine.drafter.profiles import fingerprint_of, fusion_for, write_profile
+    from winnow_engine.encoder.adapter import AdapterProfile  # here, since Numba comes with it
+    from winnow_engine.encoder.profiles import fingerprint_of, fusion_for, write_profile
 
     if folder is not None:
         name = fingerprint_of(drafter)

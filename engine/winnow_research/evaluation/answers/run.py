@@ -11,7 +11,7 @@ from typing import Any
 from winnow_engine.core import Cancellation, Folder, Sampling
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.answers import facts, functions
 from winnow_research.evaluation.answers.items import Sheet
 from winnow_research.evaluation.answers.methods import AnswerMethod, Ask

@@ -12,7 +12,7 @@ from winnow_engine.core import Budget, Folder
 from winnow_engine.git.repository import Repository
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.histories.folders import lay_out
 from winnow_research.evaluation.histories.impact import ImpactCase, impact_cases

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.git.repository import Repository
-from winnow_engine.history.shaping import shaping_commits
+from winnow_engine.history.blame_chain import shaping_commits
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import ABOUT_WHY, WHY, Cursor, Question
 from winnow_research.evaluation.histories.finders import Finders

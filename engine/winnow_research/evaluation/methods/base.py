@@ -11,12 +11,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.drafter.drafter import Drafter
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import CodeAtCursor, Question
 from winnow_engine.selection.budget import Piece, choose
 from winnow_engine.selection.workspace_units import WorkspaceUnits
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 
 Scores = NDArray[np.float32]
 

@@ -22,9 +22,9 @@ from winnow_cuda.device import availability
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Weights
-from winnow_engine.drafter.kernels import default_folder
-from winnow_engine.drafter.template import Template
-from winnow_engine.drafter.weights import GgufTensors, load_weights
+from winnow_engine.encoder.kernel_cache import default_folder
+from winnow_engine.encoder.template import Template
+from winnow_engine.encoder.weights import GgufTensors, load_weights
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header

@@ -10,14 +10,14 @@ import numpy as np
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.heads import HeadsProfile, ScoringHead
-from winnow_engine.drafter.weights import shape_of
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.heads import HeadsProfile, ScoringHead
+from winnow_engine.encoder.weights import shape_of
 from winnow_engine.errors import EvaluationError
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import worth
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.unit_features import zscore
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units

@@ -17,7 +17,7 @@ from llama_cpp import llama_cpp as bindings
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.shared.block_file import LAYERS, BlockShape, Stored, write_block
 from winnow_engine.targets.drafts.shipped import ABOUT, FILE, METADATA, TABLES

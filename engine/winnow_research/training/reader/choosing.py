@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from winnow_cuda.shapes import Float32, Int32, Int64
-from winnow_engine.drafter.reader.layout import MOST_UNIT_TOKENS, ReadSegment, UnitText, segments_of
+from winnow_engine.encoder.reader.layout import MOST_UNIT_TOKENS, ReadSegment, UnitText, segments_of
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.reader.lists import Lists, tokens_of
 

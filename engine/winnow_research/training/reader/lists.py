@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from winnow_cuda.shapes import Float32, Int32, Int64
-from winnow_engine.drafter.adapter import AdapterProfile
-from winnow_engine.drafter.segments import SEGMENT_TOKENS, Segment, cut, pack
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.segments import SEGMENT_TOKENS, Segment, cut, pack
 from winnow_engine.selection.budget import density
 from winnow_research.training.dataset import Dataset, Rows, rows
 from winnow_research.training.drafter import TrainableDrafter

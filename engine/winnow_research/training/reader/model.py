@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from winnow_engine.drafter.reader.file import HEAD
-from winnow_engine.drafter.reader.layout import ReadSegment
-from winnow_engine.drafter.weights import GgufTensors, shape_of
+from winnow_engine.encoder.reader.file import HEAD
+from winnow_engine.encoder.reader.layout import ReadSegment
+from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
 from winnow_research.training import trained_file
 from winnow_research.training.heads import Segments, Standardised

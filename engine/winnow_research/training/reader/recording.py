@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 
 from winnow_engine.core import Cancellation
-from winnow_engine.drafter.drafter import Drafter
-from winnow_engine.drafter.reader.file import read_reader
-from winnow_engine.drafter.reader.reading import Reader, open_reader
-from winnow_engine.drafter.template import Template
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.reader.file import read_reader
+from winnow_engine.encoder.reader.reading import Reader, open_reader
+from winnow_engine.encoder.template import Template
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import DEFAULT_DRAFTER
@@ -34,11 +36,9 @@ from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.key_cache import KeyCache
 from winnow_engine.selection.reread import readings, texts_of
-from winnow_engine.selection.workspace_keys import WorkspaceKeys
 from winnow_engine.selection.workspace_units import WorkspaceUnits
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.cases import Case, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus, corpus_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from winnow_engine.drafter.profiles import fingerprint_of, shipped_profile
+from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
 from winnow_engine.errors import TrainingError
 from winnow_research.training.dataset import Dataset, Rows
 from winnow_research.training.processes import device_of_process, team

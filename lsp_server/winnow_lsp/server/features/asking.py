@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from winnow_engine.answer import Answer
 from winnow_engine.core import Budget, Cancellation, Kept
 from winnow_engine.question import Question, Turn
 from winnow_engine.selection.ranking import Selection
+from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.host.setting_rules import AUTO

@@ -7,12 +7,11 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, counted
 from winnow_engine.editing.changes import FileEdit
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import EditError, TextChangedError
-from winnow_engine.wording import counted
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
 from winnow_lsp.server.render.results import proposal_json

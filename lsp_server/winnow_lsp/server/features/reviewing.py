@@ -8,7 +8,6 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.answer import Answer
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.git.repository import open_repository
@@ -16,6 +15,7 @@ from winnow_engine.index.workspace import Sources
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
 from winnow_engine.review.review import Review, reviewed
+from winnow_engine.targets.answer import Answer
 from winnow_lsp.server.features.asking import answered_in
 from winnow_lsp.server.features.commands import bound, with_token
 from winnow_lsp.server.render.markdown import review_page

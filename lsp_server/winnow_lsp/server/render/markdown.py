@@ -9,8 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 
-from winnow_engine.core import Thought
-from winnow_engine.wording import counted
+from winnow_engine.core import Thought, counted
 from winnow_lsp.host.marking import code, plain
 from winnow_lsp.host.waiting import thought_line
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.answer import Answer, Stats
 from winnow_engine.core import Citation, Kept, Span
 from winnow_engine.editing.proposing import Proposal
 from winnow_engine.review.review import Review
 from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_engine.targets.answer import Answer, Stats
 from winnow_lsp.host.stat_names import for_wire
 from winnow_lsp.host.stats import flat_stats
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import psutil
 
-from winnow_engine.core import Progress
-from winnow_engine.wording import counted
+from winnow_engine.core import Progress, counted
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.render.throttle import Notify, Throttle

@@ -9,7 +9,7 @@ from lsprotocol import types
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.units import enclosing
-from winnow_engine.system import read_regular
+from winnow_engine.platform import read_regular
 from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.session.editor import EditorState
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow_engine.errors import NotApplicableError, ReadOnlyError
-from winnow_engine.system import read_regular
+from winnow_engine.platform import read_regular
 from winnow_lsp.host.uris import file_path
 from winnow_lsp.server.session.editor import EditorState
 

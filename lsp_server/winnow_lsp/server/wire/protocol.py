@@ -28,7 +28,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.foreign import read_json
+from winnow_engine.untrusted import read_json
 from winnow_lsp.server.wire.messages import MESSAGES, AskedFrom, AskParams, EditParams
 
 _log = logging.getLogger(__name__)

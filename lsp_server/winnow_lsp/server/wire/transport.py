@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
-from winnow_engine.system import has_pollable_pipes
-from winnow_lsp.host.rendezvous import LONGEST_LINE, Peer
+from winnow_engine.platform import has_pollable_pipes
+from winnow_lsp.host.socket_path import LONGEST_LINE, Peer
 from winnow_lsp.host.standard_output import bridged, take_standard_output
 from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
 from winnow_lsp.server.wire.protocol import StrictProtocol

@@ -9,7 +9,7 @@ from winnow_engine.core import Sampling
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.question import Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.answers import facts
 from winnow_research.evaluation.answers.items import chooses, gives_back
 from winnow_research.evaluation.answers.run import AnswerRun, sheets

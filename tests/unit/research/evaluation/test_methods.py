@@ -8,7 +8,7 @@ import pytest
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Question
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Subject, by_units
 from winnow_research.evaluation.methods.minilm import WordPieces
 from winnow_research.evaluation.methods.minilm_with_words import MiniLmWithWords, reciprocal_ranks

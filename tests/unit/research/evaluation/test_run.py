@@ -9,7 +9,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError, CancelledError, EvaluationError
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import Piece
-from winnow_engine.store import Store
+from winnow_engine.storage.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
 from winnow_research.evaluation.methods.lexical import Bm25, Symbols

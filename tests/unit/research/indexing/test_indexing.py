@@ -10,7 +10,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.workspace_keys import TOKENS_PER_BYTE, KeyPart, WorkspaceKeys
+from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, KeyPart, WorkspaceKeys
 from winnow_lsp.cli.main import main
 from winnow_research.evaluation.repositories import Repository
 from winnow_research.indexing import material

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.drafter.segments import SEGMENT_TOKENS
+from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.errors import TrainingError
 from winnow_engine.index.files import SourceFile
 from winnow_research import training

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from safetensors.numpy import load_file, save_file
 
-from winnow_engine.drafter.adapter import AdapterProfile
+from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.errors import ProfileError, TrainingError
 from winnow_research.cli.train import train
 from winnow_research.training.mean import mean

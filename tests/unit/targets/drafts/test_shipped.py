@@ -14,9 +14,10 @@ from safetensors.numpy import load_file, save_file
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
-from winnow_engine.drafter.weights import GgufTensors
+from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import MODELS, find
+from winnow_engine.models.weights import weight_folders
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts import shipped
 from winnow_engine.targets.drafts.shipped import draft_of, put_together
@@ -33,13 +34,13 @@ def folder(tmp_path: Path, tiny_qwen2: Path, monkeypatch: pytest.MonkeyPatch) ->
     model = replace(MODELS[0], name="tiny", file=tiny_qwen2.name, bytes=tiny_qwen2.stat().st_size)
     ship(write_block(tmp_path / "trained.gguf"), tmp_path / "shipped" / "tiny")
     monkeypatch.setattr(shipped, "MODELS", (model,))
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(shipped, "weight_folders", lambda kind: (tmp_path / "shipped" / "tiny",))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "shipped" / "tiny"
 
 
 def test_every_draft_that_ships_is_whole() -> None:
-    folders = [path.parent for path in shipped.SHIPPED.glob("*/draft.json")]
+    folders = weight_folders("draft")
     assert folders
     for one in folders:
         assert find(one.name).file

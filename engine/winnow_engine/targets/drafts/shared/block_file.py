@@ -12,8 +12,8 @@ from gguf.constants import GGMLQuantizationType
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from winnow_engine.folders import temporary
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.storage.folders import temporary
 from winnow_engine.targets.drafts.base import METHOD_KEY
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def write_block(
     """
     from gguf import GGUFWriter
 
-    from winnow_engine.drafter.weights import GgufTensors  # here, since Numba comes with it
+    from winnow_engine.encoder.weights import GgufTensors  # here, since Numba comes with it
 
     stored = GgufTensors(target, read_header(target))
     head = "output.weight" if "output.weight" in stored else "token_embd.weight"

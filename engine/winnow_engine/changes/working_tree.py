@@ -1,0 +1,156 @@
+"""The working tree against a commit: what the workspace has read, open documents included, against the blobs of a tree.
+
+git is not asked what differs: it would pass the files through filters. A file that has the size and time of change that
+the index has of it holds the blob of the index; another one is hashed. If its object id differs it has changed, if more
+than line ends differ. What the workspace leaves out is not compared; it counts as removed where it is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard
+
+from winnow_engine.changes.changed import ChangedFile
+from winnow_engine.changes.lines import similarity
+from winnow_engine.core import Folder
+from winnow_engine.git.objects import blobs
+from winnow_engine.git.repository import Repository
+from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
+from winnow_engine.index.content_rules import unreadable_content
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.lines import with_lf
+from winnow_engine.index.name_rules import reason_against
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.untrusted import printable
+
+_SUBMODULE = "160000"
+_LFS = b"version https://git-lfs.github.com/spec/"
+_SIMILAR = 0.5  # lines in common, from which a new file is an old one under another name
+_MOST_COMPARED = 2_500  # pairs of a new and a removed file
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder's files as the workspace and the tree have them, by their path within the folder."""
+
+    folder: Folder
+    present: Mapping[str, IndexedFile]
+    entries: Mapping[str, Entry]
+    staged: Mapping[str, Entry]
+    staged_ns: int
+
+    def holds(self, path: str) -> bool:
+        """Whether a file holds the blob that the tree has of it."""
+        file, blob = self.present[path], self.entries[path].blob
+        return (self._blob_of_index(path, file) or blob_id(file.content.read(), blob)) == blob
+
+    def _blob_of_index(self, path: str, file: IndexedFile) -> str | None:
+        """What the index knows a file to hold, if it has not been written since the index was."""
+        entry = self.staged.get(path)
+        if entry is None or entry.stat is None or file.content.held is not None:
+            return None
+        try:
+            status = (self.folder.root / path).lstat()
+        except OSError:
+            return None
+        unchanged = entry.stat == (status.st_size, status.st_mtime_ns) and status.st_mtime_ns < self.staged_ns
+        return entry.blob if unchanged else None
+
+    def file(self, before: str | None, after: str | None, contents: Mapping[str, bytes]) -> ChangedFile:
+        path = after if after is not None else before
+        assert path is not None
+        return ChangedFile(
+            path=printable(self.folder.workspace_path(path)),
+            before_path=None if before is None else printable(self.folder.workspace_path(before)),
+            before=None if before is None else contents[self.entries[before].blob],
+            after=None if after is None else self.present[after].data,
+            added=before is None,
+            removed=after is None,
+        )
+
+
+def working_changes(repository: Repository, folder: Folder, before: str, workspace: Workspace) -> Iterator[ChangedFile]:
+    """The files of a folder that differ from a commit or tree, new ones and removed ones included. Raises GitError."""
+    prefix = len(repository.prefix)
+    entries = {entry.path[prefix:]: entry for entry in tree_files(repository, before)}
+    staged = {entry.path[prefix:]: entry for entry in index_files(repository)}
+    inner = {path for path, entry in staged.items() if entry.mode == _SUBMODULE}
+    sparse = {path for path, entry in staged.items() if entry.skipped}
+    present = {file.local_path: file for file in workspace.files if folder.relative(file.path) == file.local_path}
+    has = _Folder(folder, present, entries, staged, _written_ns(repository.index))
+    differing = [path for path in present if path in entries and not has.holds(path)]
+    added = [path for path in present if path not in entries and not _is_in_another(folder.root, path, inner)]
+    removed = [path for path in entries if path not in present and path not in sparse and _is_gone(has, path)]
+    contents = blobs(repository.git, [entries[path].blob for path in (*differing, *removed)])
+    removed = [path for path in removed if _is_text(contents.get(entries[path].blob))]
+    pairs = dict(_renames(has, added, removed, contents))
+    for path in differing:
+        if _differs(contents.get(entries[path].blob), present[path].data):
+            yield has.file(path, path, contents)
+    yield from (has.file(pairs.get(path), path, contents) for path in added)
+    renamed = set(pairs.values())
+    yield from (has.file(path, None, contents) for path in removed if path not in renamed)
+
+
+def blob_id(data: bytes, format_like: str) -> str:
+    """The object id that git gives some content, in the format of another id."""
+    name = "sha1" if len(format_like) == 40 else "sha256"
+    return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _written_ns(index: Path) -> int:
+    """When the index was written, 0 if there is none. What was written later may have changed unseen by it."""
+    try:
+        return index.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _differs(before: bytes | None, after: bytes) -> bool:
+    """Whether more than line ends differ, as far as can be told without filters."""
+    if not _is_text(before) or before.startswith(_LFS):
+        return False
+    return with_lf(before) != with_lf(after)
+
+
+def _is_text(data: bytes | None) -> TypeGuard[bytes]:
+    return data is not None and (not data.strip() or unreadable_content(data) is None)
+
+
+def _is_gone(has: _Folder, path: str) -> bool:
+    """Whether a file of the tree that the workspace does not have is not on disk either, and would count."""
+    if has.entries[path].mode not in REGULAR or reason_against(path.rpartition("/")[2], False):
+        return False
+    try:
+        (has.folder.root / path).lstat()
+    except OSError:
+        return True
+    return False
+
+
+def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:
+    """Whether a file belongs to a submodule, or to another repository within the folder."""
+    above = [parent.as_posix() for parent in Path(path).parents if parent != Path()]
+    return any(parent in inner or (root / parent / ".git").exists() for parent in above)
+
+
+def _renames(
+    has: _Folder, added: Iterable[str], removed: Iterable[str], contents: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    """Pairs of a new file and a removed one that it was: the most similar first, each file once."""
+    added, removed = list(added), list(removed)
+    if len(added) * len(removed) > _MOST_COMPARED:
+        return
+    scored = [
+        (similarity(contents[has.entries[old].blob], has.present[new].data), new, old)
+        for new in added
+        for old in removed
+    ]
+    used: set[str] = set()
+    for score, new, old in sorted(scored, key=lambda one: (-one[0], one[1], one[2])):
+        if score >= _SIMILAR and not {f"+{new}", f"-{old}"} & used:
+            used |= {f"+{new}", f"-{old}"}
+            yield new, old

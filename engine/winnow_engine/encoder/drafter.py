@@ -1,0 +1,232 @@
+"""The drafter as the engine sees it: files in, arrays to cache out; a question in, scores of units out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from winnow_cuda.backends import matrix_form, open_encoder, open_scorer, warm_up
+from winnow_cuda.blas_threads import one_blas_thread
+from winnow_cuda.shapes import Encoded, Float32, Int64
+from winnow_engine.core import Cancellation
+from winnow_engine.encoder.file_encoder import FileEncoder, FileKeys, FileText
+from winnow_engine.encoder.kernel_cache import default_folder
+from winnow_engine.encoder.merged_weights import MergedWeights, name_of
+from winnow_engine.encoder.merged_weights import default_folder as weights_folder
+from winnow_engine.encoder.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
+from winnow_engine.encoder.profiles import OpenedProfile, fusion_for, open_profile
+from winnow_engine.encoder.reader.background import NOT_REREAD, BackgroundReader
+from winnow_engine.encoder.reader.file import read_reader
+from winnow_engine.encoder.reader.reading import open_reader
+from winnow_engine.encoder.reader.use import ReaderUse
+from winnow_engine.encoder.segments import question_batch
+from winnow_engine.encoder.template import EncodedQuestion, Template
+from winnow_engine.encoder.weights import EMBEDDING, GgufTensors, load_weights, shape_of
+from winnow_engine.errors import ModelError, ProfileError
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.models import cache
+from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.platform import physical_cores
+from winnow_engine.question import CodeAtCursor
+from winnow_engine.runtime import Stages
+
+
+class Drafter:
+    """A GGUF's first layers and the profile that turns them into scores. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        profile: Profile | None = None,
+        threads: int | None = None,
+        on_compile: Callable[[str], None] = lambda kernel: None,
+        reread_s: float = math.inf,
+    ) -> None:
+        """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
+
+        `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
+        A profile's reader takes about `reread_s` seconds for a question at most; 0 if there is no room for it.
+        """
+        header, self._gave_up = read_header(path), False
+        tensors = GgufTensors(path, header)
+        with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
+            warm = pool.submit(warm_up)  # 4 s once for a machine
+            vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
+            opened = _opened(tensors, header, profile)
+            self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
+            self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk
+            form = matrix_form()
+            kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, form))
+            weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, form)
+            warm.result()
+        self.vocabulary = vocabulary.result()
+        self.template = Template(self.vocabulary)
+        with one_blas_thread():  # so few rows that a second thread mostly waits
+            self._encoder = open_encoder(
+                replace(weights, readout=opened.profile.readout),
+                self.template.prefix,
+                question_batch([self.template.opening], len(self.template.prefix)),
+                default_folder(),
+                self._notify,
+                on_compile,
+            )
+        self._scorer = open_scorer(default_folder(), self._notify, on_compile)
+        self._files = self._file_encoder(threads)
+        self.lacks_reader = False
+        """Whether the profile's reader cannot be used, or the model whose layers it has; the notice says why."""
+        use = opened.reader if reread_s else None
+        self._reader = self._reader_of(use, reread_s, path, header, on_compile) if use else None
+
+    @property
+    def place(self) -> str:
+        """`resident` on the GPU, or `cpu`, also after the GPU has failed."""
+        return "cpu" if self._encoder.parallel or self._gave_up else "resident"
+
+    @property
+    def reader(self) -> BackgroundReader | None:
+        """What reads leading units once more, if the profile has one and a GPU runs the drafter."""
+        return self._reader if self.place == "resident" else None
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`."""
+        return len(self.vocabulary.tokenize(text))
+
+    def encode(
+        self,
+        files: Iterable[FileText],
+        cancellation: Cancellation,
+        stages: Stages | None = None,
+        fixed_batches: bool = False,
+    ) -> Iterator[FileKeys]:
+        """The keys of each file, in order, each as soon as its last segment is done.
+
+        `stages` is told how busy tokenising, encoding and the rest are. With `fixed_batches` it depends on the files
+        alone what is encoded together (`FileEncoder.encode`). Raises CancelledError, within the time of a layer.
+        """
+        return self._files.encode(files, cancellation, stages or Stages(), fixed_batches)
+
+    def score(
+        self,
+        arrays: Arrays,
+        unit_offsets: Int64,
+        question: str,
+        code: CodeAtCursor | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> dict[str, Float32]:
+        """Scores by name, float32 [U] each. Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays."""
+        states, nulls = self.question_states(question, code, cancellation)
+        return self._profile.score(arrays, unit_offsets, states, nulls, self._scorer)
+
+    def score_each(
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
+    ) -> list[dict[str, Float32]]:
+        """As `score`, for several questions about the whole workspace, which are read in one batch."""
+        encoded = [self.template.question(text) for text in questions]
+        nulls = self.template.null_questions() if self._profile.taps else []
+        states = self._states([*encoded, *nulls], cancellation.check)
+        asked, nothing = states[: len(encoded)], states[len(encoded) :]
+        return [self._profile.score(arrays, unit_offsets, one, nothing, self._scorer) for one in asked]
+
+    @property
+    def has_two_levels(self) -> bool:
+        """Whether it can score units roughly, and some units alone: `score_coarsely`, `score_units`."""
+        return isinstance(self._profile, TwoLevelProfile)
+
+    def score_coarsely(
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates]
+    ) -> dict[str, Float32]:
+        """Some scores of every unit for N questions, float32 [N, U] by name, at a fraction of the cost of `score`."""
+        assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
+        return self._profile.score_coarsely(arrays, unit_offsets, questions, self._scorer)
+
+    def score_units(
+        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates
+    ) -> dict[str, Float32]:
+        """As `score`, of units int64 [C] alone: float32 [C] by name."""
+        assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
+        return self._profile.score_units(arrays, unit_offsets, units, question, self._scorer)
+
+    def states_of(
+        self, questions: Sequence[str], code: CodeAtCursor | None, cancellation: Cancellation
+    ) -> list[QuestionStates]:
+        """The states of questions about the same code, if any; they are read in one batch. Raises CancelledError."""
+        return self._states([self.template.question(text, code) for text in questions], cancellation.check)
+
+    def question_states(
+        self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
+    ) -> tuple[QuestionStates, list[QuestionStates]]:
+        """The states of a question, and those of the null questions that a profile of heads compares with."""
+        check = (cancellation or Cancellation()).check
+        encoded = [self.template.question(question, code)]
+        if self._profile.taps:
+            encoded += self.template.null_questions(code)
+        asked, *nulls = self._states(encoded, check)
+        return asked, nulls
+
+    def _notify(self, notice: str) -> None:
+        self._gave_up = True
+        self._say(notice)
+
+    def _say(self, notice: str) -> None:
+        self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
+
+    def _reader_of(
+        self, use: ReaderUse, seconds: float, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
+    ) -> BackgroundReader | None:
+        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute.
+
+        None also if its file or the model whose layers it has is missing, damaged or another's, which a notice says.
+        """
+        if self.place != "resident":
+            return None
+        try:
+            model = path if use.model is None else cache.path(use.model)
+            own = read_header(model)
+            embedding = own.tensors.get(EMBEDDING)
+            if embedding is None or embedding.shape[:1] != header.tensors[EMBEDDING].shape[:1]:
+                raise ProfileError(f"{model}, of which the reader is, has another vocabulary than the drafter")
+            file = read_reader(use.file, own)
+        except (ModelError, ProfileError) as error:
+            self.lacks_reader = True
+            self._say(f"{NOT_REREAD}: {error}")
+            return None
+        load = partial(open_reader, model, file, self.template.prefix, on_compile)
+        return BackgroundReader(use, load, self._say, seconds)
+
+    def _file_encoder(self, threads: int | None) -> FileEncoder:
+        """A device takes one batch at a time; meanwhile a second thread prepares the next, all others tokenise."""
+        on_cpu, cores = self._encoder.parallel, physical_cores()
+        return FileEncoder(
+            self.vocabulary,
+            self.template,
+            self._encoder,
+            self._profile,
+            threads or (cores if on_cpu else 2),
+            1 if on_cpu else max(cores - 1, 1),
+        )
+
+    def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
+        """The states of questions, in one batch."""
+        batch = question_batch([one.ids for one in questions], len(self.template.prefix))
+        encoded = self._encoder.encode(batch, self._profile.taps, check)
+        rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
+        return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]
+
+
+def _opened(tensors: GgufTensors, header: GgufHeader, given: Profile | None) -> OpenedProfile:
+    """The profile that was given, or the drafter's own."""
+    if given is not None:
+        return OpenedProfile(given, fusion_for(given))
+    return open_profile(tensors, shape_of(header, 1), header.block_count)
+
+
+def _part(encoded: Encoded, rows: slice) -> Encoded:
+    """Some rows of the results of a pass."""
+    queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
+    return Encoded(encoded.hidden[rows], queries, keys)

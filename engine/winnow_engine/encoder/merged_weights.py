@@ -1,0 +1,203 @@
+"""Merged weights on disk: a drafter's layers, dequantised and with the adapter's update, in one file that is mapped.
+
+Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file is mapped
+read-only, so that loading costs milliseconds and processes share its pages. It has 239 MB for the default drafter's 8
+layers where matrices are packed for this processor, and 477 where they are float32, for a GPU or for BLAS.
+
+Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place,
+shape and type, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is
+cut short, or whose header or samples are not what they were, is deleted and counts as missing. Complete files are
+renamed into place, and any process may delete any file at any time, so that no lock is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import mmap
+import os
+import shutil
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_info
+
+from winnow_cuda.cpu.packing import MATRICES
+from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
+from winnow_engine.encoder.weights import Layers
+from winnow_engine.storage.folders import cache_folder, delete, temporary, used_in, used_last_first
+
+Tensors = Mapping[str, NDArray[Any]]
+
+KEPT = 3
+"""Files that are kept, those used last: a drafter's, its reader's, and those of another drafter."""
+
+_MAGIC = b"WINNOWW2"
+_PREAMBLE = struct.Struct("<8sQ32s")
+_SUFFIX = ".weights"
+_ALIGNMENT = 64
+_SAMPLE, _SAMPLE_EVERY = 1 << 12, 1 << 20  # bytes
+_LEFT_FREE = 1 << 30  # bytes of disk that are left to the user
+_log = logging.getLogger(__name__)
+
+
+class MergedWeights:
+    """One drafter's merged weights in a folder. Safe to use beside other processes; a full disk keeps nothing."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """`name` identifies all that the weights depend on (`name_of`)."""
+        self._path = folder / f"{name}{_SUFFIX}"
+
+    def __call__(self, compute: Callable[[], Layers]) -> Layers:
+        """The layers on disk; if they are not there, what `compute` returns is written and read back.
+
+        Matrices are read-only views of the file, vectors are copies. What cannot be written is returned as computed.
+        """
+        return self._mapped() or self._keep(compute())
+
+    def _mapped(self) -> Layers | None:
+        try:
+            layers = _layers(_map(self._path))
+        except OSError:
+            return None
+        except (ValueError, KeyError, TypeError, struct.error) as error:
+            _log.warning("the merged weights %s are not sound and are deleted: %s", self._path, error)
+            delete(self._path)
+            return None
+        with suppress(OSError):
+            os.utime(self._path)
+        return layers
+
+    def _keep(self, layers: Layers) -> Layers:
+        """Write `layers` and return them as mapped, so that processes share their memory; as given if that fails."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(self._path, _tensors(layers))
+        except OSError as error:
+            _log.info("no merged weights can be kept in %s: %s", self._path.parent, error)
+            return layers
+        _trim(self._path.parent)
+        return self._mapped() or layers
+
+
+def _trim(folder: Path) -> None:
+    """Delete all but the `KEPT` used last."""
+    whole = [path for path, _, _ in used_last_first(folder) if path.suffix == _SUFFIX]
+    for path in whole[KEPT:]:
+        delete(path)
+
+
+def name_of(identity: str, form: MatrixForm) -> str:
+    """Names the merged weights of the drafter with this `identity`, computed on this machine, in that form.
+
+    The adapter's update is a product of matrices, which the libraries for different processors round differently.
+    """
+    blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
+    depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if form == "packed" else form]
+    return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
+
+
+def default_folder() -> Path:
+    """The folder `weights` in the cache folder."""
+    return cache_folder() / "weights"
+
+
+def used_bytes(folder: Path) -> tuple[int, int]:
+    """The number of merged weights in a folder, and their bytes."""
+    return used_in(folder, _SUFFIX)
+
+
+def _tensors(layers: Layers) -> Tensors:
+    """The tensors of all layers, as LAYER.FIELD, packed ones as LAYER.FIELD.PART."""
+    return {name: tensor for number, layer in enumerate(layers) for name, tensor in _named(str(number), layer)}
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    if is_dataclass(value):
+        for of in fields(value):
+            yield from _named(f"{name}.{of.name}", getattr(value, of.name))
+    elif value is not None:
+        yield name, value
+
+
+def _layers(tensors: Tensors) -> Layers:
+    """The inverse of `_tensors`. Vectors are copied: Numba would compile its kernels again for read-only ones."""
+    by_layer: dict[int, dict[str, Any]] = {}
+    for name, tensor in tensors.items():
+        layer, _, field = name.partition(".")
+        of = by_layer.setdefault(int(layer), {one.name: None for one in fields(LayerWeights)})
+        of[field] = tensor if tensor.ndim > 1 else tensor.copy()
+    return tuple(LayerWeights(**_put_together(by_layer[layer])) for layer in range(len(by_layer)))
+
+
+def _put_together(layer: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a layer, its packed matrices as such."""
+    packed = {name for name in MATRICES if f"{name}.codes" in layer}
+    plain = {name: value for name, value in layer.items() if "." not in name}
+    return plain | {name: PackedMatrix(layer[f"{name}.codes"], layer[f"{name}.scales"]) for name in packed}
+
+
+def _write(path: Path, tensors: Tensors) -> None:
+    """Write a file whole or not at all. OSError if there is no room, or it cannot be written."""
+    places, end = {}, 0
+    for name, tensor in tensors.items():
+        places[name] = [end, list(tensor.shape), tensor.dtype.str]
+        end += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
+    described = json.dumps({"tensors": places, "bytes": end, "samples": _samples(tensors.values())}).encode()
+    header = described.ljust(_body(len(described)) - _PREAMBLE.size)
+    if shutil.disk_usage(path.parent).free < end + _LEFT_FREE:
+        raise OSError("the disk is almost full")
+    with temporary(path.parent) as part, part.open("wb") as file:
+        file.write(_PREAMBLE.pack(_MAGIC, len(header), hashlib.sha256(header).digest()) + header)
+        for tensor in tensors.values():
+            file.write(np.ascontiguousarray(tensor).data)
+            file.write(bytes(-tensor.nbytes % _ALIGNMENT))
+        file.flush()
+        os.fsync(file.fileno())  # the samples would not tell that a part was lost in a power cut
+        file.close()
+        part.replace(path)
+
+
+def _map(path: Path) -> Tensors:
+    """The tensors of a file, as views of it. ValueError, KeyError, TypeError or struct.error if it is damaged."""
+    with path.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    magic, length, checksum = _PREAMBLE.unpack_from(data)
+    header = data[_PREAMBLE.size : _PREAMBLE.size + length]
+    if magic != _MAGIC or hashlib.sha256(header).digest() != checksum:
+        raise ValueError("its header is damaged")
+    described, start = json.loads(header), _PREAMBLE.size + length
+    if len(data) != start + described["bytes"]:
+        raise ValueError(f"it has {len(data):,} bytes instead of {start + described['bytes']:,}")
+    if hasattr(data, "madvise"):
+        data.madvise(mmap.MADV_WILLNEED)  # all of it will be read soon
+    tensors = {
+        name: np.frombuffer(data, np.dtype(kind), math.prod(shape), start + offset).reshape(shape)
+        for name, (offset, shape, kind) in described["tensors"].items()
+    }
+    if _samples(tensors.values()) != described["samples"]:
+        raise ValueError("its tensors are damaged")
+    return tensors
+
+
+def _samples(tensors: Iterable[NDArray[Any]]) -> str:
+    """A checksum of the beginning of each tensor and of a page for each megabyte of it: milliseconds for all."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        raw = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+        for start in range(0, len(raw), _SAMPLE_EVERY):
+            digest.update(raw[start : start + _SAMPLE].data)
+    return digest.hexdigest()
+
+
+def _body(header: int) -> int:
+    """Where the tensors begin behind a header of that many bytes."""
+    return -(-(_PREAMBLE.size + header) // _ALIGNMENT) * _ALIGNMENT

@@ -1,0 +1,278 @@
+"""The profiles of drafters: folders, found by the drafter's fingerprint, those that ship and the user's alike.
+
+A profile is a folder with a `profile.json`, the adapter that this names if it has one, and a `card.md` for people:
+
+    {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
+     "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
+     "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`)
+     "reader": {…},                          a reader, if it has one (`reader/use.py`)
+     "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
+
+The user's folders lie in `user_directory()` and are searched before those that ship: here, and with the weights of
+adapters (`models/weights.py`), which use the reader that is installed for the same drafter. A drafter that has neither
+is scored with every head of some layers, and the fusion weights of `generic`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from winnow_cuda.shapes import TransformerShape
+from winnow_engine.encoder.adapter import AdapterProfile
+from winnow_engine.encoder.heads import generic_heads, heads_of
+from winnow_engine.encoder.profile import Profile
+from winnow_engine.encoder.reader.use import ReaderUse, use_of
+from winnow_engine.encoder.weights import GgufTensors
+from winnow_engine.errors import NotJsonError, ProfileError
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.weights import weight_folders, weights_remedy
+from winnow_engine.untrusted import read_json
+
+HEADS = Path(__file__).parent
+"""The folder of the profiles that need no weights."""
+_DOCUMENT = "profile.json"
+_RERANKER = "reranker.json"
+_ADAPTER = "adapter.safetensors"
+_READER = "reader.safetensors"
+_GENERIC = "generic"
+_NOTICE = (
+    "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
+    "`winnow calibrate` makes one"
+)
+_FLOAT16_NOTICE = (
+    "the drafter's profile wants keys of another kind than int8, which are no longer kept: it works with int8 ones; "
+    'take "keys" out of its profile.json'
+)
+_REMEDY = "run `winnow calibrate` again, or delete the profile"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFolder:
+    """A profile on disk: its folder, and what `profile.json` says, of which only the types named above are certain.
+
+    One that `ships` uses the reader that is installed for its drafter.
+    """
+
+    path: Path
+    document: Mapping[str, Any]
+    ships: bool = False
+
+    @property
+    def fusion(self) -> Mapping[str, Any]:
+        """The document of the fusion weights."""
+        fusion: Mapping[str, Any] = self.document["fusion"]
+        return fusion
+
+    @property
+    def adapter(self) -> Path | None:
+        """The adapter's file, or None for scoring heads. ProfileError if it lies outside the folder."""
+        name = self.document.get("adapter")
+        return None if name is None else self._inside(name, "adapter")
+
+    @property
+    def reader(self) -> ReaderUse | None:
+        """The reader, if it has one, and how it is used. ProfileError as for the adapter, and if it is malformed."""
+        document = self.document.get("reader")
+        if document is None:
+            return _installed_reader(self.document["fingerprints"]) if self.ships else None
+        if not isinstance(document, dict):
+            raise ProfileError(f"{self.path}: the reader is no object with a file: {_REMEDY}")
+        return use_of(document, self._inside(document.get("file"), "reader"))
+
+    def _inside(self, name: Any, what: str) -> Path:
+        """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
+        if not isinstance(name, str) or "\0" in name or not _lies_in(self.path / name, self.path):
+            raise ProfileError(f"{self.path}: the {what} {name!r} lies outside the profile: copy the file into it")
+        return self.path / name
+
+    @property
+    def notice(self) -> str | None:
+        """A sentence for the user where the profile asks for what there no longer is."""
+        return _FLOAT16_NOTICE if self.document.get("keys", "int8") != "int8" else None
+
+    def open(self, shape: TransformerShape) -> Profile:
+        """The profile for a drafter of this shape. ProfileError if it is malformed or belongs to another drafter."""
+        adapter = self.adapter
+        if adapter is None and "heads" not in self.document:
+            raise ProfileError(f"{self.path} has neither an adapter nor heads: {_REMEDY}")
+        if adapter is None:
+            return heads_of(self.document["heads"], shape.heads, shape.group)
+        return AdapterProfile(adapter, shape.width)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedProfile:
+    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user and a reader."""
+
+    profile: Profile
+    fusion: Mapping[str, Any]
+    notice: str | None = None
+    reader: ReaderUse | None = None
+
+
+def user_directory() -> Path:
+    """Where the user's profiles lie: `$WINNOW_PROFILES_DIR`, or `profiles` in the platform's data directory."""
+    override = os.environ.get("WINNOW_PROFILES_DIR")
+    return Path(override).expanduser() if override else Path(platformdirs.user_data_dir("winnow")) / "profiles"
+
+
+def fingerprint(tensors: GgufTensors) -> str:
+    """Names a model whatever its quantisation: a hash of first-layer norms, which every GGUF keeps in float32."""
+    digest = hashlib.sha256()
+    for name in ("blk.0.attn_norm.weight", "blk.0.ffn_norm.weight"):
+        digest.update(tensors.read(name).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def fingerprint_of(drafter: Path) -> str:
+    """The fingerprint of the model in a file. Raises what `read_header` does, and UnsupportedModelError."""
+    return fingerprint(GgufTensors(drafter, read_header(drafter)))
+
+
+def users_profile(name: str) -> ProfileFolder | None:
+    """The user's own profile of the drafter with this fingerprint. ProfileError if one is malformed, or several fit."""
+    return _only(name, _folders_in(user_directory())) or _before_folders(name)
+
+
+def shipped_folders() -> tuple[Path, ...]:
+    """The folders of the profiles that ship: scoring heads, and the adapters that are installed."""
+    return (*_folders_in(HEADS), *weight_folders("adapter"))
+
+
+def shipped_profile(name: str) -> ProfileFolder | None:
+    """The profile that ships for the drafter with this fingerprint."""
+    found = _only(name, shipped_folders())
+    return None if found is None else replace(found, ships=True)
+
+
+def open_profile(
+    tensors: GgufTensors, shape: TransformerShape, block_count: int, *, shipped_only: bool = False
+) -> OpenedProfile:
+    """The profile of a drafter: the user's, else the one that ships, else the generic one.
+
+    `shipped_only` passes over the user's. ProfileError if the profile is malformed or does not fit the drafter.
+    """
+    name = fingerprint(tensors)
+    found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
+    if found is not None:
+        return OpenedProfile(found.open(shape), found.fusion, found.notice, found.reader)
+    return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, _NOTICE)
+
+
+def fusion_for(profile: Profile) -> Mapping[str, Any]:
+    """The fusion weights for a profile that came without any: those of a shipped one of its kind."""
+    if profile.taps:
+        return _read(HEADS / _GENERIC).fusion
+    adapters = weight_folders("adapter")
+    if not adapters:
+        raise ProfileError(f"no adapter is installed to take fusion weights from: {weights_remedy('adapter')}")
+    return _read(adapters[0]).fusion
+
+
+def write_profile(
+    folder: Path,
+    name: str,
+    fusion: Mapping[str, Any],
+    heads: Sequence[Mapping[str, Any]] | None = None,
+    adapter: Path | None = None,
+    before: ProfileFolder | None = None,
+) -> None:
+    """Write the profile of the drafter with fingerprint `name`: with a copy of `adapter`, or with `heads`.
+
+    It keeps the reader of the profile `before` it. Replaces the profile that the folder has. `profile.json` is written
+    last, so that no half-written profile is found. ProfileError if that reader lies outside its folder.
+    """
+    assert (heads is None) != (adapter is None), "a profile has an adapter or heads"
+    reader = before.reader if before is not None else None
+    folder.mkdir(parents=True, exist_ok=True)
+    if adapter is not None:
+        _copy(adapter, folder / _ADAPTER)
+    scoring = {"adapter": _ADAPTER} if heads is None else {"heads": list(heads)}
+    document: dict[str, Any] = {"fingerprints": [name], **scoring, "fusion": fusion}
+    if reader is not None:
+        _copy(reader.file, folder / _READER)
+        document["reader"] = {**asdict(reader), "file": _READER}
+    part = folder / f"{_DOCUMENT}.part"
+    part.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    part.replace(folder / _DOCUMENT)
+
+
+def _copy(file: Path, to: Path) -> None:
+    """Copy a file to where it may lie already."""
+    if to.exists() and file.samefile(to):
+        return
+    part = to.with_name(f"{to.name}.part")
+    shutil.copyfile(file, part)
+    part.replace(to)
+
+
+def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
+    """The one profile among some folders that belongs to a drafter."""
+    found = [profile for profile in map(_read, folders) if name in profile.document["fingerprints"]]
+    if len(found) > 1:
+        places = " and ".join(str(one.path) for one in found)
+        raise ProfileError(f"several profiles belong to this drafter: {places}; move all but one elsewhere")
+    return found[0] if found else None
+
+
+def _installed_reader(names: Sequence[str]) -> ReaderUse | None:
+    """The reader that is installed for a drafter with one of these fingerprints. ProfileError if it is malformed."""
+    for folder in weight_folders("reranker"):
+        try:
+            document = read_json((folder / _RERANKER).read_bytes())
+            if not set(names).isdisjoint(document["fingerprints"]):
+                return use_of(document, folder / document["file"])
+        except (OSError, NotJsonError, KeyError, TypeError) as error:
+            raise ProfileError(f"{folder} is no reranker: {error!r}; {weights_remedy('reranker')}") from error
+    return None
+
+
+def _folders_in(directory: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(sorted(document.parent for document in directory.glob(f"*/{_DOCUMENT}")))
+    except OSError as error:
+        raise ProfileError(f"{directory} cannot be read: {error.strerror}; set WINNOW_PROFILES_DIR") from error
+
+
+def _read(folder: Path) -> ProfileFolder:
+    """The profile in a folder. ProfileError if it is none."""
+    document = _read_document(folder / _DOCUMENT)
+    names = document.get("fingerprints")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ProfileError(f"{folder / _DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
+    return ProfileFolder(folder, document)
+
+
+def _before_folders(name: str) -> ProfileFolder | None:
+    """A profile calibrated before profiles were folders: a document alone, with the adapter that shipped if any."""
+    file = user_directory() / f"{name}.json"
+    if not file.is_file():
+        return None
+    document = _read_document(file)
+    shipped = shipped_profile(name)
+    if "adapter" in document and shipped is not None:
+        return ProfileFolder(shipped.path, {**document, "adapter": _ADAPTER})
+    return ProfileFolder(file.parent, document)
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = read_json(path.read_bytes())
+    except (OSError, NotJsonError) as error:
+        raise ProfileError(f"{path} is not a profile: {error}; {_REMEDY}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("fusion"), dict):
+        raise ProfileError(f"{path} has no fusion weights: {_REMEDY}")
+    return document
+
+
+def _lies_in(file: Path, folder: Path) -> bool:
+    return file.resolve().parent == folder.resolve()

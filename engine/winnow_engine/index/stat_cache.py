@@ -1,0 +1,211 @@
+"""What was read of files before, so that an unchanged file is not read again, by no process.
+
+As in git's index, a file is unchanged if the system says of it what it said then: device, inode, size, and when content
+and inode last changed. No program can set the last of these. But clocks tick: a file that is written twice within a
+tick looks the same after both. So what is read for the first time is not trusted until it has been read once more, when
+the tick is over.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.errors import FileChangedError
+from winnow_engine.index.listings import Listings
+from winnow_engine.index.postings import Strings
+from winnow_engine.platform import read_regular
+from winnow_engine.storage.store import content_key
+
+_LONGEST_TICK_S = 3.0  # FAT counts in steps of two seconds
+_SAVE_EVERY_S = 10.0
+_SAVE_SHARE = 0.02  # of the files, new since the last time; they are saved at once
+_64_BITS = (1 << 64) - 1
+_NUMBERS = ("size", "asked_for", "settled")
+
+Stamp = tuple[int, ...]
+Key = tuple[str, str, bool]
+"""The root, a file's path below it, and whether the user's rules ask for the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds, by its key, or the rule on content that leaves it out.
+
+    The bytes are in `held`. Where they are not, they are read at `place`, which had this stamp.
+    """
+
+    key: str = ""
+    size: int = 0
+    reason: str | None = None
+    held: bytes | None = None
+    place: str = ""
+    local_path: str = ""
+    stamp: Stamp = ()
+
+    @classmethod
+    def of(cls, local_path: str, data: bytes) -> Content:
+        """These bytes."""
+        return cls(content_key(local_path, data), len(data), held=data, local_path=local_path)
+
+    def read(self) -> bytes:
+        """The bytes. FileChangedError if the file has others by now, or cannot be read."""
+        if self.held is not None:
+            return self.held
+        assert self.place, self
+        try:
+            data = read_regular(self.place, self.size + 1)
+            unchanged = len(data) == self.size and _stamp(Path(self.place).lstat()) == self.stamp
+        except OSError as error:
+            Listings.doubt()
+            raise FileChangedError(f"{self.place} cannot be read any more: {error.strerror}; ask again") from error
+        if unchanged or content_key(self.local_path, data) == self.key:
+            return data
+        Listings.doubt()
+        raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
+
+    def outdated(self) -> bool:
+        """Whether the system says something else of the file by now; False for bytes that are held."""
+        try:
+            return self.held is None and _stamp(Path(self.place).lstat()) != self.stamp
+        except OSError:
+            return True
+
+    def settled(self, place: str, stamp: Stamp) -> Content:
+        """The same, to be read from the disk when it is needed."""
+        return replace(self, held=None, place=place, stamp=stamp)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read of a file when it had this stamp, which it was first seen to have at a time of the clock."""
+
+    stamp: Stamp
+    seen_s: float
+    content: Content
+    settled: bool = False
+
+
+class FileMemory:
+    """The contents of the files that the last reading asked for.
+
+    `clock` gives seconds and never goes back while the system runs.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[Key, _Known] = {}
+        self._asked: dict[Key, _Known] = {}
+        self._new, self._saved_at = 0, -_SAVE_EVERY_S
+        self.listings = Listings(clock)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is known."""
+        return not self._known
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A reading of all files: what it has not asked for when it ends is forgotten."""
+        self._asked = {}
+        self.listings.begin()
+        yield
+        self._known = self._asked
+
+    def content(
+        self, root: str, path: str, asked_for: bool, status: os.stat_result, read: Callable[[], Content]
+    ) -> Content:
+        """What `read` gives for the regular file at `path` below `root`; not called if it cannot have changed.
+
+        `status` was taken before. Whether the user's rules have `asked_for` the file decides which contents count.
+        """
+        key, stamp = (root, path, asked_for), _stamp(status)
+        known = self._known.get(key)
+        if known is None or known.stamp != stamp or not known.settled:
+            known = self._read(f"{root}/{path}", stamp, known, read())
+            self._new += 1
+        self._asked[key] = known
+        return known.content
+
+    def _read(self, place: str, stamp: Stamp, known: _Known | None, content: Content) -> _Known:
+        """What is known of a file that was read just now."""
+        now = self._clock()
+        if known is None or known.stamp != stamp or known.seen_s > now:
+            return _Known(stamp, now, content)
+        if now - known.seen_s > _LONGEST_TICK_S and _is_told(stamp, content):
+            content = known.content if known.content.key == content.key else content
+            return _Known(stamp, known.seen_s, content.settled(place, stamp), settled=True)
+        return known if known.content.key == content.key != "" else replace(known, content=content)
+
+    def worth_saving(self) -> bool:
+        """Whether so much is new that another process would miss it."""
+        much = self._new > _SAVE_SHARE * len(self._known)
+        return bool(self._new) and (much or self._clock() - self._saved_at > _SAVE_EVERY_S)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All that is known, as arrays. This counts as saved."""
+        self._new, self._saved_at = 0, self._clock()
+        known = list(self._known.values())
+        contents = [one.content for one in known]
+        numbers = [
+            (one.size, asked, each.settled) for (*_, asked), each, one in zip(self._known, known, contents, strict=True)
+        ]
+        hashes = bytes.fromhex("".join(one.key or "0" * 40 for one in contents))
+        columns: dict[str, NDArray[Any]] = {
+            "stamps": np.array([one.stamp for one in known], np.uint64).reshape(-1, 5),
+            "seen": np.array([one.seen_s for one in known], np.float64),
+            "numbers": np.array(numbers, np.int64).reshape(-1, len(_NUMBERS)),
+            "keys": np.frombuffer(hashes, np.uint8).reshape(-1, 20),
+        }
+        texts = {
+            "roots": [root for root, *_ in self._known],
+            "paths": [path for _, path, _ in self._known],
+            "reasons": [one.reason or "" for one in contents],
+        }
+        for name, strings in texts.items():
+            packed = Strings.of(strings)
+            columns |= {name: packed.text, f"{name}_ends": packed.ends}
+        return columns
+
+    def load(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """The inverse of `columns`. What was not settled is read again, but stays as young as it was."""
+        roots, paths, reasons = (
+            Strings(columns[one], columns[f"{one}_ends"]).all for one in ("roots", "paths", "reasons")
+        )
+        keys = columns["keys"].tobytes().hex()
+        rows = zip(
+            roots,
+            paths,
+            reasons,
+            columns["stamps"].tolist(),
+            columns["seen"].tolist(),
+            columns["numbers"].tolist(),
+            strict=True,
+        )
+        for number, (root, path, reason, stamp, seen_s, (size, asked_for, settled)) in enumerate(rows):
+            key = "" if reason else keys[40 * number : 40 * number + 40]
+            content = Content(key, size, reason or None, None, f"{root}/{path}", path, tuple(stamp))
+            self._known[root, path, bool(asked_for)] = _Known(tuple(stamp), seen_s, content, bool(settled))
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return (
+        status.st_dev & _64_BITS,
+        status.st_ino & _64_BITS,
+        status.st_size,
+        status.st_mtime_ns & _64_BITS,
+        status.st_ctime_ns & _64_BITS,
+    )
+
+
+def _is_told(stamp: Stamp, content: Content) -> bool:
+    """Whether the system tells about this file; of some that are no files on a disk it says nothing."""
+    return stamp[1] != 0 and (content.reason is not None or content.size == stamp[2])

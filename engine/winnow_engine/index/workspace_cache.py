@@ -1,0 +1,68 @@
+"""What is kept on disk of a whole workspace, so that the next process starts from it: files seen, and tables.
+
+Both can be made again. Each is a file that takes its place by a rename, so several processes may write them: the last
+one wins, and either is as good. What a file's row in the tables says is valid for its content key, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from winnow_engine.index.stat_cache import FileMemory
+from winnow_engine.index.tables import Tables
+from winnow_engine.storage.mapped import mark_used, open_arrays, write_arrays
+
+_log = logging.getLogger(__name__)
+_FILES, _TABLES = "files-1", "tables-1"  # count up whenever these would be read in another way
+
+
+class KeptWorkspace:
+    """The files of one workspace in `folder`. `identity` names it: its roots, rules, and what makes records."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.identity = hashlib.blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        self._folder = folder
+
+    def load_memory(self, memory: FileMemory) -> None:
+        """Bring back what was known of the files, if that was saved."""
+        columns = self._open(_FILES)
+        if columns is not None:
+            memory.load(columns)
+
+    def save_memory(self, memory: FileMemory) -> None:
+        """Save what is known of the files."""
+        self._write(_FILES, memory.columns())
+
+    def tables(self) -> Tables | None:
+        """The tables, if there are any."""
+        arrays = self._open(_TABLES)
+        return None if arrays is None else Tables(arrays)
+
+    def save_tables(self, tables: Tables) -> Tables:
+        """The same tables from the disk, where processes share them; those given if they cannot be written."""
+        self._write(_TABLES, tables.arrays)
+        saved = self.tables()
+        return saved if saved is not None and saved.keys == tables.keys and saved.paths == tables.paths else tables
+
+    def _open(self, name: str) -> dict[str, NDArray[Any]] | None:
+        place = self._place(name)
+        found = open_arrays(place)
+        if found is None:
+            return None
+        mark_used(place)
+        return found[0]
+
+    def _write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        try:
+            write_arrays(self._place(name), {one: [array] for one, array in arrays.items()})
+        except OSError as error:  # the next process takes longer to start
+            _log.warning("%s cannot be written: %s", self._place(name), error)
+
+    def _place(self, name: str) -> Path:
+        return self._folder / f"{self.identity}.{name}"

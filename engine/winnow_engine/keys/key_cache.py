@@ -1,0 +1,257 @@
+"""The drafter's keys for a workspace: taken from the store, or encoded and stored.
+
+The index has the keys of whole files. Where it is not complete, some units of a file can be encoded ahead of the rest
+(`first_look.py`). Their keys are stored apart from the index, because a unit that is encoded without those before it in
+its file gets other keys.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import Cancellation, ProgressSink, Unit
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.chunks import EarlierPieces, PlannedFile, path_key
+from winnow_engine.keys.index_report import IndexReport
+from winnow_engine.keys.key_lookup import LocatedKeys, locate, tidied
+from winnow_engine.keys.key_parts import (
+    UNITS,
+    Part,
+    Parts,
+    keys_of,
+    keys_of_record,
+    parts_of,
+    record_of,
+    whole_file,
+)
+from winnow_engine.keys.provisional import ProvisionalKeys
+from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
+from winnow_engine.runtime import Behind, Gate, Stages
+from winnow_engine.storage.store import Store
+
+_FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
+_WRITTEN_BEHIND = 100  # files whose keys wait to be stored
+_GATES = 32
+_ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
+_ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
+
+
+class KeyCache:
+    """Keys by file content. The last workspace's keys stay in memory. Safe to use from several threads."""
+
+    def __init__(
+        self, store: Store, drafter: Drafter, encoders_for: Callable[[int], EncodesFiles] | None = None
+    ) -> None:
+        """What `encoders_for` gives for so many bytes encodes these; it has to be of the drafter's identity."""
+        self.drafter, self._store = drafter, store
+        self._encoders_for = encoders_for or (lambda size: drafter)
+        self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
+        self._pieces = f"pieces-1-{drafter.identity}"
+        self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
+        self._provisional = ProvisionalKeys(store, drafter, self._namespace, self._pieces)
+        self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
+        self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
+        self._gates = [Gate(1) for _ in range(_GATES)]  # one workspace has always the same, others mostly another
+
+    def of(
+        self,
+        workspace: Workspace,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        first: Sequence[str] = (),
+        stages: Stages | None = None,
+    ) -> WorkspaceKeys:
+        """The keys of every unit. What a cancelled run has encoded is stored, too.
+
+        Files are encoded in path order, after those whose paths are given as `first` and those that questions led to.
+        Where several threads want the keys of the same workspace, one makes them and the others wait for it.
+        """
+        names = workspace.units_keys
+        with self._gates[hash(names) % _GATES].entered(cancellation):
+            last = self._last
+            if last is None or last[0] != names:
+                found = self._complete(workspace, progress, cancellation, first, stages or Stages())
+                last = self._last = names, keys_of(workspace, found.parts(workspace), parts_of(found.loose))
+                self._provisional.forget()
+            return last[1]
+
+    def soon(self, workspace: Workspace, cancellation: Cancellation) -> WorkspaceKeys | None:
+        """Provisional keys of every unit, if they are there much sooner than what `of` gives. Raises CancelledError."""
+        if self.drafter.place != "cpu" or (self._last is not None and self._last[0] == workspace.units_keys):
+            return None
+        return self._provisional.of(workspace, self.tokens_per_s, cancellation)
+
+    def expect_edits(self, workspace: Workspace, cancellation: Cancellation) -> None:
+        """See that there are provisional keys after an edit of any file that has keys. Raises CancelledError."""
+        if self.drafter.place == "cpu":
+            self._provisional.prepare(workspace, cancellation)
+
+    def _complete(
+        self,
+        workspace: Workspace,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        first: Sequence[str],
+        stages: Stages,
+    ) -> LocatedKeys:
+        """Where the keys of all files lie, after encoding those missing. WorkspaceError if these do not stay."""
+        found = locate(self._store, self._namespace, workspace)
+        if found.missing:
+            files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
+            size = sum(file.content.size for file in files.values())
+            ordered = self._in_order(files, first).values()
+            self.encode(ordered, len(files), size, progress, cancellation, stages)
+            found = locate(self._store, self._namespace, workspace)
+        while not found.missing and tidied(self._store, self._namespace, workspace, found):
+            found = locate(self._store, self._namespace, workspace)
+        if found.missing:
+            raise WorkspaceError("the index is deleted as fast as it is made; raise winnow.index.maxMegabytes")
+        return found
+
+    def record_names(self, workspace: Workspace) -> dict[str, list[str]]:
+        """The names of the keys' records in the store, by namespace."""
+        return {self._namespace: list(workspace.units_keys)}
+
+    def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
+        """Files by the names of their keys, in the order in which to encode them."""
+        places = {path: place for place, path in enumerate(first)}
+        asked = self._store.keys(self._ahead, files)
+
+        def order(named: tuple[str, IndexedFile]) -> tuple[int, bool]:
+            name, file = named
+            return places.get(file.path, len(first)), name not in asked
+
+        return dict(sorted(files.items(), key=order))
+
+    def missing_tokens(self, workspace: Workspace) -> int:
+        """About how many tokens the files have whose keys are not in the index."""
+        names = workspace.units_keys
+        if self._last is not None and self._last[0] == names:
+            return 0
+        there = self._store.keys(self._namespace, names)
+        sizes = (file.content.size for name, file in zip(names, workspace.files, strict=True) if name not in there)
+        return round(sum(sizes) * TOKENS_PER_BYTE)
+
+    def stored(self, workspace: Workspace) -> Parts:
+        """What has keys already: whole files, and of other files the units that were encoded ahead."""
+        names = workspace.units_keys
+        whole = self._store.get(self._namespace, names)
+        ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
+        parts = {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
+        parts.update({name: Part(record[UNITS], keys_of_record(record)) for name, record in ahead.items()})
+        return {number: parts[name] for number, name in enumerate(names) if name in parts}
+
+    def encode_ahead(
+        self,
+        workspace: Workspace,
+        parts: Parts,
+        units: Iterable[int],
+        progress: ProgressSink,
+        cancellation: Cancellation,
+    ) -> Parts:
+        """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
+        wanted = _by_file(workspace, units)
+        sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
+        report = IndexReport(len(sizes), sum(sizes.values()), progress)
+        texts = (
+            FileText(workspace.files[number].local_path, workspace.files[number].texts(some))
+            for number, (_, some) in wanted.items()
+        )
+        found = dict(parts)
+        with self._store.writer(self._ahead) as writer:
+            encoded = self._timed(self.drafter.encode(texts, cancellation))
+            for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
+                part = Part(local, keys)
+                found[number] = found[number].joined(part) if number in found else part
+                record = {UNITS: found[number].units, **record_of(found[number].keys)}
+                writer.put(workspace.files[number].units_key, record)
+                report.add(keys, sizes[number])
+        return found
+
+    def encode(
+        self,
+        files: Iterable[IndexedFile],
+        count: int,
+        size: int,
+        progress: ProgressSink,
+        cancellation: Cancellation,
+        stages: Stages,
+    ) -> None:
+        """Encode `count` files with `size` bytes in all, also of a workspace that is still being read.
+
+        Their keys are stored, where `of` finds them.
+        """
+        report = IndexReport(count, size, progress)
+        planned: deque[PlannedFile] = deque()
+
+        def texts() -> Iterator[FileText]:
+            for file in files:
+                one = self._planned(file)
+                missing = one.missing()
+                planned.append(one)
+                yield from missing
+
+        def store(one: PlannedFile) -> None:
+            with stages.busy("write"):
+                writer.put(one.file.units_key, record_of(one.whole()))
+                if one.large or self.drafter.place == "cpu":  # elsewhere a small file takes no time
+                    pieces.put(path_key(one.file.local_path), one.record())
+
+        def finish() -> None:
+            while planned and planned[0].complete:
+                one = planned.popleft()
+                behind.add(partial(store, one))
+                report.add(one.whole(), one.file.content.size)
+
+        writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
+        with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
+            for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation, stages)):
+                finish()  # files all of whose pieces are as they were
+                planned[0].add(keys)
+                finish()
+            finish()
+
+    def _planned(self, file: IndexedFile) -> PlannedFile:
+        """A file with the keys of those of its pieces that were in its last version."""
+        planned = PlannedFile.of(file)
+        if planned.large:
+            key = path_key(file.local_path)
+            for record in self._store.get(self._pieces, [key]).values():
+                name = record["keys"].tobytes().hex()
+                for whole in self._store.get(self._namespace, [name]).values():
+                    planned.take(EarlierPieces.of(record, keys_of_record(whole)))
+        return planned
+
+    def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
+        """The same keys; notes how fast they came."""
+        started, tokens = time.perf_counter(), 0
+        for keys in encoded:
+            tokens += int(keys.unit_tokens.sum())
+            yield keys
+        if tokens >= _ENOUGH_TOKENS:
+            self.tokens_per_s = tokens / (time.perf_counter() - started)
+
+
+def _bytes(unit: Unit) -> int:
+    return unit.end_byte - unit.start_byte
+
+
+def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDArray[np.int32], list[Unit]]]:
+    """Units by the number of their file: their numbers in it, and themselves, in file order."""
+    numbers = np.unique(np.fromiter(units, np.int64))
+    files = np.searchsorted(workspace.unit_starts, numbers, side="right") - 1
+    found = {}
+    for file in np.unique(files).tolist():
+        local = (numbers[files == file] - workspace.unit_starts[file]).astype(np.int32)
+        found[file] = local, [workspace.files[file].units[unit] for unit in local]
+    return found

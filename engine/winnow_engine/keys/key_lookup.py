@@ -1,0 +1,103 @@
+"""Where the keys of a workspace's files lie: in packs, one by one, or nowhere yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.workspace_keys import NO_UNIT, KeyPart
+from winnow_engine.storage.mapped import mark_used
+from winnow_engine.storage.packs import Pack, Record
+from winnow_engine.storage.store import Store
+
+TOKENS = "unit_tokens"
+"""The array of a record that has the tokens of each unit, int32 [U]."""
+_LEAST_SHARE = 0.5  # of a pack's tokens that a workspace must have, so that it scores the others along with them
+_MOST_PACKS = 16
+_LOOSE_TOKENS, _LOOSE_SHARE = 60_000, 0.05  # in no pack, before they get one: 4 MB of an adapter's keys
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedKeys:
+    """By file number: the pack and record that has a file's keys, the record of those in no pack that fits, neither."""
+
+    packed: tuple[tuple[Pack, Mapping[int, int]], ...]
+    loose: Mapping[int, Record]
+    missing: tuple[int, ...]
+
+    @property
+    def loose_tokens(self) -> int:
+        """The tokens in no pack."""
+        return sum(int(record[TOKENS].sum()) for record in self.loose.values())
+
+    def parts(self, workspace: Workspace) -> list[KeyPart]:
+        """The keys in packs."""
+        return [_part(workspace, pack, rows) for pack, rows in self.packed]
+
+
+def locate(store: Store, namespace: str, workspace: Workspace) -> LocatedKeys:
+    """Find the keys of a workspace's files. Of what several packs have, the one that fits it best has it."""
+    names = dict(enumerate(workspace.units_keys))
+    counts = np.diff(workspace.unit_starts)
+    fitting = []
+    for pack in store.packs(namespace).all():
+        rows = _rows(pack, names, counts)
+        share = _tokens(pack, rows.values()) / max(int(pack.arrays[TOKENS].sum(dtype=np.int64)), 1)
+        if rows and share >= _LEAST_SHARE:
+            fitting.append((share, pack))
+    packed = []
+    for _, pack in sorted(fitting, key=lambda one: -one[0]):
+        rows = _rows(pack, names, counts)
+        names = {number: name for number, name in names.items() if number not in rows}
+        packed.append((pack, rows))
+        mark_used(pack.path)
+    found = store.get(namespace, set(names.values()))
+    loose = {n: found[name] for n, name in names.items() if name in found and len(found[name][TOKENS]) == counts[n]}
+    return LocatedKeys(tuple(packed), loose, tuple(number for number in names if number not in loose))
+
+
+def tidied(store: Store, namespace: str, workspace: Workspace, found: LocatedKeys) -> bool:
+    """Pack what is in no pack, if that is much, and join packs if they are many. Whether anything was done."""
+    names, tokens = workspace.units_keys, found.loose_tokens
+    total = tokens + sum(_tokens(pack, rows.values()) for pack, rows in found.packed)
+    if tokens > max(_LOOSE_TOKENS, _LOOSE_SHARE * total):
+        return store.pack(namespace, {names[number]: record for number, record in found.loose.items()})
+    if len(found.packed) > _MOST_PACKS:
+        store.join(namespace, [pack for pack, _ in found.packed], names)
+        return True
+    return False
+
+
+def _rows(pack: Pack, names: Mapping[int, str], counts: NDArray[np.int64]) -> dict[int, int]:
+    """The number of the record of each file that the pack has; of files alike, only one has it."""
+    sizes = np.diff(pack.starts[TOKENS])
+    files = {name: number for number, name in names.items()}
+    rows = {files[name]: pack.numbers[name] for name in files.keys() & pack.numbers.keys()}
+    return {number: row for number, row in rows.items() if sizes[row] == counts[number]}
+
+
+def _tokens(pack: Pack, records: Iterable[int]) -> int:
+    """The tokens of some records."""
+    starts, offsets = pack.starts[TOKENS], _offsets(pack)
+    rows = np.array(list(records), np.int64)
+    return int((offsets[starts[rows + 1]] - offsets[starts[rows]]).sum())
+
+
+def _offsets(pack: Pack) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(pack.arrays[TOKENS], dtype=np.int64)])
+
+
+def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyPart:
+    """The pack's keys, with the numbers that its units have in the workspace."""
+    starts = pack.starts[TOKENS]
+    files = np.full(len(starts) - 1, NO_UNIT, np.int64)
+    files[list(rows.values())] = list(rows)
+    dead, counts = files == NO_UNIT, np.diff(starts)
+    first = np.where(dead, 0, workspace.unit_starts[np.maximum(files, 0)])
+    units = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
+    arrays = {name: array for name, array in pack.arrays.items() if name != TOKENS}
+    return KeyPart(np.where(np.repeat(dead, counts), NO_UNIT, units), _offsets(pack), arrays)

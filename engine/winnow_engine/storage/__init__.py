@@ -1,0 +1,1 @@
+"""Records, packs, mapped arrays and folders: everything that Winnow keeps on disk."""

@@ -1,0 +1,324 @@
+"""The cache on disk: named arrays under a content hash, in one SQLite file and in packs.
+
+SQLite takes what is made bit by bit, and makes every write atomic, whatever kills the process. Packs (packs.py) take
+what is made at once, and what is needed together. Several processes share both. Everything has a checksum; what is
+damaged counts as missing.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.platform import user
+from winnow_engine.storage.folders import cache_folder, make_folder
+from winnow_engine.storage.mapped import remove
+from winnow_engine.storage.packs import Pack, Packs, Record, files_by_use
+
+_log = logging.getLogger(__name__)
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS record (
+    namespace TEXT NOT NULL, key TEXT NOT NULL, checksum BLOB NOT NULL, data BLOB NOT NULL,
+    used INTEGER NOT NULL DEFAULT (unixepoch()), PRIMARY KEY (namespace, key)
+) WITHOUT ROWID
+"""
+_KEYS_A_QUERY = 500
+_LOCK_WAIT_S = 30
+_PACK_BYTES, _PACK_EVERY_S, _MOST_WAITING_BYTES = 8 << 20, 2.0, 64 << 20
+_MOST_FREE_BYTES, _MOST_COPIED_BYTES = 64 << 20, 512 << 20
+_WRITE_EVERY_S = 0.5  # a transaction takes from 0.8 ms to tens of milliseconds, however little is in it
+
+CACHE_BYTES = 4 * 10**9
+"""The size the cache is trimmed to unless somebody says otherwise: 50 million tokens with an adapter's keys."""
+
+
+def content_key(path: str, data: bytes) -> str:
+    """The key of a file's records. The path is part of it, because the drafter reads the path too."""
+    return hashlib.blake2b(path.encode("utf-8", "surrogateescape") + b"\0" + data, digest_size=20).hexdigest()
+
+
+def checksum(data: bytes) -> bytes:
+    """What a record's bytes are checked against, 16 bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class Beneath(Protocol):
+    """Records that others made, packed: what a store lacks is looked up there. Never raises for what is not there."""
+
+    problem: str | None
+
+    def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
+        """Those keys that have a record."""
+
+    def get(self, namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """The records found, by key."""
+
+
+class Store:
+    """Records by (namespace, key); a namespace names what made them. Safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file; one that is not a database is replaced. Raises WorkspaceError if that fails."""
+        try:
+            make_folder(path.parent)
+            _make_private(path)
+            self._connection = _open(path)
+        except (OSError, sqlite3.Error) as error:
+            raise _refused(path, error) from error
+        self._path, self._lock = path, threading.Lock()
+        self._beneath: dict[str, Beneath] = {}
+        self._folder = path.parent / f"{path.stem}.packs"
+        self._packs: dict[str, Packs] = {}
+        self.max_bytes = CACHE_BYTES
+        """What the cache should be trimmed to."""
+        self.workspaces = path.parent / f"{path.stem}.workspaces"
+        """The folder for what is kept of whole workspaces."""
+
+    def attach(self, location: str, open_beneath: Callable[[str], Beneath]) -> None:
+        """From now on look up there, too, what this store lacks; what is found is kept here."""
+        if location not in self._beneath:
+            self._beneath[location] = open_beneath(location)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with what is attached, for the user."""
+        return tuple(one.problem for one in list(self._beneath.values()) if one.problem)
+
+    def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
+        """The records found, by key; each is marked as used."""
+        wanted = list(keys)
+        found = self.packs(namespace).get(wanted)
+        found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
+        found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
+        for beneath in list(self._beneath.values()):
+            missing = _without(wanted, found)
+            if missing:
+                taken = {
+                    key: record for key, data in beneath.get(namespace, missing).items() if (record := _loaded(data))
+                }
+                self.put_many(namespace, taken)
+                found.update(taken)
+        return found
+
+    def packed(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The keys found with their records as they are stored one by one; each is marked as used."""
+        wanted = list(keys)
+        found = self.packs(namespace).get(wanted)
+        yield from ((key, _packed(record)) for key, record in found.items())
+        yield from self._rows(namespace, _without(wanted, found))
+
+    def packs(self, namespace: str) -> Packs:
+        """The packs of a namespace."""
+        return self._packs.setdefault(namespace, Packs(self._folder / namespace))
+
+    def pack(self, namespace: str, records: Mapping[str, Record]) -> bool:
+        """Store records as one pack, in this order, instead of one by one. False if that fails."""
+        try:
+            self.packs(namespace).add(records)
+        except (OSError, ValueError) as error:
+            _log.warning("%s cannot be written: %s", self._folder / namespace, error)
+            return False
+        with self._transaction() as connection:
+            for where, values in _conditions(namespace, records):
+                connection.execute(f"DELETE FROM record WHERE {where}", values)
+        return True
+
+    def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
+        """Make one pack of several, in which the records with these keys come first, in order."""
+        try:
+            self.packs(namespace).join(packs, keys)
+        except OSError as error:  # more packs than need be, for now
+            _log.warning("%s cannot be written: %s", self._folder / namespace, error)
+
+    def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The keys found in the database with their records as they are stored; each is marked as used."""
+        for where, values in _conditions(namespace, keys):
+            with self._transaction() as connection:
+                # The update comes first, so that SQLite itself waits for the write lock.
+                connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
+                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values).fetchall()
+            yield from ((key, data) for key, found, data in rows if checksum(data) == found)
+
+    def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
+        """Those keys that have a record, damaged or not."""
+        wanted = list(keys)
+        with self._transaction() as connection:
+            queries = (
+                connection.execute(f"SELECT key FROM record WHERE {where}", values)
+                for where, values in _conditions(namespace, wanted)
+            )
+            found = {key for rows in queries for (key,) in rows}
+        found |= self.packs(namespace).known(wanted)
+        return found.union(*(one.keys(namespace, set(wanted) - found) for one in list(self._beneath.values())))
+
+    def put(self, namespace: str, key: str, record: Record) -> None:
+        """Store a record. Once this returns, the record survives the death of the process."""
+        self.put_many(namespace, {key: record})
+
+    def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
+        """Store records by key, all or none of them. Once this returns, they survive the death of the process."""
+        packed = {key: _packed(record) for key, record in records.items()}
+        rows = [(namespace, key, checksum(data), data) for key, data in packed.items()]
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)", rows
+            )
+
+    @contextmanager
+    def writer(self, namespace: str) -> Iterator[Writer]:
+        """For records that are made one after the other. All are stored when the block ends, also by an exception."""
+        writer = Writer(self, namespace)
+        try:
+            yield writer
+        finally:
+            writer.flush()
+
+    def trim(self, max_bytes: int) -> int:
+        """Delete what was used longest ago until the rest fits `max_bytes`: records, packs, what is kept of workspaces.
+
+        Returns how many there were.
+        """
+        with self._transaction() as connection:
+            rows = connection.execute("SELECT used, LENGTH(data), namespace, key FROM record").fetchall()
+        files = [*files_by_use(self._folder), *files_by_use(self.workspaces)]
+        total, gone = 0, []
+        for _, size, *what in sorted([*rows, *files], key=lambda one: (-one[0], str(one[2:]))):
+            total += size
+            gone += [what] if total > max_bytes else []
+        for (path,) in (what for what in gone if len(what) == 1):
+            remove(path)
+        with self._transaction() as connection:
+            connection.executemany(
+                "DELETE FROM record WHERE namespace = ? AND key = ?", [what for what in gone if len(what) > 1]
+            )
+        self._shrink()
+        return len(gone)
+
+    def _shrink(self) -> None:
+        """Give back what deleted and packed records took, if that is most of the file. SQLite itself keeps it.
+
+        The rest is copied, while other processes wait: so not if that is much (0.2 s for 160 MB of which 8 are left).
+        """
+        ask = self._connection.execute
+        try:
+            with self._lock:
+                page, pages, free = (
+                    ask(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+                )
+                used = pages - free
+                if free * page > _MOST_FREE_BYTES and used < free and used * page < _MOST_COPIED_BYTES:
+                    ask("VACUUM")
+        except sqlite3.Error as error:  # another process is at it, or the disk has no room for the copy
+            _log.info("%s was not made smaller: %s", self._path, error)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, one thread at a time. SQLite's errors become WorkspaceErrors."""
+        try:
+            with self._lock, self._connection:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise _refused(self._path, error) from error
+
+
+class Writer:
+    """Stores records of one namespace many at a time, twice a second: a killed process loses what is younger.
+
+    Where so many come that they make a pack, they are stored every two seconds, or sooner if they take much memory.
+    """
+
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store, self._namespace = store, namespace
+        self._waiting: dict[str, Record] = {}
+        self._bytes, self._flushed_at = 0, time.monotonic()
+
+    def put(self, key: str, record: Record) -> None:
+        """Store a record soon."""
+        self._waiting[key] = record
+        self._bytes += sum(array.nbytes for array in record.values())
+        patience_s = _PACK_EVERY_S if self._bytes >= _PACK_BYTES else _WRITE_EVERY_S
+        if time.monotonic() - self._flushed_at >= patience_s or self._bytes >= _MOST_WAITING_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Store now what waits."""
+        packed = self._bytes >= _PACK_BYTES and self._store.pack(self._namespace, self._waiting)
+        if self._waiting and not packed:
+            self._store.put_many(self._namespace, self._waiting)
+        self._waiting, self._bytes, self._flushed_at = {}, 0, time.monotonic()
+
+
+def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """SQL conditions, with their values, that together hold for the records with these keys."""
+    wanted = list(keys)
+    for start in range(0, len(wanted), _KEYS_A_QUERY):
+        some = wanted[start : start + _KEYS_A_QUERY]
+        yield f"namespace = ? AND key IN ({','.join('?' * len(some))})", [namespace, *some]
+
+
+def _loaded(data: bytes) -> Record | None:
+    """A record from elsewhere; None if it is malformed."""
+    try:
+        return dict(load(data))
+    except (SafetensorError, ValueError, KeyError):  # the last for a type that NumPy lacks
+        return None
+
+
+def _without(keys: Iterable[str], found: Container[str]) -> list[str]:
+    return [key for key in keys if key not in found]
+
+
+def _packed(record: Record) -> bytes:
+    data: bytes = save({name: np.ascontiguousarray(value) for name, value in record.items()})
+    return data
+
+
+def _make_private(path: Path) -> None:
+    """Create the file if need be, and let only the user read it: it reveals much of the code."""
+    path.touch(mode=0o600)
+    if path.stat().st_uid == user():
+        path.chmod(0o600)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The database at `path`. A file that is no database is replaced; one that is merely busy is waited for."""
+    connection = sqlite3.connect(path, timeout=_LOCK_WAIT_S, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(_SCHEMA)
+    except sqlite3.OperationalError:
+        connection.close()
+        raise
+    except sqlite3.DatabaseError:
+        connection.close()
+        path.unlink()
+        return _open(path)
+    return connection
+
+
+def _refused(path: Path, error: Exception) -> WorkspaceError:
+    full = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
+    remedy = "free some room" if full else "make it writable or delete it"
+    return WorkspaceError(f"the index cache {path} cannot be used: {error}; {remedy}, or set WINNOW_CACHE_DIR")
+
+
+def default_path() -> Path:
+    """`index.sqlite` in the cache folder."""
+    return cache_folder() / "index.sqlite"

@@ -1,0 +1,134 @@
+"""The server that this user's commands share: found or started, shown, and stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.models.cache import locate
+from winnow_engine.platform import has_private_sockets
+from winnow_engine.question import Question
+from winnow_lsp.cli.options import given_settings
+from winnow_lsp.client.asking import Listener, ask
+from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.client.reaching import NoServerError, running, started
+from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.socket_path import Peer, Rendezvous, UnsafeFolderError, rendezvous
+
+_END_S = 30.0  # for a question in progress to stop
+
+
+def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.socket | None:
+    """A connection to the shared server, as a command or as an agent. It is started if need be.
+
+    None, after a word, if there can be none.
+    """
+    if not has_private_sockets():
+        return None
+    try:
+        place = rendezvous()
+        at = place.agents if agent else place.socket
+        if found := running(at):
+            return found
+        click.echo("winnow: starting a server that keeps the models loaded; `winnow serve --stop` ends it", err=True)
+        return started(place, at, cancellation)
+    except (NoServerError, UnsafeFolderError, OSError) as error:
+        click.echo(f"winnow: there is no shared server, so the models load here: {error}", err=True)
+        return None
+
+
+def answer_shared(
+    folders: Sequence[Folder],
+    question: Question,
+    options: dict[str, Any],
+    listener: Listener,
+    cancellation: Cancellation,
+) -> Reply | None:
+    """The shared server's answer about folders with absolute paths; None if there is no server.
+
+    Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
+    """
+    for model in (options["drafter"], options["target"]):
+        locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
+    server = connected(cancellation)
+    if server is None:
+        return None
+    with closing(server):
+        try:
+            return ask(Connection(server), folders, question, given_settings(options), listener, cancellation)
+        except ConnectionLostError as error:
+            raise ConnectionLostError(f"the shared server failed: {error}") from error
+
+
+def show() -> int:
+    """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
+    with _running() as found:
+        if found is None:
+            click.echo("no shared server runs")
+            return 1
+        place, server = found
+        try:
+            state = _state(server)
+        except ConnectionLostError as error:
+            click.echo(f"the shared server, process {Peer.of(server).process}, does not answer: {error}")
+            return 1
+    for line in _lines(state, place.log):
+        click.echo(line)
+    return 0
+
+
+def stop() -> int:
+    """End the shared server; returns once it has. The exit code is 1 if it does not end."""
+    with _running() as found:
+        if found is None:
+            click.echo("no shared server runs")
+            return 0
+        place, server = found
+        process = Peer.of(server).process
+        os.kill(process, signal.SIGTERM)
+    latest = time.monotonic() + _END_S
+    while place.socket.exists() and time.monotonic() < latest:
+        time.sleep(0.05)
+    ended = not place.socket.exists()
+    click.echo("stopped" if ended else f"process {process} has not ended yet")
+    return 0 if ended else 1
+
+
+@contextmanager
+def _running() -> Iterator[tuple[Rendezvous, socket.socket] | None]:
+    """The shared server that runs, if any."""
+    try:
+        place = rendezvous() if has_private_sockets() else None
+        server = running(place.socket) if place else None
+    except (NoServerError, UnsafeFolderError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if place is None or server is None:
+        yield None
+        return
+    with closing(server):
+        yield place, server
+
+
+def _state(server: socket.socket) -> dict[str, Any]:
+    connection, never = Connection(server), Cancellation()
+    connection.result("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, never)
+    state: dict[str, Any] = connection.result("winnow/server", None, never)
+    return state
+
+
+def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:
+    minutes, megabytes = (time.time() - state["startedAt"]) / 60, state["memoryBytes"] / 1e6
+    yield f"process {state['process']}, for {minutes:.0f} min, {megabytes:,.0f} MB"
+    for models in state["models"]:
+        busy = ", answering" if models["questions"] else ", indexing" if models["busy"] else ""
+        yield f"loaded: drafter {models['drafter']}, target {models['target']}{busy}"
+    yield f"log: {log}"

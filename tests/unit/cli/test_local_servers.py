@@ -1,0 +1,154 @@
+"""Servers found on this machine are named and offered, and none is used without a yes."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+import pytest
+
+from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.targets.remote import discovery
+from winnow_engine.targets.remote.address import KEY_VARIABLE
+from winnow_lsp.cli.doctor import _servers
+from winnow_lsp.cli.local_servers import with_target
+
+from ...ollama_server import serving
+from ..targets.conftest import write_llama
+
+OFFERED = "http://{}/v1#coder:7b"
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """The only server on this machine, which has no models of Winnow's own."""
+    monkeypatch.setattr(discovery, "_OTHERS", ())
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    with serving() as url:
+        monkeypatch.setenv("OLLAMA_HOST", url)
+        yield url.removeprefix("http://")
+
+
+@pytest.fixture(scope="session")
+def tiny_drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_llama(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(discovery, "_OTHERS", ())
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where a terminal's user types."""
+    keyboard, terminal = os.openpty()
+    with os.fdopen(terminal, "r+b", buffering=0) as raw, open(raw.fileno(), closefd=False) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        yield keyboard
+    os.close(keyboard)
+
+
+def options(tiny: Path | None = None, **more: Any) -> dict[str, Any]:
+    return {"target": DEFAULT_TARGET, "drafter": str(tiny or DEFAULT_DRAFTER), "as_json": False, **more}
+
+
+def asked(host: str) -> set[str]:
+    return {method for method, *_ in httpx.get(f"http://{host}/log").json()}
+
+
+def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, tiny_drafter: Path) -> None:
+    with pytest.raises(ModelNotFoundError) as raised:
+        with_target(options(tiny_drafter))
+    said = str(raised.value)
+    assert f"winnow models pull {DEFAULT_TARGET}" in said
+    assert f"coder:7b on Ollama 0.33.0: winnow ask --target '{OFFERED.format(ollama)}'" in said
+    assert "cloud" not in said
+    assert asked(ollama) == {"GET"}
+
+
+def test_a_yes_uses_the_first_that_was_found(ollama: str, tiny_drafter: Path, typed: int) -> None:
+    os.write(typed, b"y\n")
+    given = options(tiny_drafter)
+    assert with_target(given) == given | {"target": OFFERED.format(ollama)}
+
+
+@pytest.mark.parametrize("key", [None, "sk-secret"])
+def test_the_question_says_what_is_sent(
+    ollama: str,
+    tiny_drafter: Path,
+    typed: int,
+    key: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    if key:
+        monkeypatch.setenv(KEY_VARIABLE, key)
+    os.write(typed, b"y\n")
+    with_target(options(tiny_drafter))
+    said = capsys.readouterr().err
+    assert "coder:7b on Ollama 0.33.0 for this question?" in said
+    assert (KEY_VARIABLE in said) == (key is not None)
+    assert "sk-secret" not in said
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b"\n"])
+def test_anything_but_a_yes_uses_none(ollama: str, tiny_drafter: Path, typed: int, answer: bytes) -> None:
+    os.write(typed, answer)
+    with pytest.raises(ModelNotFoundError):
+        with_target(options(tiny_drafter))
+    assert asked(ollama) == {"GET"}
+
+
+def test_the_end_of_input_is_no_yes(ollama: str, tiny_drafter: Path, typed: int) -> None:
+    os.write(typed, b"\x04")
+    with pytest.raises(click.Abort):
+        with_target(options(tiny_drafter))
+
+
+def test_a_program_that_wants_json_is_not_asked(ollama: str, tiny_drafter: Path, typed: int) -> None:
+    with pytest.raises(ModelNotFoundError, match="--target"):
+        with_target(options(tiny_drafter, as_json=True))
+
+
+def test_nobody_is_asked_about_a_target_while_the_drafter_is_missing(ollama: str, typed: int) -> None:
+    with pytest.raises(ModelNotFoundError, match=f"pull {DEFAULT_DRAFTER}`\nfound on this machine"):
+        with_target(options())
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:1/v1", "smollm2-135m", "missing.gguf"])
+def test_a_target_that_the_user_named_stands(ollama: str, target: str) -> None:
+    given = options(target=target)
+    assert with_target(given) is given
+    assert asked(ollama) == set()
+
+
+@pytest.mark.usefixtures("nothing")
+def test_without_servers_the_error_is_left_to_those_who_load(tiny_drafter: Path) -> None:
+    given = options(tiny_drafter)
+    assert with_target(given) is given
+
+
+def test_doctor_says_how_to_use_each(ollama: str) -> None:
+    findings = list(_servers())
+    assert all(finding.works for finding in findings)
+    assert [finding.seen.split("; ")[0] for finding in findings] == [
+        "coder:7b on Ollama 0.33.0",
+        "thinker:8b on Ollama 0.33.0",
+    ]
+    assert findings[0].seen.endswith(f"use it: winnow ask --target '{OFFERED.format(ollama)}'")
+
+
+@pytest.mark.usefixtures("nothing")
+def test_doctor_says_that_there_is_none() -> None:
+    (finding,) = _servers()
+    assert (finding.works, finding.seen) == (True, "no other model server on this machine's usual ports")

@@ -1,0 +1,107 @@
+"""Files through the stages of the encoder, with a vocabulary of letters and a profile that keeps what it was given."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winnow_engine.core import Cancellation
+from winnow_engine.encoder.file_encoder import FileEncoder, FileKeys, FileText
+from winnow_engine.encoder.segments import SEGMENT_TOKENS
+from winnow_engine.errors import CancelledError
+from winnow_engine.runtime import Stages
+
+from .fakes import Identity, Letters, Paths, Recorder
+
+TEXTS = st.lists(st.lists(st.integers(0, 3000).map(lambda n: "abcdefghij"[n % 10] * n), max_size=5), max_size=8)
+
+
+def encoder(profile: Identity, **options: Any) -> FileEncoder:
+    parts = cast("tuple[Any, ...]", (Letters(), Paths(), Recorder(**options), profile))
+    return FileEncoder(*parts, threads=3, tokenisers=2)
+
+
+def encode(files: list[FileText], profile: Identity | None = None, **options: Any) -> list[FileKeys]:
+    return list(encoder(profile or Identity(), **options).encode(files, Cancellation(), Stages()))
+
+
+@pytest.mark.parametrize("options", [{"parallel": True}, {"batch_tokens": 9000, "parallel": False}])
+@given(texts=TEXTS)
+def test_every_file_gets_its_own_tokens_in_order(options: dict[str, Any], texts: list[list[str]]) -> None:
+    files = [FileText(f"file{number}", tuple(units)) for number, units in enumerate(texts)]
+    found = encode(files, **options)
+    assert len(found) == len(files)
+    for file, keys in zip(files, found, strict=True):
+        whole = Letters().tokenize("".join(file.units))
+        np.testing.assert_array_equal(keys.unit_tokens, [len(unit) for unit in file.units])
+        np.testing.assert_array_equal(keys.arrays["ids"], whole)
+        np.testing.assert_array_equal(keys.arrays["sums"], [Letters().tokenize(unit).sum() for unit in file.units])
+
+
+def test_where_a_file_lies_in_a_batch_does_not_show() -> None:
+    files = [FileText("a", ("x" * 1500, "y" * 1500)), FileText("b", ("z" * 700,))]
+    together, (first,), (second,) = encode(files), encode(files[:1]), encode(files[1:])
+    for keys, alone in zip(together, (first, second), strict=True):
+        np.testing.assert_array_equal(keys.arrays["positions"], alone.arrays["positions"])
+
+
+def test_on_a_cpu_the_last_batches_are_small() -> None:
+    profile = Identity()
+    encode([FileText("f", ("x" * 500,)) for _ in range(100)], profile)
+    assert sum(profile.batches) == 100 * 501
+    assert max(profile.batches) > 3 * 501
+    assert max(profile.batches[-4:]) <= 512 + 501
+
+
+def test_a_device_gets_full_batches() -> None:
+    profile = Identity()
+    encode([FileText("f", ("x" * 500,)) for _ in range(100)], profile, batch_tokens=10_000, parallel=False)
+    assert sorted(profile.batches, reverse=True) == [19 * 501] * 5 + [5 * 501]
+
+
+def test_files_are_not_read_far_ahead_of_the_encoder() -> None:
+    read = 0
+
+    def endless() -> Any:
+        nonlocal read
+        while True:
+            read += 1
+            yield FileText("f", ("x" * SEGMENT_TOKENS,))
+
+    files = encoder(Identity()).encode(endless(), Cancellation(), Stages())
+    for _ in range(5):
+        next(files)
+    assert read < 50
+    files.close()  # type: ignore[attr-defined]
+
+
+def test_cancelled_within_a_batch() -> None:
+    cancellation = Cancellation()
+    files = encoder(Identity()).encode([FileText("f", ("x" * 500,))] * 100, cancellation, Stages())
+    next(files)
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        list(files)
+
+
+def test_what_a_tokeniser_raises_is_raised() -> None:
+    class Broken(Letters):
+        def tokenize_each(self, texts: Any) -> Any:
+            raise ValueError("no such text")
+
+    parts = cast("tuple[Any, ...]", (Broken(), Paths(), Recorder(), Identity()))
+    with pytest.raises(ValueError, match="no such text"):
+        list(FileEncoder(*parts, threads=1, tokenisers=1).encode([FileText("f", ("x",))], Cancellation(), Stages()))
+
+
+def test_stages_say_how_busy_they_were() -> None:
+    stages = Stages()
+    list(encoder(Identity()).encode([FileText("f", ("x" * 500,))] * 20, Cancellation(), stages))
+    report = stages.report()
+    assert set(report) == {"tokenise", "encode", "put together"}
+    assert report["encode"].workers == 3
+    assert all(0 < one.active_s <= one.busy_s and 0 < one.share <= one.active <= 1 for one in report.values())

@@ -1,0 +1,243 @@
+"""Merged weights come back from disk as they were written, or count as missing."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_cuda.cpu.packing import MATRICES, packed_layer
+from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix
+from winnow_engine.encoder import merged_weights as merged
+from winnow_engine.encoder.merged_weights import MergedWeights, default_folder, name_of, used_bytes
+from winnow_engine.encoder.weights import Layers
+
+WIDTH = 48
+
+
+def layers(seed: int = 0, count: int = 2) -> Layers:
+    """Layers with odd sizes, without biases in the second, and without QK-norms. The widest matrix is 1.3 MB.
+
+    The first is packed.
+    """
+    rng = np.random.default_rng(seed)
+
+    def random(*shape: int) -> Float32:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    plain = [
+        LayerWeights(
+            attn_norm=random(WIDTH),
+            qkv=random(7, WIDTH),
+            qkv_bias=random(7) if index != 1 else None,
+            q_norm=None,
+            k_norm=None,
+            attn_output=random(WIDTH, 5),
+            ffn_norm=random(WIDTH),
+            gate_up=random(7002, WIDTH),
+            ffn_down=random(WIDTH, 33),
+        )
+        for index in range(count)
+    ]
+    return (packed_layer(plain[0]), *plain[1:])
+
+
+def forbidden() -> Layers:
+    raise AssertionError("the layers were computed, not mapped")
+
+
+def assert_same(found: Layers, expected: Layers) -> None:
+    assert len(found) == len(expected)
+    for name in MATRICES:
+        kinds = [[isinstance(getattr(one, name), PackedMatrix) for one in layers] for layers in (found, expected)]
+        assert kinds[0] == kinds[1]
+    mine, given = merged._tensors(found), merged._tensors(expected)
+    assert mine.keys() == given.keys()
+    for name, tensor in mine.items():
+        np.testing.assert_array_equal(tensor, given[name], strict=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "weights"
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    """What was written of `layers()`, under the name "one"."""
+    MergedWeights(folder, "one")(layers)
+    (file,) = folder.iterdir()
+    return file
+
+
+def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
+    first = MergedWeights(folder, "one")(layers)
+    again = MergedWeights(folder, "one")(forbidden)
+    for found in (first, again):
+        assert_same(found, layers())
+        for matrix in (found[0].qkv.codes, found[1].qkv):
+            assert not matrix.flags.writeable
+            assert not matrix.flags.owndata
+        assert found[0].attn_norm.flags.writeable  # Numba compiles for these
+
+
+def test_every_matrix_begins_at_a_cache_line(folder: Path) -> None:
+    found = MergedWeights(folder, "one")(layers)
+    assert found[0].gate_up.codes.ctypes.data % 64 == found[1].gate_up.ctypes.data % 64 == 0
+
+
+def test_only_the_user_may_read_it(file: Path) -> None:
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_another_drafter_or_adapter_is_not_taken_for_it(folder: Path, file: Path) -> None:
+    assert_same(MergedWeights(folder, "two")(lambda: layers(1)), layers(1))
+    assert_same(MergedWeights(folder, "one")(forbidden), layers())
+    assert name_of("drafter and adapter", "packed") != name_of("drafter and another adapter", "packed")
+    assert name_of("drafter", "packed") != name_of("drafter", "float32")
+
+
+def test_other_libraries_round_otherwise_and_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = name_of("drafter", "packed")
+    blas = {"user_api": "blas", "internal_api": "openblas", "architecture": "of another processor"}
+    monkeypatch.setattr(merged, "threadpool_info", lambda: [blas])
+    assert name_of("drafter", "packed") != before
+
+
+def cut_in_half(data: bytearray) -> None:
+    del data[len(data) // 2 :]
+
+
+def cut_in_the_header(data: bytearray) -> None:
+    del data[60:]
+
+
+def emptied(data: bytearray) -> None:
+    data.clear()
+
+
+def of_another_kind(data: bytearray) -> None:
+    data[:4] = b"GGUF"
+
+
+def with_a_changed_header(data: bytearray) -> None:
+    data[100] ^= 1
+
+
+def with_a_huge_header(data: bytearray) -> None:
+    data[8:16] = b"\xff" * 8
+
+
+def with_a_byte_too_many(data: bytearray) -> None:
+    data.append(0)
+
+
+def with_zeros_for_its_second_half(data: bytearray) -> None:
+    half = len(data) // 2
+    data[half:] = bytes(len(data) - half)
+
+
+DAMAGE = (
+    cut_in_half,
+    cut_in_the_header,
+    emptied,
+    of_another_kind,
+    with_a_changed_header,
+    with_a_huge_header,
+    with_a_byte_too_many,
+    with_zeros_for_its_second_half,
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+def test_a_damaged_file_counts_as_missing_and_is_written_again(
+    folder: Path, file: Path, damage: Callable[[bytearray], None]
+) -> None:
+    whole = file.read_bytes()
+    data = bytearray(whole)
+    damage(data)
+    file.write_bytes(data)
+    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert file.read_bytes() == whole
+
+
+def test_the_three_used_last_are_kept(folder: Path) -> None:
+    for name in ("one", "two", "three"):
+        MergedWeights(folder, name)(layers)
+    for age, name in enumerate(("one", "two", "three")):
+        os.utime(folder / f"{name}.weights", (time.time() - 99 - age,) * 2)
+    MergedWeights(folder, "three")(forbidden)
+    MergedWeights(folder, "four")(layers)
+    assert {path.name for path in folder.iterdir()} == {"one.weights", "three.weights", "four.weights"}
+    number, size = used_bytes(folder)
+    assert (number, size) == (3, sum(path.stat().st_size for path in folder.iterdir()))
+
+
+def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60)):
+        (folder / name).write_bytes(b"half")
+        os.utime(folder / name, (time.time() - age,) * 2)
+    MergedWeights(folder, "one")(layers)
+    assert {path.name for path in folder.iterdir()} == {"one.weights", ".winnow-young.tmp"}
+
+
+def test_a_full_disk_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged, "_LEFT_FREE", 1 << 60)
+    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert_same(MergedWeights(tmp_path / "file" / "weights", "one")(layers), layers())
+
+
+def test_what_is_mapped_survives_the_file(folder: Path, file: Path) -> None:
+    found = MergedWeights(folder, "one")(forbidden)
+    file.unlink()
+    assert_same(found, layers())
+
+
+OTHER = """
+import sys
+sys.path[:0] = [{here!r}]
+from test_merged import Path, assert_same, layers, MergedWeights
+for _ in range(20):
+    assert_same(MergedWeights(Path(sys.argv[1]), "one")(layers), layers())
+    Path(sys.argv[1], "one.weights").unlink(missing_ok=True)
+"""
+
+
+def test_processes_that_write_read_and_delete_at_once_do_not_disturb_each_other(folder: Path) -> None:
+    code = OTHER.format(here=str(Path(__file__).parent))
+    others = [subprocess.Popen([sys.executable, "-c", code, folder], stderr=subprocess.PIPE) for _ in range(3)]
+    errors = [other.communicate()[1].decode() for other in others]
+    assert [other.returncode for other in others] == [0, 0, 0], errors
+    assert not any(folder.glob("*.tmp"))
+
+
+def test_it_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    assert default_folder() == tmp_path / "weights"
+
+
+def test_a_file_is_synced_before_it_takes_its_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, there = folder / "one.weights", list[bool]()
+    monkeypatch.setattr(os, "fsync", lambda _: there.append(path.exists()))
+    MergedWeights(folder, "one")(layers)
+    assert there == [False]
+    assert path.exists()

@@ -1,0 +1,204 @@
+"""Profiles as folders: what is found for a drafter's fingerprint, and what is refused."""
+
+import errno
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from winnow_cuda.shapes import TransformerShape
+from winnow_engine.encoder.profiles import ProfileFolder, shipped_folders, shipped_profile, users_profile, write_profile
+from winnow_engine.encoder.reader.use import ReaderUse
+from winnow_engine.errors import ProfileError
+from winnow_engine.models.weights import weight_folders
+
+QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
+HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
+FUSION: dict[str, object] = {"kinds": {}, "clues": {}}
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's directory, empty."""
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    (tmp_path / "profiles").mkdir()
+    return tmp_path / "profiles"
+
+
+def shape(width: int, heads: int, kv_heads: int) -> TransformerShape:
+    return TransformerShape(1, width, heads, kv_heads, 64, 4 * width, 1e4, 1e-6, False)
+
+
+def found(name: str) -> ProfileFolder:
+    folder = users_profile(name)
+    assert folder is not None
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "drafter", "identity"),
+    [
+        (QWEN, shape(896, 14, 2), "adapter-9573c11f599c2839"),
+        (SMOLLM2, shape(576, 9, 3), "heads-50358a04b1d65f33"),
+    ],
+)
+def test_shipped_profiles_are_found_and_name_the_same_keys_as_ever(
+    name: str, drafter: TransformerShape, identity: str
+) -> None:
+    shipped = shipped_profile(name)
+    assert shipped is not None
+    assert shipped.open(drafter).identity == identity
+
+
+def test_every_shipped_profile_is_whole() -> None:
+    fingerprints: list[str] = []
+    for folder in shipped_folders():
+        document = json.loads((folder / "profile.json").read_text())
+        fingerprints += document["fingerprints"]
+        assert {file.name for file in folder.iterdir()} == {
+            "profile.json",
+            "card.md",
+            *([document["adapter"]] if "adapter" in document else []),
+        }
+    assert {QWEN, SMOLLM2} <= set(fingerprints)
+    assert len(set(fingerprints)) == len(fingerprints)
+
+
+def test_every_reranker_that_ships_belongs_to_a_profile() -> None:
+    folders = weight_folders("reranker")
+    assert folders
+    for folder in folders:
+        document = json.loads((folder / "reranker.json").read_text())
+        assert all(shipped_profile(name) for name in document["fingerprints"])
+        assert {file.name for file in folder.iterdir()} == {"reranker.json", "card.md", document["file"]}
+
+
+def test_a_profile_of_the_user_is_found_by_its_fingerprint_alone(profiles: Path) -> None:
+    assert users_profile(SMOLLM2) is None
+    write_profile(profiles / "any name", SMOLLM2, FUSION, HEADS)
+    write_profile(profiles / "another", "0" * 16, FUSION, HEADS)
+    assert found(SMOLLM2).path == profiles / "any name"
+    assert found(SMOLLM2).open(shape(576, 9, 3)).layers == 1
+
+
+def test_an_adapter_is_copied_into_the_folder_and_replaced(profiles: Path, tmp_path: Path) -> None:
+    for text in ("first", "second"):
+        (tmp_path / "trained").write_text(text)
+        write_profile(profiles / "mine", QWEN, FUSION, adapter=tmp_path / "trained")
+        assert found(QWEN).adapter == profiles / "mine" / "adapter.safetensors"
+        assert (profiles / "mine" / "adapter.safetensors").read_text() == text
+    write_profile(profiles / "mine", QWEN, {"kinds": {"maxsim": {}}}, adapter=found(QWEN).adapter)
+    assert found(QWEN).fusion == {"kinds": {"maxsim": {}}}
+    assert sorted(path.name for path in (profiles / "mine").iterdir()) == ["adapter.safetensors", "profile.json"]
+
+
+def test_a_profile_keeps_the_reader_of_the_one_before(profiles: Path) -> None:
+    shipped = shipped_profile(QWEN)
+    assert shipped is not None
+    assert shipped.reader is not None
+    for before in (shipped, None):
+        before = before or found(QWEN)  # written once more into its own folder
+        write_profile(profiles / "mine", QWEN, FUSION, adapter=before.adapter, before=before)
+        kept = found(QWEN).reader
+        assert kept is not None
+        assert kept == replace(shipped.reader, file=profiles / "mine" / "reader.safetensors")
+        assert kept.file.read_bytes() == shipped.reader.file.read_bytes()
+    write_profile(profiles / "mine", QWEN, FUSION, adapter=found(QWEN).adapter)
+    assert found(QWEN).reader is None
+
+
+def test_what_was_calibrated_before_profiles_were_folders_is_still_used(profiles: Path) -> None:
+    (profiles / f"{SMOLLM2}.json").write_text(json.dumps({"heads": HEADS, "fusion": FUSION}))
+    (profiles / f"{QWEN}.json").write_text(json.dumps({"adapter": "qwen2.5-coder-0.5b.safetensors", "fusion": FUSION}))
+    assert found(SMOLLM2).open(shape(576, 9, 3)).layers == 1
+    assert found(QWEN).fusion == FUSION
+    assert found(QWEN).open(shape(896, 14, 2)).identity == "adapter-9573c11f599c2839"
+    write_profile(profiles / "new", QWEN, {"kinds": {"words": {}}}, HEADS)
+    assert found(QWEN).path == profiles / "new"
+
+
+def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None:
+    for name in ("a", "b"):
+        write_profile(profiles / name, QWEN, FUSION, HEADS)
+    with pytest.raises(ProfileError, match=r"several profiles .*/a and .*/b; move all but one elsewhere"):
+        users_profile(QWEN)
+
+
+READER: dict[str, object] = {
+    "file": "reader.safetensors",
+    "weight": 0.75,
+    "tokens": 16000,
+}
+
+
+def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
+    assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
+    use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
+    assert use == ReaderUse(profiles / "reader.safetensors", 0.75, 16000)
+    of_another = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, "model": "qwen2.5-coder-1.5b"}}).reader
+    assert of_another == ReaderUse(profiles / "reader.safetensors", 0.75, 16000, "qwen2.5-coder-1.5b")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"file": "../secret"}, "the reader '../secret' lies outside the profile"),
+        ({"file": None}, "the reader None lies outside the profile"),
+        ({"weight": "much"}, "does not say how its reader is used"),
+        ({"weight": True}, "does not say how its reader is used"),
+        ({"weight": float("nan")}, "does not say how its reader is used"),
+        ({"tokens": 0}, "does not say how its reader is used"),
+        ({"model": 7}, "does not say how its reader is used"),
+    ],
+)
+def test_a_reader_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:
+    with pytest.raises(ProfileError, match=re.escape(said)):
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, **change}}).reader
+    with pytest.raises(ProfileError, match="the reader is no object"):
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": "reader.safetensors"}).reader
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", "", "sub/file", "link", "a\0b", 7, ["x"]])
+def test_an_adapter_outside_the_folder_is_refused(name: object, profiles: Path) -> None:
+    write_profile(profiles / "mine", QWEN, FUSION, HEADS)
+    (profiles / "secret").write_text("")
+    (profiles / "mine" / "link").symlink_to(profiles / "secret")
+    with pytest.raises(ProfileError, match="outside the profile: copy the file into it"):
+        _ = ProfileFolder(profiles / "mine", {"adapter": name, "fusion": FUSION}).adapter
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("", "is not a profile"),
+        ("[" * 100_000, "is not a profile"),
+        ("\xff", "is not a profile"),
+        ("[]", "has no fusion weights"),
+        ('{"fusion": 3}', "has no fusion weights"),
+        ('{"fusion": {}}', "fingerprints"),
+        ('{"fusion": {}, "fingerprints": "3c51608417b386dc"}', "fingerprints"),
+        ('{"fusion": {}, "fingerprints": ["3c51608417b386dc"]}', "neither an adapter nor heads"),
+        ('{"fusion": {}, "fingerprints": ["3c51608417b386dc"], "heads": 3}', "not the heads"),
+        ('{"fusion": {}, "fingerprints": ["3c51608417b386dc"], "adapter": "profile.json"}', "not a drafter adapter"),
+        ('{"fusion": {}, "fingerprints": ["3c51608417b386dc"], "adapter": "none"}', "not a drafter adapter"),
+    ],
+)
+def test_a_broken_folder_is_an_error_with_a_name(document: str, said: str, profiles: Path) -> None:
+    (profiles / "mine").mkdir()
+    (profiles / "mine" / "profile.json").write_text(document, "latin-1")
+    with pytest.raises(ProfileError, match=said):
+        found(QWEN).open(shape(896, 14, 2))
+
+
+def test_a_directory_that_must_not_be_read_is_an_error_with_a_remedy(
+    profiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, pattern: str) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "glob", denied)
+    with pytest.raises(ProfileError, match="cannot be read: Permission denied; set WINNOW_PROFILES_DIR"):
+        found(QWEN)

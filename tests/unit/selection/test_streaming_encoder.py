@@ -1,0 +1,124 @@
+"""On a device, files are encoded while others are still being read, with the same keys in the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Cancellation, Folder, ignore_progress
+from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
+from winnow_engine.errors import CancelledError, WorkspaceError
+from winnow_engine.index import analysts
+from winnow_engine.index.workspace import Sources
+from winnow_engine.runtime import Stages
+from winnow_engine.storage.store import Store
+
+
+class Device:
+    """A drafter on a device whose keys are lengths. `encoded` has the paths, `threads` who asked for them."""
+
+    identity, notice, fusion = "device", None, None
+
+    def __init__(self, place: str = "resident") -> None:
+        self.place = place
+        self.encoded: list[str] = []
+        self.threads: set[int] = set()
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+        self.threads.add(threading.get_ident())
+        for file in files:
+            cancellation.check()
+            self.encoded.append(file.path)
+            tokens = np.array([len(unit) for unit in file.units], np.int32)
+            with stages.busy("encode"):
+                yield FileKeys(tokens, {"codes": np.zeros((tokens.sum(), 4), np.int8)})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for number in range(30):
+        path = tmp_path / "root" / f"m{number:02}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"def f{number}():\n    return {number}\n")
+    return tmp_path / "root"
+
+
+def indexed(root: Path, store: Store, device: Device, cancellation: Cancellation | None = None) -> Stages:
+    stages = Stages()
+    with closing(Assistant(store, lambda: cast(Drafter, device))) as assistant:
+        assistant.index(Sources((Folder(root),)), ignore_progress, cancellation, stages)
+    return stages
+
+
+def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, tmp_path: Path) -> None:
+    device = Device()
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        report = indexed(root, store, device).report()
+        assert device.encoded == [f"m{number:02}.py" for number in range(30)]
+        assert threading.get_ident() not in device.threads
+        assert {"read", "analyse", "encode", "write"} <= set(report)
+        (root / "m07.py").write_text("def changed():\n    pass\n")
+        indexed(root, store, device)
+    assert device.encoded[30:] == ["m07.py"]
+
+
+def test_on_the_cpu_reading_comes_first(root: Path, tmp_path: Path) -> None:
+    device = Device("cpu")
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        indexed(root, store, device)
+    assert len(device.encoded) == 30
+    assert device.threads == {threading.get_ident()}
+
+
+def test_what_encoding_raises_is_raised_once_the_files_are_read(root: Path, tmp_path: Path) -> None:
+    class Broken(Device):
+        def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Any:
+            raise RuntimeError("no device")
+
+    with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(RuntimeError, match="no device"):
+        indexed(root, store, Broken())
+
+
+def test_what_reading_raises_ends_the_encoding(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysed = analysts.analysed
+
+    def fails(path: str, data: bytes) -> Any:
+        if path == "m20.py":
+            raise WorkspaceError("gone")
+        return analysed(path, data)
+
+    monkeypatch.setattr(analysts, "analysed", fails)
+    device = Device()
+    with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(WorkspaceError, match="gone"):
+        indexed(root, store, device)
+    assert set(device.encoded) <= {f"m{number:02}.py" for number in range(20)}
+
+
+def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, tmp_path: Path) -> None:
+    cancellation = Cancellation()
+
+    class Late(Device):
+        def encode(self, files: Iterable[FileText], _: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+            for keys in super().encode(files, cancellation, stages):
+                if len(self.encoded) == 10:
+                    cancellation.cancel()
+                yield keys
+
+    first, second = Late(), Device()
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        with pytest.raises(CancelledError):
+            indexed(root, store, first, cancellation)
+        indexed(root, store, second)
+    assert len(first.encoded) == 10
+    assert sorted(second.encoded) == [f"m{number:02}.py" for number in range(10, 30)]

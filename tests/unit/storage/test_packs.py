@@ -1,0 +1,27 @@
+"""Packs joined: which records are kept, and in which order."""
+
+from pathlib import Path
+
+import numpy as np
+
+from winnow_engine.storage.packs import Packs
+
+
+def key(number: int) -> str:
+    return f"{number:040x}"
+
+
+def packed(folder: Path, *packs: range) -> Packs:
+    found = Packs(folder)
+    for numbers in packs:
+        found.add({key(number): {"rows": np.full(2, number, np.int32)} for number in numbers})
+    return found
+
+
+def test_what_is_named_comes_first_and_as_many_others_are_kept(tmp_path: Path) -> None:
+    packs = packed(tmp_path, range(4), range(2, 9))
+    packs.join(packs.all(), [key(5), key(1), key(99), key(5)])
+    (one,) = packs.all()
+    assert one.keys[:2] == [key(5), key(1)]
+    assert len(one.keys) == len(set(one.keys)) == 4
+    assert all(one.record(name)["rows"].tolist() == 2 * [int(name, 16)] for name in one.keys)

@@ -1,0 +1,207 @@
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.storage.mapped import write_arrays
+from winnow_engine.storage.store import Store, content_key
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "index.sqlite"
+
+
+def record(value: int, size: int = 3) -> dict[str, np.ndarray]:
+    return {"codes": np.full((size, 2), value, np.int8), "empty": np.empty((0, 4), np.float16)}
+
+
+def test_records_survive_reopening_with_dtype_and_shape(path: Path) -> None:
+    store = Store(path)
+    store.put("n", "a", record(7))
+    store.close()
+    found = Store(path).get("n", ["a", "missing"])
+    assert list(found) == ["a"]
+    np.testing.assert_array_equal(found["a"]["codes"], record(7)["codes"])
+    assert found["a"]["empty"].shape == (0, 4)
+    assert found["a"]["empty"].dtype == np.float16
+
+
+def test_a_writer_stores_many_records_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, written = Store(path), []
+    put_many = store.put_many
+    monkeypatch.setattr(store, "put_many", lambda n, records: (written.append(len(records)), put_many(n, records)))
+    with store.writer("n") as writer:
+        for i in range(100):
+            writer.put(str(i), record(i, 1))
+    assert sum(written) == 100
+    assert len(written) < 50
+    assert len(Store(path).get("n", map(str, range(100)))) == 100
+
+
+def test_a_writer_does_not_wait_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("winnow_engine.storage.store.time.monotonic", lambda: now)
+    store = Store(path)
+    with store.writer("n") as writer:
+        writer.put("a", record(1))
+        assert not store.get("n", ["a"])
+        now += 1
+        writer.put("b", record(2))
+        assert len(store.get("n", "ab")) == 2
+
+
+def test_what_an_error_ends_is_stored(path: Path) -> None:
+    store = Store(path)
+
+    def fail() -> None:
+        with store.writer("n") as writer:
+            writer.put("a", record(1))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert "a" in store.get("n", ["a"])
+
+
+def test_namespaces_do_not_mix(path: Path) -> None:
+    store = Store(path)
+    store.put("one", "a", record(1))
+    assert store.get("two", ["a"]) == {}
+
+
+def test_more_keys_than_one_query_takes(path: Path) -> None:
+    store = Store(path)
+    for i in range(1100):
+        store.put("n", str(i), record(i % 100, 1))
+    assert len(store.get("n", map(str, range(1100)))) == 1100
+
+
+def test_damaged_record_counts_as_missing(path: Path) -> None:
+    store = Store(path)
+    store.put("n", "a", record(1))
+    store.close()
+    with sqlite3.connect(path) as raw:
+        (data,) = raw.execute("SELECT data FROM record").fetchone()
+        raw.execute("UPDATE record SET data = ?", [data[:-1] + bytes([data[-1] ^ 1])])
+    assert Store(path).get("n", ["a"]) == {}
+
+
+def test_file_that_is_no_database_is_replaced(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"not a database" * 1000)
+    store = Store(path)
+    store.put("n", "a", record(1))
+    assert "a" in store.get("n", ["a"])
+
+
+def test_many_processes_may_open_a_new_store_at_once(path: Path) -> None:
+    write = (
+        "import sys, numpy; from pathlib import Path; from winnow_engine.storage.store import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "for i in range(20): store.put('n', f'{sys.argv[2]}-{i}', {'x': numpy.zeros(9)})\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", write, str(path), name]) for name in "abcd"]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0, 0]
+    assert len(Store(path).get("n", [f"{name}-{i}" for name in "abcd" for i in range(20)])) == 80
+
+
+def test_file_damaged_inside_is_a_named_error(path: Path) -> None:
+    store = Store(path)
+    store.put("n", "a", record(1, 5000))
+    store.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"junk" * 5000)
+    with pytest.raises(WorkspaceError, match="delete it"):
+        Store(path).put("n", "b", record(1, 5000))
+
+
+def test_place_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorkspaceError, match="WINNOW_CACHE_DIR"):
+        Store(tmp_path / "file" / "index.sqlite")
+
+
+def test_trim_forgets_what_was_used_longest_ago(path: Path) -> None:
+    store = Store(path)
+    for name in "abc":
+        store.put("n", name, record(1, 1000))
+    with sqlite3.connect(path) as raw:
+        raw.executemany("UPDATE record SET used = ? WHERE key = ?", [(3, "a"), (1, "b"), (2, "c")])
+    assert store.trim(5000) == 1
+    assert sorted(store.get("n", "abc")) == ["a", "c"]
+
+
+def test_trim_forgets_the_workspace_that_was_used_longest_ago(path: Path) -> None:
+    store = Store(path)
+    for namespace, used in (("old", 1), ("new", 3)):
+        store.pack(namespace, {"ab" * 20: record(1, 1000)})
+        (pack,) = store.packs(namespace).all()
+        os.utime(pack.path, (used, used))
+    write_arrays(store.workspaces / "w.tables-1", {"rows": [np.zeros(500)]})
+    os.utime(store.workspaces / "w.tables-1", (2, 2))
+    assert store.trim(9500) == 1
+    assert (store.get("old", ["ab" * 20]), list(store.get("new", ["ab" * 20]))) == ({}, ["ab" * 20])
+    assert store.trim(5000) == 1
+    assert [one.name for one in store.workspaces.iterdir()] == []
+
+
+def test_the_disk_is_given_back_where_most_of_the_file_is_empty(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(path)
+    store.put_many("n", {str(number): record(number % 100, 100_000) for number in range(20)})
+    store.put("n", "last", record(7))
+    full = path.stat().st_size
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE record SET used = used - (key != 'last')")
+    store.trim(1000)
+    assert path.stat().st_size == full  # what is left over is kept for new records
+
+    monkeypatch.setattr("winnow_engine.storage.store._MOST_FREE_BYTES", 1_000_000)
+    store.trim(1000)
+    assert path.stat().st_size < full / 20
+    np.testing.assert_array_equal(store.get("n", ["last"])["last"]["codes"], record(7)["codes"])
+
+
+def test_key_depends_on_path_and_content() -> None:
+    assert len({content_key("a.py", b"x"), content_key("b.py", b"x"), content_key("a.py", b"y")}) == 3
+
+
+def test_only_the_user_may_read_it_also_where_others_could_before(path: Path) -> None:
+    Store(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    Store(path).put("n", "a", record(1))
+    assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+
+
+def test_a_record_from_elsewhere_of_numbers_that_numpy_lacks_is_missing(path: Path) -> None:
+    header = b'{"codes":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}'
+
+    class Elsewhere:
+        problem = None
+
+        def keys(self, _namespace: str, keys: Iterable[str]) -> set[str]:
+            return set(keys)
+
+        def get(self, _namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
+            return dict.fromkeys(keys, len(header).to_bytes(8, "little") + header + b"xx")
+
+    store = Store(path)
+    store.attach("elsewhere", lambda _: Elsewhere())
+    assert store.get("n", ["a"]) == {}
+
+
+def test_a_full_disk_is_told_from_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count={pages + 1}")
+        with pytest.raises(WorkspaceError, match="is full; free some room, or set WINNOW_CACHE_DIR"):
+            store.put("names", "one", {"array": np.arange(100_000)})
+    with pytest.raises(WorkspaceError, match="make it writable or delete it"):
+        Store(tmp_path)

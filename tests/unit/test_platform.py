@@ -1,0 +1,144 @@
+"""What operating systems do differently: the branches of macOS and Windows, on a machine that is neither."""
+
+import errno
+import os
+import signal
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from winnow_engine import platform as system
+from winnow_engine.platform import read_regular
+from winnow_engine.targets.local.selfcheck import describe_exit
+from winnow_lsp.host.socket_path import Peer
+from winnow_lsp.host.uris import file_path
+
+On = Callable[[str], None]
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> On:
+    """Sets the platform's name."""
+    return lambda name: monkeypatch.setattr(system, "PLATFORM", name)
+
+
+def test_windows_locks_a_byte_and_says_if_somebody_has(on: On, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def locking(*arguments: int) -> None:
+        asked.append(arguments)
+        if len(asked) == 2:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setitem(system.sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    on("win32")
+    assert system.try_lock(7)
+    assert not system.try_lock(7)
+    assert asked == [(7, 2, 1)] * 2
+
+
+@pytest.mark.parametrize("name", ["linux", "darwin"])
+def test_elsewhere_a_lock_is_held_until_the_file_is_closed(on: On, name: str, tmp_path: Path) -> None:
+    on(name)
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        assert system.try_lock(first.fileno())
+        assert not system.try_lock(second.fileno())
+        first.close()
+        assert system.try_lock(second.fileno())
+
+
+def test_an_error_of_the_system_is_no_lock_of_somebody(on: On, tmp_path: Path) -> None:
+    on("linux")
+    with (tmp_path / "lock").open("w") as file:
+        closed = file.fileno()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        system.try_lock(closed)
+
+
+class MacSocket:
+    """Answers as macOS does: `struct xucred` with the user's groups, and the process as an int."""
+
+    def getsockopt(self, level: int, option: int, size: int = 0) -> bytes | int:
+        assert level == 0  # SOL_LOCAL
+        groups = (20, 12, 61, *[0] * 13)
+        xucred = struct.pack("@IIh16I", 0, 501, 3, *groups)
+        return {1: xucred[:size], 2: 4242}[option]
+
+
+def test_macos_tells_who_is_at_the_other_end(on: On) -> None:
+    on("darwin")
+    assert Peer.of(MacSocket()) == Peer(4242, 501)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "has"), [("linux", True), ("darwin", True), ("win32", False)])
+def test_only_windows_lacks_private_sockets_and_pipes_to_wait_for(on: On, name: str, has: bool) -> None:
+    on(name)
+    assert (system.has_private_sockets(), system.has_pollable_pipes()) == (has, has)
+
+
+def test_a_file_on_windows_has_no_owner_by_number(on: On, monkeypatch: pytest.MonkeyPatch) -> None:
+    on("win32")
+    monkeypatch.delattr(os, "getuid")
+    assert system.user() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "uri", "path"),
+    [
+        ("win32", "file:///C:/a%20b/x.py", "C:/a b/x.py"),
+        ("win32", "file:///c%3A/x.py", "c:/x.py"),
+        ("win32", "file:///cx/y.py", "/cx/y.py"),
+        ("darwin", "file:///C:/x.py", "/C:/x.py"),
+        ("linux", "file:///tmp/x.py", "/tmp/x.py"),
+    ],
+)
+def test_uris_are_paths_of_the_system(on: On, name: str, uri: str, path: str) -> None:
+    on(name)
+    assert file_path(uri).as_posix() == path
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("linux", -signal.SIGILL, "crashed with SIGILL"),
+        ("darwin", -signal.SIGSEGV, "crashed with SIGSEGV"),
+        ("win32", 0xC000001D, "crashed with 0xc000001d"),
+        ("win32", 1, "exit code 1"),
+        ("linux", 1, "exit code 1"),
+    ],
+)
+def test_a_crash_is_told_from_a_failure(on: On, name: str, code: int, said: str) -> None:
+    on(name)
+    assert said in describe_exit(code, "").detail
+
+
+def test_physical_cores_are_what_each_system_says(on: On, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: None if logical else 5)
+    for name in ("darwin", "win32"):
+        on(name)
+        assert system.physical_cores() == 5
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: None)
+    assert system.physical_cores() == os.cpu_count()
+
+
+def test_a_file_is_read_where_no_flag_but_reading_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_engine.platform.READ_FLAGS", os.O_RDONLY)
+    (tmp_path / "x").write_bytes(b"a\r\n")
+    assert read_regular(tmp_path / "x", 10) == b"a\r\n"
+    with pytest.raises(OSError, match="not a regular file"):
+        read_regular(tmp_path, 10)
+
+
+def test_a_containers_limit_bounds_free_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(system, "_CGROUP", tmp_path)
+    unbounded = system.free_memory()
+    assert unbounded > 1000
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    assert system.free_memory() > 1000
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert system.free_memory() == 600
