@@ -13,7 +13,7 @@ from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols
 from winnow_engine.index.workspace import Workspace
 
-# Log-odds, fitted on the histories of the calibration split, then rounded (docs/lab/what-a-change-concerns.md): for
+# Log-odds, fitted on the histories of the calibration split, then rounded (docs/lab/history.md): for
 # what uses a changed name, more where that is surely this one and in the same file; for what else defines it, such as
 # a declaration or an override; for what the change uses; for the most words in common; for code of the same file; and
 # for a test that is called after it.

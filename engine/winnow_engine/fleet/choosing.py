@@ -10,7 +10,7 @@ from winnow_engine.fleet.processes import visible_devices
 from winnow_engine.platform import free_memory, physical_cores
 
 # Two workers take 12 to 20 s for 11 million tokens where none take 23 to 46 (H100s, 16 and 32 cores:
-# docs/results/2026-11-24-index-h100.md), and 3 GB of memory more. Each first loads its drafter for a few seconds.
+# docs/results/index.md), and 3 GB of memory more. Each first loads its drafter for a few seconds.
 _WORKERS = 2
 _LEAST_TOKENS = 5_000_000
 _LEAST_CORES = 8

@@ -3,7 +3,7 @@
 It interleaves the rows of some types for matrix products that need AVX2 at most. Where it was built for AVX-512 with
 VNNI, its tiled products of the plain rows are faster: on an EPYC of family 26, one thread, the 1.5B (Q4_K_M) reads a
 prompt in 0.6 of the time. Few tokens are multiplied with plain rows by .ci/llama/few_tokens.h. Plain weights are mapped
-instead of copied, too. docs/results/2026-11-23-compilers.md and 2026-11-25-few-tokens.md have all figures.
+instead of copied, too. docs/results/reading.md and decoding.md have all figures.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The code at the cursor stands first: it is known while the user still types, so 
 spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
 would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Each file's path stands once, on a
 line of its own, and few lines carry a number: Qwen2.5 has a token for every digit. What each layout costs, and what
-answers make of it: docs/results/2026-11-23-prompt-overhead.md.
+answers make of it: docs/results/answers.md.
 """
 
 from __future__ import annotations

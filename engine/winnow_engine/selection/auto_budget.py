@@ -1,9 +1,9 @@
 """How much to keep where the user leaves it open: as many units as the answer seems to be spread over.
 
 Scores are log-odds (`fusion.py`), so their softmax is each unit's share of the chance of holding the answer. The
-measurements behind the numbers below are in docs/lab/auto-budget.md. Prefill takes time, on a CPU minutes:
+measurements behind the numbers below are in docs/results/budget.md. Prefill takes time, on a CPU minutes:
 `prefill_limit` bounds the budget by what the target reads while somebody waits, at a cost that
-docs/results/2026-11-23-patience.md shows.
+docs/results/budget.md shows.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def worth(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], subquestions
 
     Dantzig's rule takes units to answer apart from each other, as they do where a list of things is asked for. What
     answers one question stands in places that are needed together, and a long one is no worse for being long: length
-    counts for 0.8 of its logarithm (docs/lab/chance-per-token.md).
+    counts for 0.8 of its logarithm (docs/lab/scoring.md).
     """
     return density(log_odds, tokens, 1.0 if subquestions > ABOUT_ONE_THING else _EXPONENT)
 

@@ -30,7 +30,7 @@ _PATIENCE_S = 10.0
 _LARGEST_SHARE = 0.5  # of a first look's tokens, that one unit may take
 
 # Fitted without the drafter's features on the questions of the calibration split, then rounded; those about code at a
-# cursor and about documentation are set by hand (docs/results/2026-11-23-first-look.md).
+# cursor and about documentation are set by hand (docs/results/first-answer.md).
 _WEIGHTS = FusionWeights(
     {
         "words": {"one": 0.5},

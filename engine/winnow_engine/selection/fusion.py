@@ -5,7 +5,7 @@ shared among the units, by the softmax of their weighted features. A unit's scor
 shares. So a unit that one sub-question is sure of leaves room for what the others look for. The whole question says
 little that its P sub-questions do not; it counts one P-th as much as each of them. Two parts are mostly about one
 thing, though ("How is X read, and where is it checked?"): then 0.35 of the whole's score is added to each unit's, which
-favours what fits both (docs/lab/sub-questions.md).
+favours what fits both (docs/lab/scoring.md).
 
 Words get a share of one answer's chance too, by the softmax of BM25: a package's name, for example, can be found
 without being understood. Their share is the larger, the less likely it is that the features found an answer.

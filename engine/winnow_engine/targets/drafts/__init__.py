@@ -86,7 +86,7 @@ def _discover() -> Iterator[DraftMethod]:
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
-    """The draft of a target, on a GPU only where llama.cpp is built so that it pays: docs/lab/trained-draft.md."""
+    """The draft of a target, on a GPU only where llama.cpp is built so that it pays: docs/lab/drafts.md."""
     pays = not evaluates_on_gpu(options) or target.architecture in given_by()
     path = draft_of(target.path) if pays else None
     if path is None:

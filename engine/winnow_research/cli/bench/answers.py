@@ -53,7 +53,7 @@ def answers(
     """How often answers are right from what Winnow keeps, against the full context and other ways to choose.
 
     It gives back functions, and answers a third as many multiple-choice questions.
-    docs/results/2026-11-26-answers.md explains the figures.
+    docs/results/answers.md explains the figures.
     """
     with opened(drafter, target, split, questions, seed) as bench, json_lines(out) as write:
         methods = [method for method in _answer_methods(bench, Budget(budget)) if not chosen or method.name in chosen]

@@ -1,4 +1,4 @@
 """Is the target's answer right? It gives back functions and chooses among facts, from the code that each method keeps.
 
-docs/results/2026-11-26-answers.md explains what is measured.
+docs/results/answers.md explains what is measured.
 """

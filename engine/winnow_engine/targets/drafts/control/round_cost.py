@@ -3,7 +3,7 @@
 The cost is not linear: kernels take tokens by fours or sixteens, and on a GPU loading the weights costs more than all
 tokens of a tree. A core of an AMD EPYC (AVX2, Q4_K_M, 1.5B) took 1.7, 3.1, 8.7 and 10.5 plain rounds for passes over
 2, 4, 8 and 16 tokens, and with clang's kernels 2.6 for 3, but 2.1 for 4; two cores with AVX-512 and VNNI take 1.1, 1.3,
-1.8 and 3.2 (docs/results/2026-11-25-few-tokens.md).
+1.8 and 3.2 (docs/results/decoding.md).
 """
 
 from __future__ import annotations
