@@ -12,7 +12,7 @@ setup:  ## install Winnow and its tools into .venv, build llama.cpp, fetch the m
 	bash .ci/install
 	bash .ci/models
 
-check:  ## every static check: ruff, mypy, import-linter
+check:  ## every static check: ruff, mypy, import-linter, the limits of house.toml
 	bash .ci/check
 
 test:  ## the tests; make test ARGS="tests/unit -k languages" runs some
@@ -29,7 +29,7 @@ picture:  ## record the terminal session of the README; needs `pip install pyte`
 	  'winnow ask "How does read_workspace avoid parsing a file that has not changed?" -w engine/winnow_engine/index' \
 	  'winnow ask "What does read_workspace return if nothing has changed?" -w engine/winnow_engine/index'
 
-house:  ## count lines, import cycles, function lengths, duplicates
+house:  ## count lines, import cycles, function lengths, duplicates; ARGS=--check holds them to house.toml
 	python .ci/house $(ARGS)
 
 release:  ## build all that is published: make release ARGS=OUT makes the folder OUT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,16 @@ TREE = {
     "engine/winnow_research/__init__.py": "",
     "engine/winnow_research/run.py": "def third():\n    pass\n",
     "lsp_server/winnow_lsp/__init__.py": "",
+    "lsp_server/winnow_lsp/host/settings.py": 'SETTINGS = (Setting("drafter", 1), Setting("budget", 2))\n',
+    "tests/test_it.py": "assert True\n",
+    "vscode-extension/package.json": json.dumps(
+        {
+            "contributes": {
+                "commands": [{"command": "ask"}, {"command": "open"}],
+                "menus": {"commandPalette": [{"command": "open", "when": "false"}]},
+            }
+        }
+    ),
     "docs/architecture.md": f"""
 # Architecture
 
@@ -77,7 +88,10 @@ def counted(root: Path) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_what_is_shipped(counted: dict[str, Any]) -> None:
-    assert (counted["shipped_lines"], counted["shipped_research_lines"], counted["research_lines"]) == (65, 0, 2)
+    assert (counted["shipped_lines"], counted["research_lines"], counted["test_lines"]) == (66, 2, 1)
+    rooms = {"winnow_engine": 5, "winnow_engine/index": 60, "winnow_lsp": 0, "winnow_lsp/host": 1, "winnow_research": 2}
+    assert counted["lines"] == rooms
+    assert counted["engine_rooms"] == ["winnow_engine/index"]
     assert counted["loose_engine_modules"] == ["winnow_engine/assistant.py"]
     assert counted["function_median_and_p90"] == {"engine": [8.0, 9], "research": [2, 2]}
 
@@ -107,5 +121,67 @@ def test_the_rooms_of_a_question_are_walked(counted: dict[str, Any]) -> None:
 
 def test_the_table_has_a_line_for_every_count(root: Path, counted: dict[str, Any]) -> None:
     lines = run(root).splitlines()
-    assert len([line for line in lines if not line.startswith(" ")]) == len(counted) + 1
-    assert lines[-1] == "0% of the shipped lines are research"
+    assert len([line for line in lines if not line.startswith(" ")]) == len(counted)
+
+
+def test_what_users_can_set_is_counted(counted: dict[str, Any]) -> None:
+    assert counted["settings"] == ["drafter", "budget"]
+    assert counted["vscode_commands"] == ["ask"]
+
+
+LIMITS = """
+settings = {settings}
+classes_defined_twice = {classes}
+import_cycles = 1
+[function_p90]
+engine = 9
+research = 2
+[lines]
+winnow_engine = 5
+"winnow_engine/index" = 60
+"winnow_lsp/host" = {host}
+winnow_research = 2
+"""
+HELD = {"settings": 2, "classes": 1, "host": 1}
+GIT = ("git", "-c", "user.name=Winnow", "-c", "user.email=winnow@example.com")
+
+
+@pytest.fixture
+def repository(root: Path, tmp_path: Path) -> Path:
+    copy = shutil.copytree(root, tmp_path / "house")
+    subprocess.run([*GIT, "init", "--quiet", str(copy)], check=True)
+    return copy
+
+
+def limited(repository: Path, message: str, **limits: int) -> str:
+    """Commit the limits and check them. Returns what is wrong."""
+    (repository / "house.toml").write_text(LIMITS.format(**HELD | limits))
+    subprocess.run([*GIT, "add", "--all"], cwd=repository, check=True)
+    subprocess.run([*GIT, "commit", "--quiet", "--message", message], cwd=repository, check=True)
+    command = [sys.executable, str(HOUSE), "--root", str(repository), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == bool(done.stderr)
+    return done.stderr.strip()
+
+
+def test_counts_within_their_limits_pass(repository: Path) -> None:
+    assert limited(repository, "Hold limits") == ""
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"settings": 1}, "settings: 2, at most 1: drafter, budget"),
+        ({"classes": 0}, "classes defined twice: 1, at most 0: Found"),
+        ({"host": 0}, "winnow_lsp/host: 1 lines, at most 0"),
+    ],
+)
+def test_a_count_over_its_limit_fails(limits: dict[str, int], said: str, repository: Path) -> None:
+    assert limited(repository, "Hold limits", **limits) == said
+
+
+def test_a_limit_is_raised_with_a_reason_only(repository: Path) -> None:
+    limited(repository, "Hold limits", host=10)
+    assert limited(repository, "Lower one", host=5) == ""
+    assert limited(repository, "Raise it\n\nHouse: settings need room", host=6) == ""
+    assert "raises lines of winnow_lsp/host without a line" in limited(repository, "Raise it", host=7)
