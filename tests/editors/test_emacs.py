@@ -78,7 +78,6 @@ def unit_price(name: str, count: int) -> int:
     price = find(name).price_cents
     return price * 8 // 10 if count >= BULK_FROM else price
 ```""",
-    "one new test of": "```python\ndef test_heavy():\n    assert delivery(['anvil']) == 1500\n```",
     "the documentation of": "Counts.",
 }
 
@@ -95,7 +94,6 @@ def changed(
     root = tmp_path_factory.mktemp("changed") / "shop"
     shutil.copytree(workspace, root, ignore=shutil.ignore_patterns("options.py"))
     (root / "shop" / "undocumented.py").write_text("def count_them(count):\n    return count\n")
-    (root / "tests" / "test_delivery.py").write_text("from shop.pricing import delivery\n")
     with knowing(ANSWERS) as target:
         known = {**settings, "target": target.url}
         return run(emacs, CHANGES, server_environment, workspace=str(root), command=server_command, settings=known)

@@ -80,8 +80,6 @@ ANSWERS = {
     "the documentation of": "Greet everybody, politely.",
     "mixed up": "```python\ndef greeting_for(name, polite):\n"
     '    opening = "Dear" if polite else "Hello"\n    return f"{opening} {name}"\n```',
-    "one test of it": "```python\nfrom greeting import greeting_for\n\n\ndef test_polite():\n"
-    '    assert greeting_for("Ada", True) == "Dear Ada"\n```',
 }
 
 GREETING = '''"""Greetings."""

@@ -49,8 +49,6 @@ def unit_price(name: str, count: int) -> int:
     price = find(name).price_cents
     return price * 8 // 10 if count >= BULK_FROM else price
 ```""",
-    "one test of it": "```python\nfrom shop.pricing import unit_price\n\n\n"
-    'def test_bulk():\n    assert unit_price("tea", 10) == 405\n```',
 }
 
 

@@ -392,7 +392,7 @@ Without words, ask what they do and what they could break."
                  (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
 
 (defun winnow--change (change title scope &optional problem)
-  "Have CHANGE (\"fix\", \"test\" or \"document\") of the code in SCOPE proposed under TITLE, for PROBLEM.
+  "Propose CHANGE (\"fix\" or \"document\") of the code in SCOPE under TITLE; a fix is of PROBLEM.
 The server shows it and asks; undoing takes one step."
   (let ((diagnostics (and problem (list :diagnostics (vector (list :message problem))))))
     (winnow--request (or (winnow--find) (winnow--connect)) :workspace/executeCommand
@@ -406,11 +406,6 @@ The server shows it and asks; undoing takes one step."
          (text (flymake-diagnostic-text problem)))
     (winnow--change "fix" (format "Fix this problem: %s" text)
                     (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)) text)))
-
-(defun winnow-add-test ()
-  "Have a test of the function at point added."
-  (interactive)
-  (winnow--change "test" "Add a test for this" (winnow--scope)))
 
 (defun winnow-document ()
   "Have the definition at point documented."

@@ -105,19 +105,6 @@ local function interfering()
   vim.cmd("silent undo")
 end
 
-local function testing()
-  go_to("def greeting_for")
-  act("Add a test for this")
-  check(
-    "a test goes to a new file",
-    eventually(function()
-      local made = vim.fn.bufnr("test_greeting.py")
-      return made > 0 and text(made):find('greeting_for("Ada", True) == "Dear Ada"', 1, true)
-    end),
-    { messages, shown }
-  )
-end
-
 local function refusing()
   vim.cmd.drop(workspace .. "/greeting.py")
   vim.diagnostic.reset()
@@ -141,7 +128,7 @@ harness.run(function()
     settings = { winnow = { drafter = vim.env.WINNOW_MODEL, target = vim.env.WINNOW_TARGET, budget = { tokens = 400 } } },
   })
   vim.lsp.enable("winnow")
-  for _, part in ipairs({ attaching, documenting, fixing, interfering, testing, refusing }) do
+  for _, part in ipairs({ attaching, documenting, fixing, interfering, refusing }) do
     part()
   end
 end)

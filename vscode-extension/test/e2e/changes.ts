@@ -109,14 +109,6 @@ function define(): void {
       await vscode.commands.executeCommand('workbench.action.files.revert');
     });
 
-    test('a test goes to a new file', async () => {
-      const running = await pick(editor, 'Add a test for this');
-      await apply(running);
-      assert.equal(running.applied, true, running.error);
-      const made = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder(), 'tests/test_pricing.py'));
-      assert.match(made.getText(), /def test_bulk/);
-    });
-
     test('why nothing is changed is told', async () => {
       const said = messages();
       await select(editor, 'HEAVY_FEE_CENTS');

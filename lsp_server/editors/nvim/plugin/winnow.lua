@@ -59,7 +59,7 @@ end, {
   complete = function(lead)
     return require("winnow.edit").complete(lead)
   end,
-  desc = "Fix the problem at the cursor, add a test of the code there, or document it",
+  desc = "Fix the problem at the cursor, or document the code there",
 })
 
 define("WinnowSpans", function(call)

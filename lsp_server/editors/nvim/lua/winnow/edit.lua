@@ -1,7 +1,7 @@
 --- Changes of the code: the server proposes one, Neovim asks whether to make it, and `u` undoes it.
 local M = {}
 
-local CHANGES = { "fix", "test", "document" }
+local CHANGES = { "fix", "document" }
 
 --- Completes the argument of :WinnowEdit.
 ---@param lead string

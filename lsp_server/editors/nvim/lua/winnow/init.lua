@@ -50,7 +50,7 @@ function M.explain(about, where)
 end
 
 --- Propose a change of the code at the cursor or in the lines given, and make it if the user agrees.
----@param change "fix"|"test"|"document"
+---@param change "fix"|"document"
 ---@param where? winnow.Where
 function M.edit(change, where)
   local place = require("winnow.place").find(where or {})
