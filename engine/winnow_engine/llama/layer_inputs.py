@@ -33,12 +33,6 @@ _SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
         [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_bool],
     ),
     "read": ("_Z30llama_get_embeddings_layer_inpP13llama_contextj", _FLOATS, [ctypes.c_void_p, ctypes.c_uint32]),
-    "keep_states": (
-        "_Z26llama_set_embeddings_nextnP13llama_contextbb",
-        None,
-        [ctypes.c_void_p, ctypes.c_bool, ctypes.c_bool],
-    ),
-    "read_states": ("_Z26llama_get_embeddings_nextnP13llama_context", _FLOATS, [ctypes.c_void_p]),
     "wanted": ("_Z28llama_model_target_layer_idsPK11llama_model", _INTS, [ctypes.c_void_p]),
     "wanted_count": ("_Z30llama_model_target_layer_ids_nPK11llama_model", ctypes.c_uint32, [ctypes.c_void_p]),
     "name": ("ggml_get_name", ctypes.c_void_p, [ctypes.c_void_p]),
@@ -128,16 +122,3 @@ class LayerTap:
                 "choose another draft"
             )
         return self._tap.rows(rows)
-
-
-class OutputStates:
-    """The hidden states that a context's graph gives beside logits, one for each token that has logits."""
-
-    def __init__(self, context: int, width: int) -> None:
-        """Make the context keep them from its next evaluation on. `check_layers` must have passed."""
-        self._context, self._width = context, width
-        _function("keep_states")(context, True, True)
-
-    def rows(self, count: int) -> NDArray[np.float32]:
-        """The first `count` of them, shape (count, width)."""
-        return np.ctypeslib.as_array(_function("read_states")(self._context), (count, self._width)).copy()

@@ -162,45 +162,6 @@ def make_dflash(tmp_path: Path) -> MakeDFlash:
     return make
 
 
-@pytest.fixture
-def make_eagle3(tmp_path: Path) -> Callable[..., Path]:
-    """An EAGLE-3 draft for the tiny qwen3, which lends it its embeddings."""
-
-    def make(
-        read: tuple[int, ...] = (1, 2, 3), hidden: int = WIDTH, layers: int = 1, vocabulary: np.ndarray | None = None
-    ) -> Path:
-        path = tmp_path / "tiny-eagle3.gguf"
-        writer = start(path, "eagle3", layers=layers)
-        writer.add_head_count(HEADS)
-        writer.add_head_count_kv(1)
-        writer.add_key_length(HEAD)
-        writer.add_value_length(HEAD)
-        writer.add_feed_forward_length(2 * WIDTH)
-        writer.add_rope_dimension_count(HEAD)
-        writer.add_array("eagle3.target_layers", list(read))
-        writer.add_uint32("eagle3.target_hidden_size", hidden)
-        layer = {
-            "attn_norm": (WIDTH,),
-            "attn_norm_2": (WIDTH,),
-            "attn_q": (HEADS * HEAD, 2 * WIDTH),
-            "attn_k": (HEAD, 2 * WIDTH),
-            "attn_v": (HEAD, 2 * WIDTH),
-            "attn_output": (WIDTH, HEADS * HEAD),
-            "ffn_norm": (WIDTH,),
-            "ffn_gate": (2 * WIDTH, WIDTH),
-            "ffn_up": (2 * WIDTH, WIDTH),
-            "ffn_down": (WIDTH, 2 * WIDTH),
-        }
-        shapes = {f"blk.{i}.{name}.weight": shape for i in range(layers) for name, shape in layer.items()}
-        if vocabulary is not None:
-            writer.add_tensor("d2t", vocabulary.astype(np.int64))
-            shapes["output.weight"] = (len(vocabulary), WIDTH)
-        finish(writer, {"fc.weight": (WIDTH, len(read) * hidden), **shapes}, seed=9, own_tokens=False)
-        return path
-
-    return make
-
-
 @pytest.fixture(scope="session")
 def tiny_mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recurrent model: its memory holds one state and cannot forget only the last tokens."""

@@ -6,7 +6,7 @@ To add a method, for example for draft files of another architecture that llama.
 2. End it with `METHOD = FileMethod("architecture", open_it)`. Being here, it is found; nothing else lists it.
 3. Build on `shared/`: `hidden_state_draft` if it reads the target's hidden states, `guesses` if it grows chains.
 4. Raise DraftError, naming `file.name` and what to do, where draft and target do not fit.
-5. Add `tests/unit/targets/drafts/test_MODULE.py`: answers must be the same as without the draft (see `test_eagle3`).
+5. Add `tests/unit/targets/drafts/test_MODULE.py`: answers must be the same as without the draft (see `test_dflash`).
 """
 
 from __future__ import annotations

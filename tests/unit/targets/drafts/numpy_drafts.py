@@ -1,4 +1,4 @@
-"""DFlash and EAGLE-3 drafts and their target in NumPy: the reference for llama.cpp's."""
+"""DFlash drafts and their target in NumPy: the reference for llama.cpp's."""
 
 from pathlib import Path
 
@@ -88,43 +88,3 @@ def block_logits(
     for layer in range(draft.layers):
         x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), mask)
     return lender.times(draft.norm(x, "output_norm"), "token_embd")
-
-
-def chain_logits(draft: Network, target: Network, read: Array, behind: Prompt, steps: int, first: int = 0) -> Array:
-    """The logits of an EAGLE-3 chain of `steps` behind the tokens from `first` on, whose hidden states are `read`.
-
-    `behind[i]` follows the token of row i; from there on each token is the likeliest one.
-    """
-    states, tokens, logits = draft.times(read, "fc"), behind.tolist(), []
-    for _ in range(steps):
-        state = pair_states(draft, target, states, tokens, first + np.arange(len(tokens)))[-1:]
-        logits.append(head(draft, target, draft.norm(state, "output_norm"))[0])
-        states, tokens = np.vstack([states, state]), [*tokens, int(logits[-1].argmax())]
-    return np.array(logits)
-
-
-def head(draft: Network, target: Network, x: Array) -> Array:
-    """The target's logits, or those of the draft's smaller vocabulary at the target's positions."""
-    if "d2t" not in draft.tensors:
-        return target.times(x, "token_embd")
-    logits = np.full((len(x), len(target.tensors["token_embd.weight"])), -np.inf, np.float32)
-    logits[:, draft.tensors["d2t"]] = draft.times(x, "output")
-    return logits
-
-
-def pair_states(draft: Network, target: Network, states: Array, tokens: list[int], positions: Array) -> Array:
-    """The layer of an EAGLE-3 model over pairs of token and hidden state: causal, with RoPE on adjacent elements."""
-    embedded = draft.norm(target.tensors["token_embd.weight"][tokens], "blk.0.attn_norm")
-    pairs = np.hstack([embedded, draft.norm(states, "blk.0.attn_norm_2")])
-    queries = draft.times(pairs, "blk.0.attn_q").reshape(len(pairs), -1, HEAD).swapaxes(0, 1)
-    queries, keys = neighbour_rope(queries, positions), neighbour_rope(draft.times(pairs, "blk.0.attn_k"), positions)
-    scores = queries @ keys.T / np.sqrt(HEAD) + np.triu(np.full((len(pairs), len(pairs)), -np.inf), 1)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    heads = weights / weights.sum(axis=-1, keepdims=True) @ draft.times(pairs, "blk.0.attn_v")
-    x = states + draft.times(heads.swapaxes(0, 1).reshape(len(pairs), -1), "blk.0.attn_output")
-    return x + draft.feed_forward(x, "blk.0")
-
-
-def neighbour_rope(x: Array, positions: Array) -> Array:
-    order = np.r_[0:HEAD:2, 1:HEAD:2]
-    return rope(x[..., order], positions)[..., np.argsort(order)]

@@ -23,7 +23,7 @@ _MROPE_AXES = 4
 
 
 class DraftContext:
-    """Evaluates tokens, hidden states, or pairs of both, at positions that the caller names.
+    """Evaluates tokens or hidden states at positions that the caller names.
 
     What is evaluated stands `shift` positions earlier in memory, which begins at 0.
     """
@@ -38,7 +38,6 @@ class DraftContext:
         """
         self.n_batch = options.n_ubatch
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
-        self.width = model.width
         mrope = llama_cpp.llama_model_rope_type(model.handle) == llama_cpp.LLAMA_ROPE_TYPE_MROPE
         self._axes = _MROPE_AXES if mrope else 1
         params = context_params(n_ctx, replace(options, kv_type="f16"), 1)
@@ -64,11 +63,27 @@ class DraftContext:
 
         Raises TargetError if llama.cpp fails. After that or an abort, memory may hold a part of the batch.
         """
-        return self._run(llama_cpp.llama_decode, start, abort, tokens, states, logits, last)
-
-    def encode(self, start: int, states: NDArray[np.float32], abort: AbortFlag) -> bool:
-        """Evaluate without memory, otherwise as `decode`."""
-        return self._run(llama_cpp.llama_encode, start, abort, None, states, True)
+        rows = tokens if states is None else states
+        assert rows is not None
+        outputs = np.full(len(rows), logits, np.int8)
+        if last is not None:
+            outputs[-last:] = 1
+        first = start - self.shift
+        positions = np.tile(
+            np.arange(first, first + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
+        )
+        positions[3:] = 0  # the axis that text does not use
+        batch = llama_cpp.llama_batch(n_tokens=len(rows), pos=_pointer(positions, ctypes.c_int32))
+        batch.logits = _pointer(outputs, ctypes.c_int8)
+        if tokens is not None:
+            batch.token = _pointer(tokens, ctypes.c_int32)
+        if states is not None:
+            batch.embd = _pointer(states, ctypes.c_float)
+        abort.attach(self.handle)
+        status = llama_cpp.llama_decode(self.handle, batch)
+        if status not in (0, _ABORTED):
+            raise TargetError(f"llama.cpp failed to evaluate the draft (status {status}): {last_errors()}")
+        return bool(status == 0)
 
     def logits(self, rows: int) -> NDArray[np.float32]:
         """The first rows of logits of the last evaluation, shape (rows, vocabulary), valid until the next one."""
@@ -88,38 +103,6 @@ class DraftContext:
         """Free the context."""
         llama_cpp.llama_free(self.handle)
         self._threads.close()
-
-    def _run(
-        self,
-        evaluate: Any,
-        start: int,
-        abort: AbortFlag,
-        tokens: NDArray[np.int32] | None,
-        states: NDArray[np.float32] | None,
-        logits: bool,
-        last: int | None = None,
-    ) -> bool:
-        rows = tokens if states is None else states
-        assert rows is not None
-        outputs = np.full(len(rows), logits, np.int8)
-        if last is not None:
-            outputs[-last:] = 1
-        first = start - self.shift
-        positions = np.tile(
-            np.arange(first, first + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
-        )
-        positions[3:] = 0  # the axis that text does not use
-        batch = llama_cpp.llama_batch(n_tokens=len(rows), pos=_pointer(positions, ctypes.c_int32))
-        batch.logits = _pointer(outputs, ctypes.c_int8)
-        if tokens is not None:
-            batch.token = _pointer(tokens, ctypes.c_int32)
-        if states is not None:
-            batch.embd = _pointer(states, ctypes.c_float)
-        abort.attach(self.handle)
-        status = evaluate(self.handle, batch)
-        if status not in (0, _ABORTED):
-            raise TargetError(f"llama.cpp failed to evaluate the draft (status {status}): {last_errors()}")
-        return bool(status == 0)
 
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:
