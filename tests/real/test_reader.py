@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_reader import write_reader
 
 import winnow_engine.assistant
 from winnow_engine.assistant import Assistant, open_assistant
@@ -28,6 +27,7 @@ from winnow_engine.selection.reread import texts_of
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.winnow import Winnow
+from winnow_research.random_models import write_reader
 
 pytestmark = pytest.mark.real_weights
 

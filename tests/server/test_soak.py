@@ -1,9 +1,10 @@
-"""The soak of tests/bench/soak.py for half a minute: what it counts must come out, whatever the time it ran."""
+"""`winnow bench soak` for half a minute: what it counts must come out, whatever the time it ran."""
 
 from pathlib import Path
 
 import pytest
-from soak import soak
+
+from winnow_research.soak import soak
 
 pytestmark = pytest.mark.real_weights
 

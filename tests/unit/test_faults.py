@@ -1,14 +1,13 @@
-"""A short run of tests/bench/faults.py: each fault of the index twice, at random moments."""
+"""A short run of `winnow bench faults`: each fault of the index twice, at random moments."""
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from injection.recording import available
 
-SCRIPT = Path(__file__).parents[1] / "bench" / "faults.py"
+from winnow_research.faults.recording import available
+
 QUICK = ["kill", "truncate", "flip", "remove", "disk_full", "read_only", "two_processes", "clock", "replace"]
 
 
@@ -25,7 +24,7 @@ QUICK = ["kill", "truncate", "flip", "remove", "disk_full", "read_only", "two_pr
 )
 def test_the_index_survives_what_may_happen_to_it(kinds: list[str], times: int) -> None:
     chosen = [part for kind in kinds for part in ("--kind", kind)]
-    command = [sys.executable, SCRIPT, "--times", str(times), *chosen]
+    command = [sys.executable, "-m", "winnow_lsp", "bench", "faults", "--times", str(times), *chosen]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     outcomes = json.loads(done.stdout)

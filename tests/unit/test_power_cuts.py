@@ -1,4 +1,4 @@
-"""The disk of tests/bench/faults.py loses what was not synced, in every way that is allowed, and nothing else."""
+"""The disk of `winnow bench faults` loses what was not synced, in every way that is allowed, and nothing else."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -6,8 +6,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from injection.disks import Contents, Disk
-from injection.recording import Op
+
+from winnow_research.faults.disks import Contents, Disk
+from winnow_research.faults.recording import Op
 
 OLD, NEW = b"o" * 2000, b"n" * 3000
 _times = count(1)

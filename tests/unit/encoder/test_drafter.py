@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from random_reader import write_reader
-from tiny_model import write_model
 
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of, write_profile
 from winnow_engine.models import registry
 from winnow_engine.models.registry import ModelRole, RegisteredModel
+from winnow_research.random_models import write_model, write_reader
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 USE = {"file": "reader.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}

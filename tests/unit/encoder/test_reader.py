@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_reader import reader_tensors, write_reader
 from simulated_device import SimulatedDevice
-from tiny_model import WIDTH, write_model
 
 from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
@@ -27,6 +25,7 @@ from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.encoder.weights import load_weights
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
+from winnow_research.random_models import WIDTH, reader_tensors, write_model, write_reader
 
 PREFIX = np.array([1, 2, 3], np.int32)
 QUESTION = np.arange(70, 90, dtype=np.int32)

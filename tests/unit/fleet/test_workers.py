@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_model import write_model
 
 from winnow_engine.errors import ClusterError, UnsupportedModelError
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import ProcessWorker
 from winnow_engine.fleet.worker import encode
+from winnow_research.random_models import write_model
 
 from .drafters import OneDrafter, deal_small_chunks, encoded, needs_ray
 

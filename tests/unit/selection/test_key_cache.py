@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 import pytest
-from injection.counting import CountingDrafter
 
 from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.encoder.drafter import Drafter
@@ -22,6 +21,7 @@ from winnow_engine.keys.chunks import pieces
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
 from winnow_engine.storage.store import Store
+from winnow_research.faults.counting_drafter import CountingDrafter
 
 BANDS = 3
 

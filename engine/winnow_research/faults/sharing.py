@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from injection.disk_faults import cut, flip_bit
-from injection.home import Home, ended, process
-from injection.power import cut_off
-from injection.recorded import publish_index
 from winnow_engine.sharing.contents import CONTENTS
+from winnow_research.faults.disk_faults import cut, flip_bit
+from winnow_research.faults.home import Home, ended, process
+from winnow_research.faults.power import cut_off
+from winnow_research.faults.recorded import publish_index
 
 
 def shared_damage(home: Home) -> str:

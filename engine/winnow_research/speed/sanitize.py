@@ -1,6 +1,6 @@
 """Runs every path of the drafter on a GPU once, with small ragged input, for CUDA's memory and race checkers.
 
-usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python tests/bench/sanitize.py [--portable]
+usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python -m winnow_research.speed.sanitize
 
 It encodes ragged segments to keys and to hidden states, encodes a prompt jointly, and scores units with every op.
 Results are compared with the CPU's. With --portable a Hopper device uses the kernels of older cards too.
@@ -82,7 +82,7 @@ def choose_portable_kernels() -> None:
     """Make the device pass for an older one, with kernels assembled for the real one."""
     device, assemble = open_device(), kernel.compile_kernel
     own, device.capability = device.capability, LEAST_CAPABILITY
-    kernel.compile_kernel = lambda one, _: assemble(one, own)
+    kernel.compile_kernel = lambda kernel, capability: assemble(kernel, own)
 
 
 def main() -> None:

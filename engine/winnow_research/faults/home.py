@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from injection.counting import CountingDrafter
 from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import FileChangedError, WinnowError
@@ -31,6 +30,7 @@ from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage import mapped
 from winnow_engine.storage.store import Store
+from winnow_research.faults.counting_drafter import CountingDrafter
 
 FILES = 40
 QUESTION = "where does `parse_header` call other_name of the dog?"
@@ -194,7 +194,7 @@ def ended(child: int) -> str:
 
 def lower_thresholds() -> None:
     """So that a small workspace does all that a large one does."""
-    workspace._FEW_UNITS = workspace._FEW_SHARE = 0  # type: ignore[assignment]
+    workspace._FEW_UNITS = workspace._FEW_SHARE = 0
     located_keys._LOOSE_TOKENS, located_keys._LOOSE_SHARE, located_keys._MOST_PACKS = 20, 0.01, 2
     remembered._SAVE_EVERY_S = -1.0
     remembered._LONGEST_TICK_S = mapped._LONGEST_TICK_S = 0.05

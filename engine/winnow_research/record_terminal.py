@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Records commands in a terminal as an animated WebP, at the pace they really ran.
 
-usage: python tests/bench/record_terminal.py OUT.webp [--rows N] [--columns N] COMMAND...
+usage: python -m winnow_research.record_terminal OUT.webp [--rows N] [--columns N] COMMAND...
 
 Each COMMAND is one argument and is run by bash, one after the other; the prompt and the typing before it are drawn, all
 else is what the command wrote. `make picture` makes that of the README. Needs pyte and Pillow,
@@ -111,10 +110,9 @@ def save(frames: list[tuple[float, Image.Image]], to: Path) -> None:
     """Write the frames as an animation at the pace they came; the last one stays."""
     durations = [round(1000 * (later[0] - earlier[0])) for earlier, later in pairwise(frames)]
     first, *others = (picture for _, picture in frames)
-    every = {"kmin": len(frames), "kmax": len(frames) + 1}  # each frame holds what changed since the one before
-    first.save(
-        to, save_all=True, append_images=others, duration=[*durations, round(1000 * LAST_S)], lossless=True, **every
-    )
+    times = [*durations, round(1000 * LAST_S)]
+    least, most = len(frames), len(frames) + 1  # so that each frame holds what changed since the one before
+    first.save(to, save_all=True, append_images=others, duration=times, lossless=True, kmin=least, kmax=most)
 
 
 def main() -> None:

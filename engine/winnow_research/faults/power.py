@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from injection.disks import Disk, contents, write
-from injection.home import Home
-from injection.recording import Op, record
 from winnow_engine.storage.mapped import _note, _stamp
+from winnow_research.faults.disks import Disk, contents, write
+from winnow_research.faults.home import Home
+from winnow_research.faults.recording import Op, record
 
 
 def power_cut(home: Home) -> str:
@@ -22,9 +22,9 @@ def power_cut(home: Home) -> str:
 
 
 def cut_off(home: Home, folder: Path, *arguments: str) -> tuple[Sequence[Op], float]:
-    """Record what `injection.recorded` does; leave in `folder` what there may be after some moment. Both."""
+    """Record what `faults.recorded` does; leave in `folder` what there may be after some moment. Both."""
     notes, disk, whole = home.new_folder(), Disk(folder), Disk(folder)
-    command = [sys.executable, "-m", "injection.recorded", str(home.place), str(notes), *arguments]
+    command = [sys.executable, "-m", "winnow_research.faults.recorded", str(home.place), str(notes), *arguments]
     ops = record(command, folder, notes, home.new_folder())
     assert whole.after(ops) == contents(folder), "what was recorded is not what was done"
     last = home.rng.choice(ops)

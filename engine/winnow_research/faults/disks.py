@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from random import Random
 
-from injection.recording import Op
+from winnow_research.faults.recording import Op
 
 Contents = dict[str, bytes | None]
 """The content of each file by its path, None for a folder."""

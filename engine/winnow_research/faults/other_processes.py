@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from injection.home import Home, ended, process
+from winnow_research.faults.home import Home, ended, process
 
 
 def kill(home: Home) -> str:

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from injection.environment import environment
-
 _BY_NAME = (
     "open,openat,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,"
     "symlinkat"
@@ -62,7 +60,7 @@ def record(command: Sequence[str], folder: Path, notes: Path, scratch: Path) -> 
     traced = ["strace", "-ff", "-q", "-y", "-xx", "-T", "-s", str(_LONGEST), "--seccomp-bpf", "-o", f"{scratch}/trace"]
     calls = ["--absolute-timestamps=format:unix,precision:ns", "-e", f"trace={_BY_NAME},{_BY_HANDLE}"]
     traced += [*calls, *command]
-    done = subprocess.run(traced, capture_output=True, text=True, check=False, env=environment())
+    done = subprocess.run(traced, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     ops = [op for trace in scratch.glob("trace.*") for op in _ops(trace, folder, notes)]
     return sorted(ops, key=lambda op: (op.start, op.end))

@@ -111,22 +111,6 @@ class Client:
 
 
 @asynccontextmanager
-async def stdio_server(environment: Mapping[str, str]) -> AsyncIterator[tuple[Client, Process]]:
-    """A server process, and a client on its standard input and output."""
-    process = await asyncio.create_subprocess_exec(
-        *SERVE, stdin=PIPE, stdout=PIPE, env=environment, limit=_LONGEST_LINE
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    client = Client(process.stdout, process.stdin)
-    try:
-        yield client, process
-    finally:
-        await client.leave()
-        await process.wait()
-
-
-@asynccontextmanager
 async def tcp_server(environment: Mapping[str, str]) -> AsyncIterator[tuple[str, int, Process]]:
     """A server process that listens on a port of its choice, as (host, port, process)."""
     process = await asyncio.create_subprocess_exec(*SERVE, "--tcp", "127.0.0.1:0", stderr=PIPE, env=environment)

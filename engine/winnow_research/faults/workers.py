@@ -13,12 +13,12 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import psutil
-from tiny_model import write_model
 
-from injection.command import start
-from injection.home import Home, indexed
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
+from winnow_research.faults.command import start
+from winnow_research.faults.home import Home, indexed
+from winnow_research.random_models import write_model
 
 _PATIENCE_S = 120.0
 _POLL_S = 0.01

@@ -1,27 +1,26 @@
-"""Winnow's command, with chunks so small that a little workspace is many: `python -m injection.command index …`."""
+"""Winnow's command, with chunks so small that a little workspace is many."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from injection.environment import environment
-from injection.home import Home, lower_thresholds
 from winnow_engine.fleet import fleet
 from winnow_engine.storage.folders import cache_folder
 from winnow_lsp.cli.main import main
+from winnow_research.faults.home import Home, lower_thresholds
 
 
 def start(arguments: Sequence[str], home: Home, cache: Path) -> subprocess.Popen[str]:
     """The command in a process of its own, which has a cache and a shared server of its own."""
-    own = environment(
-        WINNOW_CACHE_DIR=str(cache), NUMBA_CACHE_DIR=str(cache_folder() / "numba"), XDG_RUNTIME_DIR=str(home.place)
-    )
+    own = {"WINNOW_CACHE_DIR": str(cache), "XDG_RUNTIME_DIR": str(home.place)}
+    own["NUMBA_CACHE_DIR"] = str(cache_folder() / "numba")
     return subprocess.Popen(
-        [sys.executable, "-m", "injection.command", *arguments],
-        env=own,
+        [sys.executable, "-m", "winnow_research.faults.command", *arguments],
+        env=os.environ | own,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,7 +1,5 @@
 """Two clients use one server for minutes: no answer may be lost, and memory must stay flat.
 
-    python tests/bench/soak.py [--minutes 10]
-
 Each client asks, asks on, cancels, edits, requests code actions and spans, leaves in the orderly way or resets its
 connection in mid-answer, and comes back. SmolLM2 is both drafter and target. Each question must get either an answer or
 the cancellation that its client asked for, nothing else, and nothing twice. Resident memory is sampled every second.
@@ -11,11 +9,9 @@ but the first fifth.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import statistics
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,9 +21,8 @@ from random import Random
 from typing import Any
 
 import psutil
-from client import Client, tcp_server
 
-from winnow_research.machine import report
+from winnow_research.lsp_client import Client, tcp_server
 
 MODEL = "smollm2-135m"
 SETTINGS = {
@@ -209,7 +204,7 @@ async def settled(process: psutil.Process) -> int:
     before = process.memory_info().rss
     while True:
         await asyncio.sleep(2.0)
-        now = process.memory_info().rss
+        now: int = process.memory_info().rss
         if now >= before:
             return now
         before = now
@@ -238,26 +233,15 @@ def memory_figures(samples: Sequence[tuple[float, int]]) -> Mapping[str, Any]:
     }
 
 
-def main() -> None:
-    """Measure, print, and write JSON. The exit code is 0 if nothing was lost and memory was flat."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10.0)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        tally, samples, after = asyncio.run(soak(60 * options.minutes, Path(scratch)))
+def figures_of(tally: Tally, samples: Sequence[tuple[float, int]], after: int) -> tuple[dict[str, Any], bool]:
+    """The figures of a soak, and whether nothing was lost and memory was flat."""
     lost = tally.sent - tally.answered - tally.cancelled - tally.vanished
     memory = memory_figures(samples)
     questions = {name: getattr(tally, name) for name in ("sent", "answered", "cancelled", "vanished")}
     figures = {
-        "minutes": options.minutes,
         "questions": {**questions, "lost": lost, "wrong": tally.wrong},
         "done": dict(tally.done),
         "memory": {**memory, "allowed_growth": _ALLOWED, "after_all_left_mib": round(after / 2**20, 1)},
     }
-    report("soak", figures)
     flat = abs(memory["last_over_second"] - 1) <= _ALLOWED
-    raise SystemExit(0 if flat and not lost and not tally.wrong else 1)
-
-
-if __name__ == "__main__":
-    main()
+    return figures, flat and not lost and not tally.wrong

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from random import Random
 
-from injection.home import Home, ended, process
+from winnow_research.faults.home import Home, ended, process
 
 NOBODY = 65534
 

@@ -1,6 +1,4 @@
-"""Does the index survive what may happen to it? Faults at random moments; afterwards it must be as one made anew.
-
-    python tests/bench/faults.py [--times 50] [--kind kill]... [--seed 1]
+"""Faults at random moments, after each of which the index must equal one made from nothing.
 
 A workspace of 40 files is edited between faults and indexed by processes of their own, with a drafter that counts
 words, so that no model is needed. Thresholds are lowered, so that tables are written, keys packed and packs joined all
@@ -13,26 +11,23 @@ Workers and the server are Winnow's own commands, with a model of random weights
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Literal
 
-from injection.disk_faults import disk_full, flip, read_only, remove, truncate
-from injection.home import Home, lower_thresholds
-from injection.other_processes import clock, kill, replace, two_processes
-from injection.power import power_cut
-from injection.recording import available
-from injection.server import kill_server
-from injection.sharing import power_cut_publishing, shared_damage
-from injection.workers import kill_ray_worker, kill_worker
+from winnow_research.faults.disk_faults import disk_full, flip, read_only, remove, truncate
+from winnow_research.faults.home import Home, lower_thresholds
+from winnow_research.faults.other_processes import clock, kill, replace, two_processes
+from winnow_research.faults.power import power_cut
+from winnow_research.faults.recording import available
+from winnow_research.faults.server import kill_server
+from winnow_research.faults.sharing import power_cut_publishing, shared_damage
+from winnow_research.faults.workers import kill_ray_worker, kill_worker
 
 Needs = Literal["nothing", "strace", "ray"]
 
@@ -74,34 +69,26 @@ KINDS = (
 )
 
 
-def main() -> int:
-    """Inject, check, print the outcomes by kind as JSON. 1 if something was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=50, help="of each kind [50]")
-    parser.add_argument(
-        "--kind", choices=[kind.name for kind in KINDS], action="append", help="only this; also several times"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
+def run(times: int, chosen: Collection[str], seed: int, say: Callable[[str], None]) -> dict[str, dict[str, int]]:
+    """Inject each kind of fault (or only the chosen ones) so many times; the outcomes by kind.
+
+    AssertionError, which names the kind and the seed, if something was wrong.
+    """
     lower_thresholds()
     outcomes: dict[str, Counter[str]] = {}
     for kind in KINDS:
-        if arguments.kind and kind.name not in arguments.kind:
+        if chosen and kind.name not in chosen:
             continue
         if not THERE[kind.needs]():
-            print(f"{kind.name} is left out: there is no {kind.needs} here", file=sys.stderr)
+            say(f"{kind.name} is left out: there is no {kind.needs} here")
             continue
-        outcomes[kind.name] = Counter()
+        found = outcomes[kind.name] = Counter()
         try:
             with tempfile.TemporaryDirectory() as place:
-                home = Home(Path(place), Random(f"{arguments.seed} {kind.name}"), kind.functions)
-                inject(kind, home, arguments.times, outcomes[kind.name])
+                inject(kind, Home(Path(place), Random(f"{seed} {kind.name}"), kind.functions), times, found)
         except AssertionError as error:
-            number = sum(outcomes[kind.name].values())
-            print(f"{kind.name} {number}, seed {arguments.seed}: {error}", file=sys.stderr)
-            return 1
-    print(json.dumps({name: dict(sorted(found.items())) for name, found in outcomes.items()}, indent=2))
-    return 0
+            raise AssertionError(f"{kind.name} {found.total()}, seed {seed}: {error}") from error
+    return {name: dict(sorted(found.items())) for name, found in outcomes.items()}
 
 
 def inject(kind: Kind, home: Home, times: int, outcomes: Counter[str]) -> None:
@@ -117,7 +104,3 @@ def inject(kind: Kind, home: Home, times: int, outcomes: Counter[str]) -> None:
         if kind.counted:
             home.check()
         outcomes[outcome] += 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

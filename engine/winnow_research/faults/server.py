@@ -10,11 +10,11 @@ from contextlib import suppress
 from functools import cache, cached_property
 
 import psutil
-from tiny_model import write_model
 
-from injection.command import start
-from injection.home import QUESTION, Home, indexed
 from winnow_engine.encoder.drafter import Drafter
+from winnow_research.faults.command import start
+from winnow_research.faults.home import QUESTION, Home, indexed
+from winnow_research.random_models import write_model
 
 _PATIENCE_S = 120.0
 _POLL_S = 0.01
@@ -83,7 +83,7 @@ def _server(command: int) -> int | None:
     with suppress(psutil.Error):
         for child in psutil.Process(command).children():
             if "--shared" in child.cmdline():
-                return child.pid
+                return int(child.pid)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The program whose writes are recorded: `python -m injection.recorded PLACE NOTES [OUT]`.
+"""The program whose writes are recorded: `python -m winnow_research.faults.recorded PLACE NOTES [OUT]`.
 
 It brings the index of the workspace in PLACE up to date, and notes each time which keys the store has stored. With
 OUT it publishes the index there instead.
@@ -15,13 +15,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from injection.counting import CountingDrafter
-from injection.home import Home, lower_thresholds
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Folder
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.storage.store import Store
+from winnow_research.faults.counting_drafter import CountingDrafter
+from winnow_research.faults.home import Home, lower_thresholds
 
 
 def noting(store: Callable[..., Any], how: str, notes: int) -> Callable[..., Any]:

@@ -1,1 +1,0 @@
-"""Faults for an index, and what must hold after each: `python tests/bench/faults.py` injects them."""
