@@ -4,12 +4,11 @@ import type { LanguageClientOptions } from 'vscode-languageclient/node';
 
 const SECTION = 'winnow';
 /** Names under `winnow.` that the server does not know. */
-const OWN = ['server', 'trace', 'spans'];
+const OWN = ['server', 'trace'];
 
 export interface Settings {
   serverPath: string;
   serverPackage: string;
-  fileDecorations: boolean;
   drafter: string;
   target: string;
 }
@@ -19,7 +18,6 @@ export function settings(): Settings {
   return {
     serverPath: section.get('server.path', '').trim(),
     serverPackage: section.get('server.package', '').trim(),
-    fileDecorations: section.get('spans.fileDecorations', true),
     drafter: section.get('drafter', ''),
     target: section.get('target', ''),
   };
@@ -34,11 +32,6 @@ export function settingOf(name: string): { value: unknown; usual: unknown } {
 /** Whether a change asks for another server. */
 export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(`${SECTION}.server.path`);
-}
-
-/** Whether a change is about what the explorer shows. */
-export function concernsDecorations(event: vscode.ConfigurationChangeEvent): boolean {
-  return event.affectsConfiguration(`${SECTION}.spans`);
 }
 
 /** Whether the server should read its settings again. */

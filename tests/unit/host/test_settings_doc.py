@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"
 EXTENSION = ROOT / "vscode-extension" / "package.json"
 AGENTS = ROOT / "vscode-extension" / "src" / "agents" / "options.ts"
-OF_THE_EXTENSION = ("winnow.server.", "winnow.spans.", "winnow.trace.")
+OF_THE_EXTENSION = ("winnow.server.", "winnow.trace.")
 ROW = re.compile(rf"\| `{SECTION}\.([\w.]+)` \| (.*) \| (.*) \| `(.*)` \|")
 
 

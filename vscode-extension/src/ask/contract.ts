@@ -177,8 +177,6 @@ export interface AskView extends Disposable {
   ask(question: Question): Promise<Exchange>;
   /** Start a new conversation. */
   clear(): Promise<void>;
-  /** Stop the answer on its way, if there is one. */
-  stop(): void;
 }
 
 /** A link the page can show without knowing about paths. */

@@ -55,13 +55,9 @@ class View implements AskView, vscode.WebviewViewProvider {
     await this.show();
   }
 
-  stop(): void {
-    void this.asker.stop();
-  }
-
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
-    this.stop();
+    void this.asker.stop();
   }
 
   private async receive(message: PageMessage): Promise<void> {
@@ -73,8 +69,7 @@ class View implements AskView, vscode.WebviewViewProvider {
         await this.asker.ask(questionOf(message));
         return;
       case 'stop':
-        this.stop();
-        return;
+        return this.asker.stop();
       case 'open':
         return this.service.openLocation(message.location);
       case 'spans':

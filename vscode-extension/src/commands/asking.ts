@@ -11,37 +11,24 @@ export function registerAsking(view: AskView): vscode.Disposable {
   };
   return vscode.Disposable.from(
     vscode.commands.registerCommand('winnow.askQuestion', (text?: unknown) => view.show(typeof text === 'string' ? text : undefined)),
-    vscode.commands.registerCommand('winnow.askSelection', () => view.show()),
     vscode.commands.registerCommand('winnow.newConversation', async () => {
       await view.clear();
       await view.show();
     }),
-    vscode.commands.registerCommand('winnow.stop', () => { view.stop(); }),
     vscode.commands.registerCommand('winnow.explainCode', about('code')),
     vscode.commands.registerCommand('winnow.explainUsage', about('usage')),
     vscode.commands.registerCommand('winnow.explainImpact', about('impact')),
     vscode.commands.registerCommand('winnow.explainWhy', about('why')),
-    vscode.commands.registerCommand('winnow.explainDiagnostic', about('diagnostic')),
   );
 }
 
-/** About the selection, else the symbol at the cursor; for a diagnostic, those that touch it. Says so if there is nothing. */
-export function questionAbout(topic: Topic, editor = vscode.window.activeTextEditor): Question | undefined {
+/** A question about the selection, or else the symbol at the cursor. Without an open file the user is told, and there is none. */
+export function questionAbout(topic: Topic): Question | undefined {
+  const editor = vscode.window.activeTextEditor;
   const place = currentPlace(editor);
-  if (editor === undefined || place === undefined) {
-    tell('Open a file of the workspace first.');
-    return undefined;
-  }
-  const at = { ...place, range: plain(editor.selection) };
-  if (topic !== 'diagnostic') return { about: topic, place: at };
-  const touching = problems(editor);
-  const [first] = touching;
-  if (first === undefined) {
-    tell('There is no problem at the cursor.');
-    return undefined;
-  }
-  const diagnostics = touching.map(({ message }) => ({ message }));
-  return { about: topic, diagnostics, place: { ...at, range: plain(first.range) } };
+  if (editor !== undefined && place !== undefined) return { about: topic, place: { ...place, range: plain(editor.selection) } };
+  void vscode.window.showInformationMessage('Winnow: open a file of the workspace first.');
+  return undefined;
 }
 
 /** The argument of the server's `winnow.ask` and `winnow.explain`, as a question of the view. */
@@ -59,14 +46,4 @@ export function questionOf({ question, about, diagnostics, textDocument, range, 
 
 function placeLabel(uri: string, range: AskParams['range']): string {
   return range === undefined ? relativePath(uri) : `${relativePath(uri)}:${range.start.line + 1}`;
-}
-
-function problems(editor: vscode.TextEditor): vscode.Diagnostic[] {
-  const all = vscode.languages.getDiagnostics(editor.document.uri);
-  const touching = all.filter((diagnostic) => diagnostic.range.intersection(editor.selection) !== undefined);
-  return touching.length > 0 ? touching : all.filter((diagnostic) => diagnostic.range.start.line === editor.selection.active.line);
-}
-
-function tell(message: string): void {
-  void vscode.window.showInformationMessage(`Winnow: ${message}`);
 }

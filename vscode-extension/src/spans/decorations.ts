@@ -1,7 +1,6 @@
 /** Kept spans in editors (gutter, overview ruler) and, as a share of each file, in the explorer: on demand. */
 import * as vscode from 'vscode';
 import { toRange } from '../asking/places';
-import { concernsDecorations, settings } from '../settings';
 import { heatOf, percent, type Heat } from './heat';
 import type { Shown } from './shown';
 
@@ -22,22 +21,16 @@ export class Decorations implements vscode.Disposable, vscode.FileDecorationProv
       shown.onDidChange(() => { this.update(); }),
       vscode.window.onDidChangeVisibleTextEditors(() => { this.drawAll(); }),
       vscode.window.registerFileDecorationProvider(this),
-      vscode.workspace.onDidChangeConfiguration((event) => { if (concernsDecorations(event)) this.update(); }),
     ];
   }
 
-  get visible(): boolean {
-    return this.on;
-  }
-
-  async toggle(on = !this.on): Promise<void> {
-    this.on = on;
-    await vscode.commands.executeCommand('setContext', 'winnow.keptSpansShown', on);
+  toggle(): void {
+    this.on = !this.on;
     this.update();
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    const heat = this.on && settings().fileDecorations ? this.shown.heat(uri.toString()) : undefined;
+    const heat = this.on ? this.shown.heat(uri.toString()) : undefined;
     if (heat === undefined) return undefined;
     const scores = this.shown.heats.map((file) => file.score);
     const badge = heat.share >= 0.995 ? '●' : `${Math.max(1, Math.round(heat.share * 100))}`;

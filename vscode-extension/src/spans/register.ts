@@ -23,13 +23,11 @@ export function registerSpans(context: vscode.ExtensionContext): SpansView {
     await shown.show(kept);
     view.message = [`“${kept.question}”`, ...kept.notices].join('\n');
   };
-  const toggle = (on: boolean) => () => decorations.toggle(on);
   const all = vscode.Disposable.from(
     shown,
     decorations,
     view,
-    vscode.commands.registerCommand('winnow.showKeptSpans', toggle(true)),
-    vscode.commands.registerCommand('winnow.hideKeptSpans', toggle(false)),
+    vscode.commands.registerCommand('winnow.toggleKeptSpans', () => { decorations.toggle(); }),
     vscode.commands.registerCommand('winnow.openSpan', (location: Location) => openLocation(location)),
   );
   return {

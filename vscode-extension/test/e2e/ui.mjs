@@ -69,7 +69,7 @@ await step('the spans view shows files and scores', async () => {
   await row.waitFor();
   await row.locator('.monaco-tl-twistie').click();
   await page.locator('.monaco-list-row', { hasText: 'likely' }).first().waitFor();
-  await command('Winnow: Show Kept Spans');
+  await command('Winnow: Show or Hide Kept Spans');
   await page.locator('.monaco-editor .glyph-margin, .monaco-editor .margin').first().waitFor();
 });
 await step('pictures of the spans view', () => inBothThemes('spans'));

@@ -57,7 +57,7 @@ describe('readiness', () => {
 
   test('what stands in the way comes with what to do', () => {
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { contributes: { commands: { command: string }[] } };
-    const known = ['workbench.trust.manage', ...manifest.contributes.commands.map(({ command }) => command)];
+    const known = ['workbench.trust.manage', 'winnow.showOutput', ...manifest.contributes.commands.map(({ command }) => command)];
     const failed = { ...status, state: 'error' as const, models: { drafter: model, target: { ...model, state: 'failed' as const, error: 'x' } } };
     const all = [readinessOf({ kind: 'stopped' }, undefined), readinessOf({ kind: 'untrusted' }, undefined), readinessOf({ kind: 'missing', message: 'm' }, undefined), readinessOf({ kind: 'failed', message: 'm' }, undefined), readinessOf(server, failed)];
     for (const one of all) {

@@ -23,17 +23,6 @@ export function define(): void {
       found.dispose();
     });
 
-    test('the problem at the cursor is explained by command', async () => {
-      const editor = await open('shop/checkout.py');
-      await select(editor, '    cost = total(order)');
-      const found = vscode.languages.createDiagnosticCollection('linter');
-      found.set(editor.document.uri, [new vscode.Diagnostic(editor.selection, 'the name is too short')]);
-      const before = winnow.service.history().length;
-      await vscode.commands.executeCommand('winnow.explainDiagnostic');
-      assert.match((await eventually(() => winnow.service.history().at(before))).question, /the name is too short/);
-      found.dispose();
-    });
-
     test('the spans view and the decorations show what was kept', async () => {
       const last = winnow.service.history().at(-1);
       assert.ok(last);
@@ -42,17 +31,12 @@ export function define(): void {
       assert.ok(first && first.share > 0 && first.share <= 1, JSON.stringify(first));
       const drawn = (): number => (['hot', 'warm', 'cool'] as const).flatMap((heat) => winnow.spans.decorations.ranges(first.uri, heat)).length;
       assert.equal(drawn(), 0);
-      await vscode.commands.executeCommand('winnow.showKeptSpans');
+      await vscode.commands.executeCommand('winnow.toggleKeptSpans');
       assert.equal(drawn(), first.spans.length);
       assert.equal(winnow.spans.decorations.provideFileDecoration(vscode.Uri.parse(first.uri))?.badge, badge(first.share));
-      let told = false;
-      const listening = winnow.spans.decorations.onDidChangeFileDecorations(() => { told = true; });
-      await set('spans.fileDecorations', false);
-      await eventually(() => told);
-      listening.dispose();
-      await set('spans.fileDecorations', undefined);
-      await vscode.commands.executeCommand('winnow.hideKeptSpans');
+      await vscode.commands.executeCommand('winnow.toggleKeptSpans');
       assert.equal(drawn(), 0);
+      assert.equal(winnow.spans.decorations.provideFileDecoration(vscode.Uri.parse(first.uri)), undefined);
     });
 
     test('a search from the palette can be cancelled', async () => {
