@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.config import ModelConfig
@@ -36,9 +35,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
-from winnow_engine.prompting.layout import opening_messages
-from winnow_engine.prompting.missing import ONE_LINE, look_again
-from winnow_engine.question import Cursor, Question
+from winnow_engine.question import Question
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for
@@ -116,8 +113,7 @@ class Assistant:
     ) -> Answer:
         """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it.
 
-        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads. With
-        the effort `deep` it is told again what came of each look at what the target missed.
+        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads.
         `on_thought` gets what a reasoning model thinks before it answers.
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
@@ -132,12 +128,6 @@ class Assistant:
             fitted = fit(ranked, self._conversations.with_turns(question.earlier), limits)
             throughput = target.prefill_tokens_per_s
             on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
-        if budget.effort == "deep":
-            with clock.stage("look_again"):
-                say = partial(_line, target, progress, cancellation)
-                for more, missed in look_again(ranked, fitted, limits, say):
-                    fitted = more
-                    on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt), missed))
         before = clock.elapsed
         request = Request(fitted.prompt, sampling, on_text, cancellation, progress, on_thought=on_thought)
         generation = target.generate(request)
@@ -215,17 +205,6 @@ class Assistant:
         names = record_names(workspace.files) | self.keys.wait_for(Cancellation()).record_names(workspace)
         return publish(self._store, names, len(workspace.files), out, repository)
 
-    def read_ahead(self, sources: Sources, cursor: Cursor | None, cancellation: Cancellation) -> int:
-        """Have the target read what the prompt of a new question from here begins with, while the user types it.
-
-        Returns how many tokens were read; 0 if the target is not loaded yet. Raises PositionError, CancelledError.
-        """
-        target = self.target.loaded if self.target else None
-        if target is None:
-            return 0
-        workspace = self.read(sources, cancellation)
-        return target.read_ahead(opening_messages(workspace, cursor), cancellation)
-
     def close(self) -> None:
         """Free target, fleet and analysts, once models that are loading are there. Its owner closes the store."""
         self._encoders.close()
@@ -287,13 +266,6 @@ class Assistant:
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         return Ranked(question, workspace, keys, own, scores, cache.drafter, notices)
-
-
-def _line(target: Target, progress: ProgressSink, cancellation: Cancellation, prompt: Any) -> str:
-    """What a target says in one line."""
-    generation = target.generate(Request(prompt, ONE_LINE, ignore, cancellation, progress))
-    cancellation.check()
-    return generation.text
 
 
 def open_assistant(

@@ -72,9 +72,6 @@ class Folder:
         return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
-Effort = Literal["normal", "deep"]
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
@@ -83,7 +80,7 @@ class Budget:
     given, wins. It is at most `most_tokens` in any case. `earlier_tokens` bounds the turns before the question,
     `patience_s` the seconds for which a target may read what the scores decide on. Where the index is far from
     complete, the best `first_look_tokens` or so are encoded for the answer (`selection/first_look.py`); 0 completes it
-    first. With the `effort` deep, what the target says it misses comes on top (`prompting/missing.py`).
+    first.
     """
 
     keep_tokens: int | None = None
@@ -92,11 +89,8 @@ class Budget:
     patience_s: float = 10.0
     first_look_tokens: int = 0
     most_tokens: int | None = None
-    effort: Effort = "normal"
 
     def __post_init__(self) -> None:
-        if self.effort not in get_args(Effort):
-            raise ValueError(f"effort must be one of {', '.join(get_args(Effort))}, not {self.effort!r}")
         if self.most_tokens is not None and self.most_tokens < 1:
             raise ValueError(f"most_tokens must be at least 1, not {self.most_tokens}")
         if self.keep_tokens is not None and self.keep_tokens < 1:
@@ -140,17 +134,15 @@ class Kept:
     """The code that an answer will rest on, told before the target reads it.
 
     `spans` are best first. `seconds` is how long the first token is expected to take from now on, None if unknown.
-    `looking_for` are names and files that the target missed, for which some of it was added.
     """
 
     spans: tuple[Span, ...]
     seconds: float | None
-    looking_for: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, spans: Iterable[Span], seconds: float | None, looking_for: tuple[str, ...] = ()) -> Kept:
+    def of(cls, spans: Iterable[Span], seconds: float | None) -> Kept:
         """The spans in order of their scores."""
-        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds, looking_for)
+        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds)
 
 
 KeptSink = Callable[[Kept], None]

@@ -74,7 +74,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str, smo
             "find_code": {"question": QUESTION, "budget": 400},
             "explain_place": {"path": "./budget.py", "start_line": DENSITY},
             "outline": {},
-            "ask": {"question": QUESTION, "effort": "deep"},
+            "ask": {"question": QUESTION},
         }
         assert calls.keys() == tools.keys()
         found = {name: await call(session, name, **arguments) for name, arguments in calls.items()}

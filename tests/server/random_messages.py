@@ -78,7 +78,6 @@ _SETTINGS = {
     "answer": ({"maxTokens": 4}, {"maxTokens": -4}, {"temperature": 1e308}, {"seed": 2**64}, "long"),
     "files": ({"include": ["*.py"]}, {"exclude": ["!["]}, {"include": "*"}, {"maxBytes": 10}),
     "index.automatic": (True, False, "no"),
-    "readAhead": (True, False, 0),
     "codeLens.enabled": (True, False, 0),
     "unknown": ({"deep": {"er": 1}},),
 }

@@ -39,8 +39,6 @@ MALFORMED: list[dict[str, Any]] = [
     {"budget": {"tokens": 0}},
     {"budget": {"tokens": "many"}},
     {"budget": {"ratio": 1.5}},
-    {"effort": "quick"},
-    {"effort": True},
     {"partialResultToken": []},
     {"workDoneToken": True},
     OUTSIDE,

@@ -40,25 +40,6 @@ async def test_a_server_answers_in_place_of_a_local_model(connect, hostile: Host
     assert "def delivery" in talk.document["messages"][-1]["content"]
 
 
-async def test_what_a_server_says_it_misses_is_added_and_told(connect, hostile: Hostile) -> None:
-    client = await connect(options={**settings(hostile.url), "effort": "deep"})
-    before = await client.ask(QUESTION, effort="normal")
-
-    def chat(talk: Talk) -> None:
-        asked = talk.document["messages"][-1]["content"].endswith("separated by commas.")
-        talk.stream(event(), event("Till, no_such_name" if asked else "Hello"), event(finish="stop"), DONE)
-
-    hostile.chat = chat
-    result = await client.ask(QUESTION, partialResultToken="deep")
-    assert result["answer"] == "Hello"
-    assert [kept.get("lookingFor") for kept in client.kept("deep")] == [None, ["Till"]]
-    added = [span for span in result["spans"] if span not in before["spans"]]
-    assert {span["name"].partition(".")[0] for span in added} == {"Till"}
-    assert len(added) == len(result["spans"]) - len(before["spans"])
-    assert "look_again" in result["stats"]["stages"]
-    assert "look_again" not in before["stats"]["stages"]
-
-
 async def test_a_thought_is_neither_cited_nor_part_of_the_next_prompt(connect, hostile: Hostile) -> None:
     client = await connect(options={**settings(hostile.url), "answer.thinking": "on"})
     thought = "Secretly, `delivery()` is at pricing.py:1."

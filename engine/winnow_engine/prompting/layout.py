@@ -1,10 +1,9 @@
 """Earlier turns, spans and a question → the messages the target reads.
 
-The code at the cursor stands first: it is known while the user still types, so the target can read it ahead. The other
-spans stand in path and line order, so that a second question with the same spans shares their prefix; another order
-would share little more (docs/decisions/0008-kv-reuse.md). The question comes last. Each file's path stands once, on a
-line of its own, and few lines carry a number: Qwen2.5 has a token for every digit. What each layout costs, and what
-answers make of it: docs/results/answers.md.
+The code at the cursor stands first. The other spans stand in path and line order, so that a second question with the
+same spans shares their prefix; another order would share little more (docs/decisions/0008-kv-reuse.md). The question
+comes last. Each file's path stands once, on a line of its own, and few lines carry a number: Qwen2.5 has a token for
+every digit. docs/results/answers.md compares layouts.
 """
 
 from __future__ import annotations
@@ -37,15 +36,6 @@ def build_messages(
     where = _where(question.cursor)
     asked = Message("user", "\n\n".join([*filter(None, shown), f"{where}Question: {question.text}"]))
     return [Message("system", SYSTEM), *said, asked]
-
-
-def opening_messages(workspace: Workspace, cursor: Cursor | None) -> list[Message]:
-    """What `build_messages` begins with for a new question from here, whatever it is; the last content breaks off.
-
-    Raises PositionError if the cursor is nowhere in the workspace.
-    """
-    code = "".join(_files(workspace, list(_units_at(workspace, cursor)) if cursor else []))
-    return [Message("system", SYSTEM), Message("user", code)]
 
 
 def continued_messages(
@@ -107,14 +97,6 @@ def _is_at(span: Span, cursor: Cursor | None) -> bool:
     if cursor is None or span.path != cursor.path:
         return False
     return span.start_line <= cursor.end_line and cursor.start_line <= span.end_line
-
-
-def _units_at(workspace: Workspace, cursor: Cursor) -> Iterator[Span]:
-    """The units at a cursor, as a selection keeps them if they fit."""
-    cursor = workspace.settled(cursor)
-    for number in workspace.units_at(cursor.path, cursor.start_line, cursor.end_line):
-        file, unit = workspace.units[number]
-        yield Span(file.path, unit.start_line, unit.end_line, 0, 0.0, unit.kind, unit.name)
 
 
 def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:

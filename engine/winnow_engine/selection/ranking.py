@@ -146,12 +146,6 @@ class Ranked:
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)
 
-    def spans_of(self, units: Sequence[int], tokens: int) -> tuple[Span, ...]:
-        """Those of some units that so many tokens hold, the first first; in path and line order."""
-        order = np.full(len(self.unit_tokens), -np.inf, np.float32)
-        order[list(units)] = -np.arange(len(units))
-        return self._units.spans(choose(self._units, order, tokens), self.scores)
-
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
         """What the user should know of a selection."""
         if self.drafter.notice:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore_progress
-from winnow_engine.prompting.messages import Message, PromptReader
+from winnow_engine.prompting.messages import PromptReader
 from winnow_engine.prompting.tools import CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
@@ -97,12 +97,6 @@ class TargetOf(PromptReader[P], Protocol[P]):
 
     def unread(self, prompt: P) -> int | None:
         """How many of the prompt's tokens are neither in memory nor on disk, or None if nothing tells."""
-
-    def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
-        """Read what every conversation shares that begins with `messages`, whose last content breaks off.
-
-        Returns how many tokens were read: 0 where that saves nobody time. Cancelling ends it within 200 ms.
-        """
 
     def generate(self, request: Request[P]) -> Generation:
         """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.

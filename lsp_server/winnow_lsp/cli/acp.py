@@ -16,7 +16,6 @@ from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import (
     budget_options,
     drafter_option,
-    effort_option,
     file_options,
     sampling_options,
     server_option,
@@ -33,7 +32,6 @@ from winnow_lsp.host.reply import Reply
 @budget_options
 @drafter_option
 @target_options
-@effort_option
 @sampling_options
 @server_option
 def acp(server: bool, **options: Any) -> None:

@@ -12,7 +12,6 @@ from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import (
     drafter_option,
-    effort_option,
     question_of,
     sampling_options,
     selection_options,
@@ -35,7 +34,6 @@ from winnow_lsp.host.waiting import thought_line
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
 @drafter_option
 @target_options
-@effort_option
 @sampling_options
 @server_option
 def ask(question: str | None, show_spans: bool, server: bool, **options: Any) -> None:

@@ -159,7 +159,6 @@ selection_options = shared(
     budget_options,
     json_option,
 )
-effort_option = setting("effort")
 sampling_options = shared(
     setting("answer.maxTokens"),
     setting("answer.thinking"),

@@ -10,7 +10,6 @@ from click.core import ParameterSource
 
 from winnow_lsp.cli.options import (
     drafter_option,
-    effort_option,
     given_settings,
     sampling_options,
     server_option,
@@ -26,7 +25,6 @@ serving_options = shared(
     setting("budget.patience"),
     drafter_option,
     target_options,
-    effort_option,
     sampling_options,
     server_option,
 )

@@ -105,17 +105,6 @@ class Queue:
                 except CancelledError:
                     continue
 
-    async def spare(self, prepare: Prepare[T]) -> T | None:
-        """Do what `prepare` makes if there is nothing else to do; None if there is, or if a question stops it."""
-        if self.busy:
-            return None
-        async with self._background_turn:
-            self._background = Cancellation()
-            try:
-                return await self._run(prepare(), self._background)
-            except CancelledError:
-                return None
-
     def close(self) -> None:
         """End the threads once they are idle; nothing may be asked any more."""
         self._threads.shutdown(wait=False)

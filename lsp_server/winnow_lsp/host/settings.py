@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from winnow_engine.config import Config, KvType, Wanted
-from winnow_engine.core import Effort, Thinking
+from winnow_engine.core import Thinking
 from winnow_lsp.host.setting_rules import (
     AUTO,
     FLAG,
@@ -38,7 +38,6 @@ class Settings(Config):
 
     index_automatic: bool = True
     code_lens: bool = False
-    read_ahead: bool = True
 
     @classmethod
     def read(cls, *documents: object) -> tuple[Settings, tuple[str, ...]]:
@@ -172,13 +171,6 @@ SETTINGS: tuple[Setting, ...] = (
         "Tokens of a conversation's earlier turns to keep.",
     ),
     Setting(
-        "effort",
-        "budget.effort",
-        choice(*get_args(Effort)),
-        "How far to look; deep: the target, shown the code, names what it misses, which is added. For large targets.",
-        "--effort",
-    ),
-    Setting(
         "answer.maxTokens",
         "sampling.max_tokens",
         whole(1),
@@ -252,12 +244,6 @@ SETTINGS: tuple[Setting, ...] = (
         of_all=True,
     ),
     Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
-    Setting(
-        "readAhead",
-        "read_ahead",
-        FLAG,
-        "While you type a question, let a target on the CPU read the code at the cursor; never on battery.",
-    ),
     Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -18,12 +18,10 @@ class Waiting:
         self._now = now
         self._end_s: float | None = None
         self._read: Progress | None = None
-        self._looking_for: tuple[str, ...] = ()
         self._thinking_since: float | None = None
 
     def kept(self, kept: Kept) -> None:
-        """Take over the time expected for the first token, and what more code was looked for."""
-        self._looking_for = kept.looking_for
+        """Take over the time expected for the first token."""
         self._expect(kept.seconds)
 
     def read(self, progress: Progress) -> None:
@@ -47,10 +45,6 @@ class Waiting:
         """What is being waited for now, such as `reading 512 of 2,900 tokens, about 14 s`."""
         if self._thinking_since is not None:
             return f"thinking, {self._now() - self._thinking_since:.0f} s"
-        reading = self._reading()
-        return f"looking for {', '.join(self._looking_for)}: {reading}" if self._looking_for else reading
-
-    def _reading(self) -> str:
         read, left = self._read, self._left()
         if read is None:
             return f"reading the prompt{left}" if left else "waiting for the target"

@@ -97,14 +97,13 @@ class Repository:
     async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> Answered:
         """The target's answer."""
         question, config = Question(asked.question, paths=tuple(asked.paths)), self._config
-        budget = replace(config.budget, effort=asked.effort or config.budget.effort)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Answered:
             def ask(question: Question) -> Answer:
                 return assistant.ask(
                     sources,
                     question,
-                    budget,
+                    config.budget,
                     config.sampling,
                     reports.text,
                     reports.progress,

@@ -6,8 +6,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from winnow_engine.core import Effort
-
 MOST_TOKENS = 20_000
 Budget = Annotated[
     int,
@@ -53,10 +51,6 @@ class Ask(_Arguments):
 
     question: str = Field(min_length=1, max_length=100_000, description="The question, in a sentence.")
     paths: list[Path] = Field(default=[], max_length=100, description="Answer only from these files and folders.")
-    effort: Effort | None = Field(
-        default=None,
-        description="'deep': the model names code that it misses, and reads that too. Left out: the user's setting.",
-    )
 
 
 class Place(BaseModel):

@@ -268,26 +268,3 @@ async def test_the_background_flag_of_one_run_does_not_stop_the_next(queue: Queu
 
     assert await queue.background(prepare) == "done"
     assert flags[0] is not flags[1]
-
-
-async def test_spare_work_runs_only_where_there_is_nothing_else_to_do(queue: Queue) -> None:
-    job = Job()
-    spare = asyncio.create_task(queue.spare(job.prepare))
-    await job.running()
-    assert queue.busy
-    assert await queue.spare(Job().prepare) is None, "one at a time"
-    job.go.set()
-    assert await spare == "done"
-    assert not queue.busy
-
-
-async def test_a_question_stops_spare_work_for_good(queue: Queue) -> None:
-    job, asked = Job(), Job()
-    spare = asyncio.create_task(queue.spare(job.prepare))
-    await job.running()
-    question = asked.ask(queue)
-    await asked.running()
-    assert await queue.spare(Job().prepare) is None, "not beside a question"
-    asked.go.set()
-    assert (await question, await spare) == ("done", None)
-    assert job.runs == 1

@@ -25,7 +25,6 @@ CHANGED = {
     "budget.ratio": 0.25,
     "budget.patience": 2.5,
     "budget.earlierTokens": 0,
-    "effort": "deep",
     "answer.maxTokens": 7,
     "answer.thinking": "on",
     "answer.thinkingTokens": 64,
@@ -39,7 +38,6 @@ CHANGED = {
     "index.shared": ["https://ci.example.org/index"],
     "index.maxMegabytes": 500,
     "index.automatic": False,
-    "readAhead": False,
     "codeLens.enabled": True,
 }
 
@@ -55,7 +53,6 @@ BAD: dict[str, list[Any]] = {
     "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
     "budget.patience": [0, -1, float("inf"), float("nan"), "10", None],
     "budget.earlierTokens": [-1, "0"],
-    "effort": ["quick", "", True, None, []],
     "answer.maxTokens": [0, None],
     "answer.thinking": ["yes", True, None],
     "answer.thinkingTokens": [0, 1.5, None],
@@ -69,7 +66,6 @@ BAD: dict[str, list[Any]] = {
     "index.shared": ["/srv/index", [1], None],
     "index.maxMegabytes": [0, 0.5, "4 GB", None],
     "index.automatic": ["yes", 1, None],
-    "readAhead": ["no"],
     "codeLens.enabled": [0],
 }
 
@@ -91,7 +87,7 @@ def test_the_defaults_are_the_engines_own() -> None:
     assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
     assert DEFAULTS.budget == Budget(first_look_tokens=8000)
     assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
-    assert (DEFAULTS.index_automatic, DEFAULTS.read_ahead, DEFAULTS.code_lens) == (True, True, False)
+    assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)
 
 
 def test_every_default_is_a_value_its_rule_allows() -> None:
@@ -125,7 +121,7 @@ def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
-    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000, effort="deep")
+    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000)
     assert settings.sampling == Sampling(1, 0.5, 3, 7, thinking="on", thinking_tokens=64)
     assert settings.files == FileRules(9, ("*.py",), ("/docs",))
     assert (settings.index_automatic, settings.code_lens) == (False, True)

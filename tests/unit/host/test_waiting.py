@@ -44,14 +44,6 @@ def test_nothing_is_foretold_before_anything_is_known() -> None:
     assert waiting.line() == "reading 2,900 of 2,900 tokens"
 
 
-def test_what_is_looked_for_is_named() -> None:
-    waiting = Waiting(Clock())
-    waiting.kept(Kept((), 18.4, ("Reply.send", "lib/hooks.js")))
-    assert waiting.line() == "looking for Reply.send, lib/hooks.js: reading the prompt, about 18 s"
-    waiting.read(A_PART_READ)
-    assert waiting.line() == "looking for Reply.send, lib/hooks.js: reading 512 of 2,900 tokens, about 19 s"
-
-
 def test_long_waits_are_told_in_minutes() -> None:
     waiting = Waiting(Clock())
     waiting.kept(Kept((), 99.0))

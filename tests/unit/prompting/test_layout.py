@@ -3,10 +3,9 @@ from dataclasses import replace
 import pytest
 
 from winnow_engine.core import Span, UnitKind
-from winnow_engine.errors import PositionError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.layout import build_messages, opening_messages, with_latest_turns
+from winnow_engine.prompting.layout import build_messages, with_latest_turns
 from winnow_engine.question import Cursor, Question, Turn
 
 DATA = "".join(f"line {n}\n" for n in range(1, 41)).encode()
@@ -52,25 +51,14 @@ SPANS = [
 
 
 @pytest.mark.parametrize("lines", [(8, 8), (9, 9), (8, 9), (4, 9)])
-def test_the_code_at_the_cursor_stands_first_and_can_be_read_before_anything_is_known(lines: tuple[int, int]) -> None:
-    cursor = Cursor("b.py", *lines)
-    shown = build_messages(TWO, SPANS, Question("why?", cursor))
-    opening = opening_messages(TWO, cursor)
-    assert shown[0] == opening[0]
-    assert opening[1].content.startswith("b.py\n")
-    assert "def second" in opening[1].content
-    assert ("def first" in opening[1].content) == (lines[0] == 4)
-    assert shown[1].content.startswith(opening[1].content + "\na.py\n1 import os\n")
-    assert shown[1].content.count("def second") == 2, "once in either file"
-
-
-def test_without_a_cursor_only_the_system_message_is_sure() -> None:
-    assert [message.content for message in opening_messages(TWO, None)][1:] == [""]
-
-
-def test_a_cursor_outside_of_the_workspace_is_an_error() -> None:
-    with pytest.raises(PositionError):
-        opening_messages(TWO, Cursor("c.py", 1, 1))
+def test_the_code_at_the_cursor_stands_first(lines: tuple[int, int]) -> None:
+    shown = build_messages(TWO, SPANS, Question("why?", Cursor("b.py", *lines)))[1].content
+    first, rest = shown.split("\na.py\n", 1)
+    assert first.startswith("b.py\n")
+    assert "def second" in first
+    assert ("def first" in first) == (lines[0] == 4)
+    assert rest.startswith("1 import os\n")
+    assert shown.count("def second") == 2, "once in either file"
 
 
 def test_nothing_found_is_said() -> None:

@@ -10,7 +10,6 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'speculate': '--speculate',
   'snapshotMegabytes': '--snapshot-megabytes',
   'budget.patience': '--patience',
-  'effort': '--effort',
   'answer.maxTokens': '--max-tokens',
   'answer.thinking': '--thinking',
   'answer.thinkingTokens': '--thinking-tokens',

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,11 +12,11 @@ from winnow_engine.core import Prompt, Sampling, Thinking
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext, attention_s
-from winnow_engine.llama.kv_cache import KvCache, common_prefix
+from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
@@ -31,8 +30,6 @@ from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a growing conversation seldom needs a new, larger context.
 _CONTEXT_STEP = 4096
-# Two ways in which a content may go on. Tokens that both share do not depend on it.
-_DIFFERENT_ENDS = ("A", "1")
 # Tokens behind a thought that is ended from outside, and of a prompt that may hold its opening.
 _ENDING = 64
 # Room beyond the need, so that a slightly longer next prompt fits too.
@@ -129,18 +126,6 @@ class Session:
         markers = self._template.markers
         end = self._vocabulary.text(request.prompt[-_ENDING:].tolist(), special=True) if markers else ""
         return ThoughtStream(markers, request.on_thought, opened_at_end(end, markers))
-
-    def read_ahead(self, messages: Sequence[Message], abort: AbortFlag) -> int:
-        """Read what every conversation shares that begins with `messages`; returns how many tokens that was."""
-        *said, last = messages
-        longer = [replace(last, content=f"{last.content}\n{end}") for end in _DIFFERENT_ENDS]
-        prompts = [self.chat_prompt([*said, message], NO_TOOLS) for message in longer]
-        start = prompts[0][: common_prefix(*prompts)]
-        if not len(start) or (self._cache and common_prefix(self._cache.tokens, start) == len(start)):
-            return 0
-        cache, _, reused = self._cache_with(start, _HEADROOM, abort)
-        cache.prefill(start)
-        return len(cache.tokens) - reused
 
     def unread(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` are neither in memory nor on disk; at least one."""

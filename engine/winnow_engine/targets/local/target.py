@@ -95,14 +95,6 @@ class LlamaTarget:
         """How many of the prompt's tokens are neither in memory nor on disk; at least one."""
         return self._submit(lambda: self._parking.session().unread(prompt)).result()
 
-    def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
-        """As `Target.read_ahead` says. On a GPU reading takes no time that anybody would notice."""
-        if self.place != "cpu":
-            return 0
-        abort = AbortFlag()
-        reading = self._submit(lambda: self._parking.session().read_ahead(messages, abort))
-        return _result(reading, abort, cancellation)
-
     def generate(self, request: Request[Prompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
         assert len(request.prompt) > 0

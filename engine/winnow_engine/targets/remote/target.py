@@ -125,10 +125,6 @@ class HttpTarget:
         """Unknown: a server does not say before it reads."""
         return None
 
-    def read_ahead(self, messages: Sequence[Message], cancellation: Cancellation) -> int:
-        """Nothing is sent before the user asks."""
-        return 0
-
     def generate(self, request: Request[RemotePrompt]) -> Generation:
         """Answer a request, as `Target.generate` says.
 

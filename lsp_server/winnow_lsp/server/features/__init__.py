@@ -10,7 +10,6 @@ from winnow_lsp.server.features import (
     hosting,
     lenses,
     lifecycle,
-    reading_ahead,
     reviewing,
 )
 from winnow_lsp.server.server import WinnowServer
@@ -18,5 +17,5 @@ from winnow_lsp.server.server import WinnowServer
 
 def register_all(server: WinnowServer) -> None:
     """Add every handler."""
-    for feature in (lifecycle, asking, editing, actions, lenses, commands, hosting, reading_ahead, reviewing):
+    for feature in (lifecycle, asking, editing, actions, lenses, commands, hosting, reviewing):
         feature.register(server)

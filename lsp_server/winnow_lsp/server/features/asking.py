@@ -146,8 +146,6 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
             budget = replace(budget, keep_tokens=tokens, keep_ratio=None)
         if params.budget_ratio is not None:
             budget = replace(budget, keep_ratio=params.budget_ratio)
-        if params.effort is not None:
-            budget = replace(budget, effort=params.effort)
     return budget
 
 

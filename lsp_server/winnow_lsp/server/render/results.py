@@ -37,8 +37,7 @@ def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
 def kept_json(kept: Kept, locate: Locate) -> dict[str, Any]:
     """The parameters of `winnow/kept`, less its token."""
     expected = {} if kept.seconds is None else {"seconds": round(kept.seconds, 1)}
-    missed = {"lookingFor": list(kept.looking_for)} if kept.looking_for else {}
-    return {"spans": _spans_json(kept.spans, locate), **expected, **missed}
+    return {"spans": _spans_json(kept.spans, locate), **expected}
 
 
 def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:

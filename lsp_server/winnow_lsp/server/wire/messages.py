@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 import attrs
 from lsprotocol import types
 
 from winnow_engine.changes.mention import without_mention
-from winnow_engine.core import Effort
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import Turn, about_changes
 from winnow_lsp.server.topics import Topic
@@ -17,7 +16,6 @@ from winnow_lsp.server.topics import Topic
 T = TypeVar("T")
 
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
-READ_AHEAD = "winnow/readAhead"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
 
@@ -39,7 +37,6 @@ class AskParams:
     supersedes: bool = False
     budget_tokens: int | Literal["auto"] | None = None
     budget_ratio: float | None = None
-    effort: Effort | None = None
     partial_result_token: types.ProgressToken | None = None
     work_done_token: types.ProgressToken | None = None
 
@@ -66,7 +63,6 @@ class AskParams:
             supersedes=_optional(fields, "supersedes", _flag) or False,
             budget_tokens=_optional(budget, "tokens", _tokens),
             budget_ratio=_optional(budget, "ratio", _number),
-            effort=_optional(fields, "effort", _effort),
             partial_result_token=_optional(fields, "partialResultToken", _token),
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
@@ -76,25 +72,6 @@ class AskParams:
             raise ValueError("give a question or `about`: exactly one of the two")
         if self.about and not (self.text_document and self.range):
             raise ValueError("`about` needs a textDocument, and a range or position in it")
-
-
-@attrs.frozen
-class AskedFrom:
-    """Where a question is about to be asked from, and in which conversation."""
-
-    text_document: types.TextDocumentIdentifier | None = None
-    range: types.Range | None = None
-    conversation: str | None = None
-
-    @classmethod
-    def read(cls, value: object) -> AskedFrom:
-        """Read it from JSON. Raises ValueError, naming the field, if one has the wrong type."""
-        fields = _mapping(value, "params")
-        return cls(
-            text_document=_optional(fields, "textDocument", _document),
-            range=_place(fields),
-            conversation=_optional(fields, "conversation", _text),
-        )
 
 
 @attrs.frozen
@@ -123,15 +100,6 @@ class EditParams:
             digest=_optional(fields, "digest", _text),
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
-
-
-@attrs.define
-class ReadAheadNotification:
-    """`winnow/readAhead`."""
-
-    params: AskedFrom
-    method: str = READ_AHEAD
-    jsonrpc: str = "2.0"
 
 
 @attrs.define
@@ -168,7 +136,6 @@ MESSAGES: Mapping[str, type] = {
     ASK: AskRequest,
     SPANS: SpansRequest,
     EDIT: EditRequest,
-    READ_AHEAD: ReadAheadNotification,
 }
 
 
@@ -216,14 +183,6 @@ def _topic(value: object, name: str) -> Topic:
     if text not in set(Topic):
         raise ValueError(f"{name} must be one of {', '.join(Topic)}")
     return Topic(text)
-
-
-def _effort(value: object, name: str) -> Effort:
-    efforts: tuple[Effort, ...] = get_args(Effort)
-    for effort in efforts:
-        if value == effort:
-            return effort
-    raise ValueError(f"{name} must be one of {', '.join(efforts)}")
 
 
 def _whole(value: object, name: str) -> int:

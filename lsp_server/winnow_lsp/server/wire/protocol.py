@@ -29,7 +29,7 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from winnow_engine.errors import NotJsonError
 from winnow_engine.untrusted import read_json
-from winnow_lsp.server.wire.messages import MESSAGES, AskedFrom, AskParams, EditParams
+from winnow_lsp.server.wire.messages import MESSAGES, AskParams, EditParams
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ def converter() -> cattrs.Converter:
     made: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     made.register_structure_hook(AskParams, lambda value, _: AskParams.read(value))
     made.register_structure_hook(EditParams, lambda value, _: EditParams.read(value))
-    made.register_structure_hook(AskedFrom, lambda value, _: AskedFrom.read(value))
     made.register_structure_hook_factory(_is_sequence, lambda kind: _list_hook(made, kind))
     return made
 
@@ -218,5 +217,5 @@ def _explanation(error: Exception) -> str:
 
 def _reason(error: BaseException, expected: type | None) -> str:
     """One thing that is wrong: in the words of our own checks, or in those of cattrs."""
-    own = type(error) is ValueError and expected in (AskParams, AskedFrom, EditParams)
+    own = type(error) is ValueError and expected in (AskParams, EditParams)
     return str(error) if own else cattrs.v.format_exception(error, expected)
