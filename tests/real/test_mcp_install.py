@@ -1,4 +1,4 @@
-"""What `winnow mcp install` writes, started by others as it stands there: the SDK's client and the MCP inspector."""
+"""What `winnow mcp install` has agents start, started by others: the SDK's client and the MCP inspector."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from winnow_lsp.cli.main import main
-from winnow_lsp.mcp.setup.clients import CLIENTS
+from winnow_lsp.mcp.setup import AGENTS
 
 from .test_mcp import HERE, QUESTION, call
 from .user import PATIENCE_S, User
@@ -37,28 +37,26 @@ def user(users_cache: Path, tmp_path_factory: pytest.TempPathFactory, smollm2: P
     one.end()
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+def shown(client: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a client's configuration has to contain."""
+    assert main(["mcp", "install", client, "--print", *HERE]) == 0
+    return capsys.readouterr().out
 
 
-def written(home: Path, client: str) -> list[str]:
-    """The command that a fresh configuration has the client start."""
-    assert main(["mcp", "install", client, *HERE]) == 0
-    [path] = [path for path in home.rglob("*") if path.is_file()]
-    data = tomllib.loads(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
+def command_of(text: str) -> list[str]:
+    """The command that a configuration has the client start."""
+    data = tomllib.loads(text) if text.startswith("[") else json.loads(text)
     [servers] = data.values()
     command = servers["winnow"]["command"]
     return command if isinstance(command, list) else [command, *servers["winnow"]["args"]]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-async def test_the_command_that_is_written_finds_code(client: str, home: Path, user: User) -> None:
-    command, *arguments = written(home, client)
-    server = StdioServerParameters(command=command, args=arguments, env=user.environment, cwd=home)
+@pytest.mark.parametrize("client", AGENTS)
+async def test_the_command_that_is_written_finds_code(
+    client: str, tmp_path: Path, user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *arguments = command_of(shown(client, capsys))
+    server = StdioServerParameters(command=command, args=arguments, env=user.environment, cwd=tmp_path)
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         found = await call(session, "find_code", question=QUESTION, budget=400)
@@ -78,12 +76,12 @@ def node() -> str:
 
 
 def inspect(home: Path, user: User, node: str, *arguments: str) -> Any:
-    """What the inspector prints about the server in a configuration that Winnow wrote for Claude Code."""
+    """What the inspector prints about the server in a configuration for Claude Code."""
     passed = [
         word for name in PASSED if name in user.environment for word in ("-e", f"{name}={user.environment[name]}")
     ]
     done = subprocess.run(
-        [INSPECTOR, "--cli", "--config", home / ".claude.json", "--server", "winnow", *passed, *arguments],
+        [INSPECTOR, "--cli", "--config", home / ".mcp.json", "--server", "winnow", *passed, *arguments],
         env={"HOME": str(home), "PATH": f"{node}{os.pathsep}{os.defpath}", "MCP_INSPECTOR_SECRET_STORE": "memory"},
         capture_output=True,
         text=True,
@@ -93,15 +91,19 @@ def inspect(home: Path, user: User, node: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_inspector_lists_and_calls_the_tools(home: Path, user: User, node: str, smollm2: Path) -> None:
+def test_the_inspector_lists_and_calls_the_tools(
+    tmp_path: Path, user: User, node: str, smollm2: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     user.environment.setdefault("WINNOW_MODELS_DIR", str(smollm2.parent))
-    written(home, "claude-code")
+    (tmp_path / ".mcp.json").write_text(shown("claude-code", capsys))
     # --strict: a schema that some model's API would refuse fails.
-    tools = {tool["name"]: tool for tool in inspect(home, user, node, "--method", "tools/list", "--strict")["tools"]}
+    tools = {
+        tool["name"]: tool for tool in inspect(tmp_path, user, node, "--method", "tools/list", "--strict")["tools"]
+    }
     assert tools.keys() == {"find_code", "explain_place", "outline", "ask"}
     arguments = [f"question={QUESTION}", "budget=400", 'paths=["budget.py", "ranking.py"]']
     asked = ["--method", "tools/call", "--tool-name", "find_code", "--tool-arg", *arguments]
-    found = inspect(home, user, node, *asked)["structuredContent"]
+    found = inspect(tmp_path, user, node, *asked)["structuredContent"]
     jsonschema.validate(found, tools["find_code"]["outputSchema"])
     assert found["spans"]
     assert {span["path"] for span in found["spans"]} <= {"budget.py", "ranking.py"}

@@ -1,1 +1,0 @@
-"""Sets agents up to start `winnow mcp`: their configuration gets an entry, and what else is in it stays as it is."""

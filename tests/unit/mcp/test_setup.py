@@ -1,0 +1,181 @@
+"""`winnow mcp install` and `uninstall`: what an agent's own command is told, and what is shown where it has none."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winnow_engine.errors import AgentSetupError
+from winnow_lsp.cli.main import main
+from winnow_lsp.mcp.setup import AGENTS, executable
+
+WINNOW = [executable(), "mcp"]
+PLAIN = {"command": WINNOW[0], "args": ["mcp"]}
+TYPED = {"type": "stdio", **PLAIN}
+# By name: file of the user, file of a project, keys, entry; as each agent's documentation has them.
+DOCUMENTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "claude-code": ("~/.claude.json", ".mcp.json", "mcpServers", TYPED),
+    "codex": ("~/.codex/config.toml", ".codex/config.toml", "mcp_servers", PLAIN),
+    "cursor": ("~/.cursor/mcp.json", ".cursor/mcp.json", "mcpServers", TYPED),
+    "vscode": ("`MCP: Open User Configuration`", ".vscode/mcp.json", "servers", TYPED),
+    "zed": ("~/.config/zed/settings.json", "", "context_servers", PLAIN),
+    "gemini": ("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers", PLAIN),
+    "opencode": (
+        "~/.config/opencode/opencode.json",
+        "opencode.json",
+        "mcp",
+        {"type": "local", "command": WINNOW, "enabled": True},
+    ),
+}
+# By name: the agent's program, its arguments to add Winnow for the user, and to remove it.
+OWN: dict[str, tuple[str, list[str], list[str]]] = {
+    "claude-code": (
+        "claude",
+        ["mcp", "add-json", "--scope", "user", "winnow", json.dumps(TYPED)],
+        ["mcp", "remove", "--scope", "user", "winnow"],
+    ),
+    "codex": ("codex", ["mcp", "add", "winnow", "--", *WINNOW], ["mcp", "remove", "winnow"]),
+    "vscode": ("code", ["--add-mcp", json.dumps({"name": "winnow", **TYPED})], []),
+    "gemini": (
+        "gemini",
+        ["mcp", "add", "--scope", "user", "winnow", WINNOW[0], "--", "mcp"],
+        ["mcp", "remove", "--scope", "user", "winnow"],
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without any agent's program, in which the commands run as well."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("WINNOW_SERVER", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def program(home: Path, name: str, then: str = "") -> Path:
+    """A program on the PATH that writes its arguments, a line each, and its folder into a file. Returns that file."""
+    told = home / "told"
+    file = home / "bin" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" > {told}\n{then}\n')
+    file.chmod(0o755)
+    return told
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_to_add_is_shown_where_the_program_is_not_there(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, _, keys, entry = DOCUMENTED[name]
+    for options, said in (["--print"], f"{file} needs"), ([], f"Nothing was changed. Add this to {file}"):
+        assert main(["mcp", "install", name, *options]) == 0
+        shown = capsys.readouterr()
+        read = tomllib.loads if file.endswith(".toml") else json.loads
+        assert read(shown.out) == {keys: {"winnow": entry}}
+        assert said in shown.err
+    assert main(["mcp", "uninstall", name]) == 0
+    assert f'Take "winnow" out of {file}' in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_agents_own_command_adds_and_removes(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command, add, remove = OWN[name]
+    told = program(home, command)
+    assert main(["mcp", "install", name]) == 0
+    assert f"{AGENTS[name].title} has Winnow now" in capsys.readouterr().out
+    assert told.read_text().splitlines()[1:] == add
+    told.unlink()
+    assert main(["mcp", "uninstall", name]) == 0
+    assert told.exists() == bool(remove)
+    assert not remove or told.read_text().splitlines()[1:] == remove
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_project_is_the_folder_one_is_in(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = DOCUMENTED[name][1]
+    if not file:
+        assert main(["mcp", "install", name, "--project"]) == 1
+        assert "no servers of a project" in capsys.readouterr().err
+        return
+    assert main(["mcp", "install", name, "--project"]) == 0
+    assert f"Add this to {home / file}" in capsys.readouterr().err
+
+
+def test_the_agents_command_runs_in_the_project(home: Path) -> None:
+    told = program(home, "claude")
+    assert main(["mcp", "install", "claude-code", "--project"]) == 0
+    assert told.read_text().splitlines()[:5] == [str(home), "mcp", "add-json", "--scope", "project"]
+
+
+def test_a_refusal_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(home, "claude", "echo 'MCP server winnow already exists' >&2; exit 1")
+    assert main(["mcp", "install", "claude-code"]) == 1
+    assert "Claude Code refused: MCP server winnow already exists" in capsys.readouterr().err
+
+
+def test_a_program_that_cannot_run_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(home, "codex").touch()
+    (home / "bin" / "codex").write_text("#!/nowhere/at/all\n")
+    assert main(["mcp", "install", "codex"]) == 1
+    assert f"`{home / 'bin' / 'codex'}` did not work" in capsys.readouterr().err
+
+
+def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = [f"--shared-index={one}" for one in ("team", "~/other", "https://example.org/index")]
+    assert main(["mcp", "install", "gemini", "--print", *shared]) == 0
+    [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
+    places = [home / "team", home / "other", "https://example.org/index"]
+    assert server["args"][1:] == [f"--shared-index={place}" for place in places]
+
+
+def test_a_folder_that_is_not_there_is_not_served(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--http", "0", "--workspace", "nowhere"]) == 4
+    assert "there is no folder nowhere" in capsys.readouterr().err
+
+
+def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "model.gguf").touch()
+    models = ["--drafter", "smollm2-135m", "--target", "model.gguf"]
+    files = ["-w", ".", "--exclude", "install", "--exclude", "--http"]
+    assert main(["mcp", "install", "gemini", "--print", *models, *files, "--no-server"]) == 0
+    [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
+    command, *arguments = server["args"]
+    assert command == "mcp"
+    assert sorted(arguments) == sorted(
+        [
+            "--drafter=smollm2-135m",
+            f"--target={home / 'model.gguf'}",
+            f"--workspace={home}",
+            "--exclude=install",
+            "--exclude=--http",
+            "--no-server",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["install", "emacs"], "'emacs' is not one of"),
+        (["install", "codex", "--http", "1"], "No such option"),
+        (["--no-server", "install", "codex"], "--no-server goes behind `install`"),
+        (["--drafter", "x", "uninstall", "codex"], "--drafter goes behind `uninstall`"),
+    ],
+)
+def test_bad_usage_runs_nothing(home: Path, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = program(home, "codex")
+    assert main(["mcp", *arguments]) == 2
+    assert why in capsys.readouterr().err
+    assert not told.exists()
+
+
+def test_an_installation_without_its_command_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    with pytest.raises(AgentSetupError, match="install Winnow with pip"):
+        executable()
