@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,13 @@ from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import Repository
 from winnow_research.first_token.joint import Joint
 from winnow_research.first_token.memory import MemoryPeak, watched
-from winnow_research.first_token.sweep import sweep
 from winnow_research.first_token.timed import TimedAnswer, summary
 from winnow_research.first_token.vanilla import Vanilla, best_of
 from winnow_research.first_token.winnow import STATES, Winnow
 from winnow_research.first_token.workspaces import SizedWorkspace, sized_workspace
 
-VANILLA, WINNOW, SWEEP, JOINT = "vanilla", "winnow", "sweep", "joint"
-ROWS = (VANILLA, WINNOW, SWEEP, JOINT)
+VANILLA, WINNOW, JOINT = "vanilla", "winnow", "joint"
+ROWS = (VANILLA, WINNOW, JOINT)
 BUDGETS = {"2600": Budget(2600), "auto": Budget()}
 
 Report = Callable[[str], None]
@@ -42,7 +41,6 @@ class Plan:
     rows: Sequence[str]
     repetitions: int
     vanilla_s: float
-    sweep_at: int
     target: Path
     drafter: Path
 
@@ -82,9 +80,7 @@ class FirstTokenRun:
 
     def _row(self, row: str, workspace: SizedWorkspace) -> dict[str, Any]:
         """One row's figures under its name, or why there are none."""
-        measure = {VANILLA: self._alone, WINNOW: self._winnow, SWEEP: self._sweep, JOINT: self._joint}[row]
-        if row == SWEEP and workspace.wanted != self._plan.sweep_at:
-            return {}
+        measure = {VANILLA: self._alone, WINNOW: self._winnow, JOINT: self._joint}[row]
         try:
             with watched() as peak:
                 figures = measure(workspace)
@@ -113,10 +109,6 @@ class FirstTokenRun:
                     "lines": round(sum(gold.lines for gold in kept[name]) / len(kept[name]), 4),
                 }
         return found
-
-    def _sweep(self, workspace: SizedWorkspace) -> dict[str, Any]:
-        with self._opened(workspace) as winnow:
-            return {"points": [asdict(one) for one in sweep(winnow, workspace, min(2, self._plan.repetitions))]}
 
     def _joint(self, workspace: SizedWorkspace) -> dict[str, Any]:
         with (

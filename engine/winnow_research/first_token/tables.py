@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from winnow_engine.core import counted
-from winnow_research.first_token.run import BUDGETS, JOINT, SWEEP, VANILLA, WINNOW
+from winnow_research.first_token.run import BUDGETS, JOINT, VANILLA, WINNOW
 from winnow_research.first_token.winnow import STATES
 
 
@@ -19,10 +19,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     for budget in BUDGETS:
         yield from _budget(budget, found.get(WINNOW, {}), reference)
     yield from _row("joint pass, 5%", found.get(JOINT, {}), reference, _golds(found.get(JOINT, {})))
-    for point in found.get(SWEEP, {}).get("points", ()):
-        kept = f"{point['golds_kept']:.0%} of questions and {point['lines_kept']:.0%} of lines kept"
-        yield f"  {point['ratio']:6.0%} of the tokens {point['seconds']:9.3f} s, {kept}"
-    for row in (VANILLA, WINNOW, SWEEP, JOINT):
+    for row in (VANILLA, WINNOW, JOINT):
         yield from _extra(row, found.get(row, {}))
 
 

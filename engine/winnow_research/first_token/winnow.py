@@ -58,15 +58,6 @@ class Winnow:
                 found[EDITED], _ = self._case(assistant, workspace, edited, budget)
         return found
 
-    def timed(
-        self, workspace: SizedWorkspace, budgets: Sequence[Budget], cases: Sequence[Case]
-    ) -> Iterator[list[TimedAnswer]]:
-        """For each budget, an answer to each of the cases with a warm index."""
-        with self.opened() as assistant:
-            assistant.index(workspace.sources)
-            for budget in budgets:
-                yield [self._case(assistant, workspace, case, budget)[0] for case in cases]
-
     def kept(self, workspace: SizedWorkspace, budgets: Sequence[Budget]) -> list[list[KeptGold]]:
         """What each budget keeps of the golds of every question, without asking the target."""
         with self.opened() as assistant:

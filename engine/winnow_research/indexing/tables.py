@@ -36,13 +36,6 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"  first in a new process {again['first_question_s']:7.3f} s"
 
 
-def simulated_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a simulated workspace."""
-    yield f"{found['tokens']:,} tokens simulated, {found['copies']} copies, {found['units']:,} units"
-    yield f"  a question           {found['question_s']:9.3f} s, the first {found['first_question_s']:.3f}"
-    yield f"  memory               {found['memory']['peak_bytes'] / 1e9:9.2f} GB in all"
-
-
 def _spread(seconds: Sequence[float]) -> str:
     half, most, longest = np.percentile(seconds, [50, 95, 100])
     return f"{half:9.3f} s, p95 {most:.3f}, at most {longest:.3f}"

@@ -33,7 +33,6 @@ from winnow_cuda.ops.swiglu import swiglu_numpy
 from winnow_cuda.shapes import BlockRule
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
 from winnow_research.speed.figure import SpeedFigure, figure_of
-from winnow_research.speed.rivals import flex_attention, sdpa
 from winnow_research.speed.timing import seconds_of
 
 _SHAPES = ((64, 14, 2), (128, 16, 8))  # head size, heads and KV heads of Qwen2.5-Coder-0.5B and of Qwen3-0.6B
@@ -52,7 +51,6 @@ class EncoderOps(RandomData):
         yield self.rope(TOKENS, 14, 2)
         yield self.swiglu(TOKENS, 4864)
         yield from (self.segment_attention(*shape) for shape in _SHAPES)
-        yield from sdpa(self.device, TOKENS, 2048, _SHAPES)
         yield from self.flash_prefill(TOKENS, 0.1)
 
     def gemm(self, m: int, n: int, k: int) -> Iterator[SpeedFigure]:
@@ -217,4 +215,3 @@ class EncoderOps(RandomData):
 
         executed = 4.0 * dim * BLOCK * BLOCK * float(mask.sum())
         yield figure_of(kernel.name, f"{size}, {density:.0%} of blocks", seconds_of(device, attend), executed, 0, None)
-        yield from flex_attention(device, mask, kv, dim)

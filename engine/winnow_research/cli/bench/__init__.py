@@ -14,7 +14,7 @@ _COMMANDS = {
     "decode": "How fast the target decodes with each draft, and whether it says the same.",
     "drafter": "Speed and error of the whole drafter on this machine's GPU.",
     "faults": "Whether the index survives kill -9, power cuts, a full disk and other faults.",
-    "histories": "Whether commits, callers and tests are found that real histories name, against git.",
+    "histories": "Whether commits are found that real histories name, against git.",
     "index": "How fast a workspace is indexed, what that takes, and how long questions wait.",
     "kernels": "Speed and error of every GPU kernel on this machine.",
     "relevance": "How often the code that a question needs is kept, by task and method.",

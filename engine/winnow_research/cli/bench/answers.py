@@ -11,7 +11,6 @@ from winnow_engine.core import Budget
 from winnow_lsp.cli.options import drafter_option, target_option
 from winnow_research.cli.bench.shared import (
     BenchSetup,
-    RenamedOptions,
     corpus_options,
     json_lines,
     opened,
@@ -29,7 +28,7 @@ _ALTERNATIVES = ("BM25", "MiniLM")
 _METHODS = (_WHOLE, _PRODUCT, *_ALTERNATIVES)
 
 
-@click.command(cls=RenamedOptions, renamed={"--row": "--method"})
+@click.command()
 @click.option("--method", "chosen", multiple=True, type=click.Choice(_METHODS), help="Only this [all].")
 @click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
 @click.option("--budget", type=click.IntRange(1), default=2600, show_default=True, help="Tokens kept.")

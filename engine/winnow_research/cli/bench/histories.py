@@ -1,4 +1,4 @@
-"""`winnow bench histories`: whether commits, callers and tests are found that real histories name."""
+"""`winnow bench histories`: whether commits are found that real histories name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import corpus_options, say
 from winnow_research.evaluation.cache import cache_path
-from winnow_research.evaluation.histories.asking_impact import Means, answered_impact
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import Answering, answered_why
 from winnow_research.evaluation.histories.clones import opened, pins
 from winnow_research.evaluation.histories.run import Answered, Figure, Histories, figures
 from winnow_research.evaluation.repositories import Split
 
-_TASKS = ("why", "when", "impact")
+_TASKS = ("why", "when")
+_TOKENS = 4000  # of code that a target sees besides the history
 
 
 @click.command()
@@ -38,14 +38,6 @@ _TASKS = ("why", "when", "impact")
 )
 @click.option("--repository", "names", multiple=True, metavar="NAME", help="Only this one of the split [all].")
 @click.option("--questions", type=click.IntRange(1), default=10, show_default=True, help="At most, a repository.")
-@click.option("--budget", type=click.IntRange(1), default=4000, show_default=True, help="Tokens of code, for impact.")
-@click.option(
-    "--first-look",
-    type=click.IntRange(0),
-    default=8000,
-    show_default=True,
-    help="Tokens encoded for a question about a repository that is not indexed; 0 indexes it.",
-)
 @click.option("--target", help="Have this target answer *why*, and count what it cites.")
 @corpus_options
 @drafter_option
@@ -54,15 +46,13 @@ def histories(
     clones: Path,
     names: tuple[str, ...],
     questions: int,
-    budget: int,
-    first_look: int,
     target: str | None,
     split: str,
     seed: int,
     as_document: bool,
     drafter: str,
 ) -> None:
-    """Whether Winnow finds the commits, callers and tests that real histories name, against git and BM25.
+    """Whether Winnow finds the commits that real histories name, against git and BM25.
 
     Questions are made by rule from whole clones of pinned projects. docs/histories.md explains every figure.
     """
@@ -75,29 +65,20 @@ def histories(
         rows: list[Answered] = []
         try:
             for task in tasks or _TASKS:
-                rows += _answered(
-                    task, asked, ModelConfig(drafter, target or ""), Budget(budget, first_look_tokens=first_look)
-                )
+                rows += _answered(task, asked, ModelConfig(drafter, target or ""))
         finally:  # also what there is when the user has waited long enough
-            _show(rows, asked.absent, as_document, {"split": split, "seed": seed, "budget": budget})
+            _show(rows, asked.absent, as_document, {"split": split, "seed": seed})
 
 
-def _answered(task: str, asked: Histories, models: ModelConfig, budget: Budget) -> Iterator[Answered]:
-    """The rows of a task. Models are loaded where they are needed: for *impact*, and for a target's answers."""
+def _answered(task: str, asked: Histories, models: ModelConfig) -> Iterator[Answered]:
+    """The rows of a task. Models are loaded only for a target's answers."""
     if task == "when":
         yield from answered_when(asked)
-    elif task == "why" and not models.target:
+    elif not models.target:
         yield from answered_why(asked)
     else:
-        answers = task == "why"
-        with (
-            closing(Store(cache_path())) as store,
-            closing(open_assistant(models, store, answers=answers)) as assistant,
-        ):
-            if answers:
-                yield from answered_why(asked, Answering(assistant, budget))
-            else:
-                yield from answered_impact(asked, Means(assistant, store, budget))
+        with closing(Store(cache_path())) as store, closing(open_assistant(models, store)) as assistant:
+            yield from answered_why(asked, Answering(assistant, Budget(_TOKENS)))
 
 
 def _show(rows: Sequence[Answered], absent: dict[str, str], as_document: bool, about: dict[str, object]) -> None:

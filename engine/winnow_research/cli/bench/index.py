@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from winnow_cuda.device import availability
-from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import open_analysts
 from winnow_engine.models.cache import locate
@@ -19,14 +18,9 @@ from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import parse_sizes, say, writing
 from winnow_research.indexing.material import existing, written
-from winnow_research.indexing.simulated import simulated
-from winnow_research.indexing.tables import lines, simulated_lines
+from winnow_research.indexing.tables import lines
 from winnow_research.indexing.timeline import Timeline
 from winnow_research.machine import describe
-
-
-def _sizes(context: click.Context, option: click.Parameter, value: str | None) -> list[int]:
-    return parse_sizes(context, option, value) if value else []
 
 
 @click.command()
@@ -38,7 +32,6 @@ def _sizes(context: click.Context, option: click.Parameter, value: str | None) -
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Index this folder instead; a file in it is changed for a moment.",
 )
-@click.option("--simulate", callback=_sizes, help="Also ask about so many tokens: the first size, repeated with noise.")
 @click.option("--repetitions", type=click.IntRange(1), default=5, show_default=True, help="Of what is short.")
 @drafter_option
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON here after each folder.")
@@ -46,7 +39,6 @@ def _sizes(context: click.Context, option: click.Parameter, value: str | None) -
 def index(
     sizes: list[int],
     trees: tuple[Path, ...],
-    simulate: list[int],
     repetitions: int,
     drafter: str,
     out: Path | None,
@@ -58,9 +50,9 @@ def index(
     of its workers was busy: a stage that is busy all the time is what the others wait for.
     """
     file = locate(drafter)
-    folders, simulations = list[dict[str, Any]](), list[dict[str, Any]]()
+    folders = list[dict[str, Any]]()
     machine = {**describe(), "device": availability().reason}
-    document: dict[str, Any] = {"machine": machine, "drafter": file.name, "folders": folders, "simulated": simulations}
+    document: dict[str, Any] = {"machine": machine, "drafter": file.name, "folders": folders}
     with cancel_on_interrupt() as cancellation, closing(open_analysts()) as analysts:
         loaded = Drafter(file, on_compile=lambda name: say(f"compiling {name}"))
         timeline = Timeline(loaded, analysts, repetitions, say, cancellation)
@@ -71,10 +63,6 @@ def index(
                 material = written(what, Path(folder)) if isinstance(what, int) else existing(what)
                 folders.append({"what": what if isinstance(what, int) else what.name, **timeline.measure(material)})
             _shown(document, "\n".join(lines(folders[-1])), out, as_document)
-        for size in simulate:
-            say(f"{size:,} tokens, simulated")
-            simulations.append(_simulated(loaded, sizes[0], size, repetitions, cancellation))
-            _shown(document, "\n".join(simulated_lines(simulations[-1])), out, as_document)
     if as_document:
         click.echo(json.dumps(document, indent=2))
 
@@ -83,13 +71,6 @@ def _warm_up(timeline: Timeline) -> None:
     """Compile what is compiled once on a machine."""
     with tempfile.TemporaryDirectory() as folder:
         timeline.warm_up(written(2000, Path(folder)))
-
-
-def _simulated(
-    drafter: Drafter, smaller: int, size: int, repetitions: int, cancellation: Cancellation
-) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
-        return simulated(drafter, written(smaller, Path(folder)), size, Path(cache), repetitions, cancellation)
 
 
 def _shown(document: dict[str, Any], text: str, out: Path | None, as_document: bool) -> None:

@@ -13,7 +13,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.storage.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
-from winnow_research.cli.bench.shared import RenamedOptions, corpus_options, parse_sizes, say
+from winnow_research.cli.bench.shared import corpus_options, parse_sizes, say
 from winnow_research.cli.bench.tables import tables
 from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.figures import as_json, figures
@@ -23,7 +23,7 @@ from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.tasks import all_tasks
 
 
-@click.command(cls=RenamedOptions, renamed={"--family": "--task", "--row": "--method"})
+@click.command()
 @click.option("--task", "names", multiple=True, type=click.Choice(sorted(all_tasks())), help="Only this [all].")
 @click.option("--method", "chosen", multiple=True, metavar="NAME", help="Only this way to choose code [all].")
 @click.option("--tokens", "sizes", default="32k,128k", show_default=True, callback=parse_sizes, help="Workspace sizes.")

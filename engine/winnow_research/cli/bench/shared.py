@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,22 +37,6 @@ _split_option = click.option(
 )
 _json_option = click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
 corpus_options = shared(_split_option, _seed_option, _json_option)
-
-
-class RenamedOptions(click.Command):
-    """A command that still takes options by their former names, with a notice on stderr."""
-
-    def __init__(self, *args: Any, renamed: Mapping[str, str], **kwargs: Any) -> None:
-        """`renamed` maps former names to current ones."""
-        super().__init__(*args, **kwargs)
-        self._renamed = renamed
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As `click.Command`, with current names for former ones."""
-        parts = [argument.partition("=") for argument in args]
-        for old in dict.fromkeys(name for name, _, _ in parts if name in self._renamed):
-            click.echo(f"winnow: {old} is now called {self._renamed[old]}", err=True)
-        return super().parse_args(ctx, [self._renamed.get(name, name) + sign + value for name, sign, value in parts])
 
 
 def parse_size(value: str) -> int:

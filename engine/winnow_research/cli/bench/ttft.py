@@ -19,9 +19,7 @@ from winnow_lsp.cli.options import drafter_option
 from winnow_research.cli.bench.shared import say, writing
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
-from winnow_research.first_token.plot import figure
-from winnow_research.first_token.run import ROWS, SWEEP, VANILLA, FirstTokenRun, Plan
-from winnow_research.first_token.sweep import SweepPoint
+from winnow_research.first_token.run import ROWS, FirstTokenRun, Plan
 from winnow_research.first_token.synthetic import SHAPES, write_synthetic
 from winnow_research.first_token.tables import lines
 from winnow_research.machine import describe
@@ -53,8 +51,6 @@ def _asked_about(_context: click.Context, _option: click.Parameter, value: str) 
 @click.option("--repository", default="fastify", show_default=True, callback=_asked_about)
 @click.option("--repetitions", type=click.IntRange(1), default=5, show_default=True, help="Of each answer.")
 @click.option("--vanilla-seconds", type=click.FloatRange(0), default=600, show_default=True, help="At most, a context.")
-@click.option("--sweep-at", callback=_sizes, default="32k", show_default=True, help="The context of the sweep.")
-@click.option("--figure", "plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the sweep here, as SVG.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON here after each row.")
 @click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
 def ttft(
@@ -66,8 +62,6 @@ def ttft(
     repository: Repository,
     repetitions: int,
     vanilla_seconds: float,
-    sweep_at: list[int],
-    plot: Path | None,
     out: Path | None,
     as_document: bool,
 ) -> None:
@@ -79,7 +73,7 @@ def ttft(
     """
     file = locate(drafter)
     answering = _synthetic(synthetic, file) if synthetic else locate(target)
-    plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, sweep_at[0], answering, file)
+    plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, answering, file)
     about = {"target": synthetic or answering.name, "drafter": file.name, "repository": repository.name}
     with cancel_on_interrupt() as cancellation, closing(FirstTokenRun(plan, say, cancellation)) as run:
         contexts: list[dict[str, Any]] = []
@@ -88,7 +82,9 @@ def ttft(
         for found, over in run.run():
             if found not in contexts:
                 contexts.append(found)
-            _write(document, found, out, plot)
+            if out is not None:
+                with writing(out):
+                    out.write_text(f"{json.dumps(document, indent=2)}\n", encoding="utf-8")
             if over and not as_document:
                 say("")
                 click.echo("\n".join(lines(found)))
@@ -104,14 +100,3 @@ def _synthetic(name: str, tokenizer: Path) -> Path:
         with writing(file):
             write_synthetic(SHAPES[name], tokenizer, file)
     return file
-
-
-def _write(document: dict[str, Any], found: dict[str, Any], out: Path | None, plot: Path | None) -> None:
-    if out is not None:
-        with writing(out):
-            out.write_text(f"{json.dumps(document, indent=2)}\n", encoding="utf-8")
-    points = [SweepPoint(**one) for one in found.get(SWEEP, {}).get("points", ())]
-    if plot is not None and points:
-        title = f"{document['target']}, {found['tokens']:,} tokens of {document['repository']}"
-        with writing(plot):
-            plot.write_text(figure(points, title, found.get(VANILLA, {}).get("median_s")), encoding="utf-8")

@@ -33,16 +33,6 @@ _KIND = re.compile(
     r"^(?:fix|feat|chore|refactor|perf|unix|win|windows|linux|test|docs?|build|src|core)(?:\([^)]*\))?!?:\s*",
     re.IGNORECASE,
 )
-_FIX = re.compile(
-    r"\b(?:fix(?:e[sd]|ing)?|bug(?:s|fix(?:es)?)?|crash(?:es|ed|ing)?|leak(?:s|ed|ing)?|panic(?:s|ked|king)?|overflows?|"
-    r"deadlocks?|races?|regressions?|wrong(?:ly)?|incorrect(?:ly)?|broken|fail(?:s|ed|ing|ures?)?)\b",
-    re.IGNORECASE,
-)
-_NO_BUG = re.compile(
-    r"\b(?:tests?|testing|ci|builds?|docs?|docstrings?|documentation|comments?|spelling|links?|flake\w*|warnings?|examples?|"
-    r"benchmarks?)\b",
-    re.IGNORECASE,
-)
 _TRAILER = re.compile(r"(?:[A-Z][\w-]+: |[-*]|PR-URL|Co-authored|Signed-off)")
 
 
@@ -72,11 +62,6 @@ def asked_commits(
         if golds and text not in seen and len(text.split()) >= LEAST_WORDS:
             seen.add(text)
             yield AskedCommit(small.commit.id, text, tuple(golds))
-
-
-def is_fix(commit: Commit) -> bool:
-    """Whether the first line of a commit's message says that something was wrong, and not only in a test or a text."""
-    return _FIX.search(commit.subject) is not None and _NO_BUG.search(commit.subject) is None
 
 
 def text_of(message: str) -> str:

@@ -69,13 +69,3 @@ def test_real_questions_are_also_counted_by_file_and_by_gold() -> None:
 def test_questions_without_an_answer_give_an_auroc() -> None:
     lines = tables(figures([outcome("BM25", "negative", 8000), outcome("BM25", "negative", 8000, rank=None)]))
     assert lines[3].endswith("AUROC 1.000")
-
-
-def test_options_by_their_former_names_still_work_with_a_notice(
-    drafter: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["bench", "relevance", "--drafter", str(drafter), "--family=real", "--row", "magic", "--row", "BM25"]
-    assert main(arguments) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert said.count("--family is now called --task") == said.count("--row is now called --method") == 1
-    assert "no method magic; there are" in said

@@ -11,16 +11,13 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.files import SourceFile
 from winnow_research.cli.bench.histories import histories
-from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.haystack import indexed
-from winnow_research.evaluation.histories.asking_impact import share_kept
-from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, is_fix, text_of, worth_reading
+from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, text_of, worth_reading
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import lay_out
-from winnow_research.evaluation.histories.impact import impact_cases
 from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories, figures
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
 from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
@@ -114,30 +111,6 @@ def test_messages_without_a_reason_and_large_commits_are_left_out(top: Path) -> 
     assert not gives_a_reason("Revert 'Wait for the bus'")
 
 
-def test_a_changed_function_asks_for_its_callers_and_the_tests_that_followed(top: Path) -> None:
-    before = git.commit(top, "Sell tickets to people", {"shop/ticket.py": TICKET, "tests/test_ticket.py": TEST})
-    more = TICKET.replace("ticket):\n    return ticket.zones * 3", "ticket, day):\n    # by day\n    return day.fare")
-    followed = {
-        "shop/ticket.py": more.replace("price_of(ticket)}", "price_of(ticket, ticket.day)}"),
-        "tests/test_ticket.py": TEST.replace("6", "7"),
-    }
-    commit = git.commit(top, "Charge by the day", followed)
-    repository = open_repository(top)
-    (case,) = impact_cases(repository, 10)
-    assert (case.commit, case.parent, case.name) == (commit, before, "price_of")
-    assert (case.path, case.start_line, case.end_line) == ("shop/ticket.py", 1, 5)
-    assert case.data.decode() == more
-    assert case.callers == (Gold("shop/ticket.py", 6, 7),)
-    assert case.tests == (Gold("tests/test_ticket.py", 4, 5),)
-    assert case.files(repository)["tests/test_ticket.py"].decode() == TEST
-
-
-def test_a_change_that_nothing_followed_is_not_asked_about(top: Path) -> None:
-    git.commit(top, "Sell tickets to people", {"shop/ticket.py": TICKET})
-    git.commit(top, "Charge four a zone", {"shop/ticket.py": TICKET.replace("* 3", "* 4")})
-    assert list(impact_cases(open_repository(top), 10)) == []
-
-
 def test_a_state_is_laid_out_over_another(top: Path, tmp_path: Path) -> None:
     first = git.commit(top, "one", {"a": "1", "b": "2"})
     clone, folder = open_repository(top), tmp_path / "state"
@@ -202,11 +175,9 @@ def test_figures_are_means_by_kind() -> None:
     assert found == {"all": (3, 1 / 3), "x": (2, 0.5), "y": (1, 0)}
 
 
-def test_ranks_and_shares() -> None:
+def test_ranks_become_shares() -> None:
     asked = CommitQuestion("why", "shop", "a.py:1-3", "moved", "b", {"first": 1, "any of 6": 6})
     assert asked.answered("Winnow", ["a", "b"]).scores == {"first": 0, "any of 6": 1}
-    golds = [Gold("a.py", 1, 3), Gold("b.py", 2, 2)]
-    assert share_kept(golds, {"a.py": {1, 3}, "b.py": {2}}) == 0.5
 
 
 def test_every_pinned_history_is_of_a_split_and_whole() -> None:
@@ -277,14 +248,6 @@ def test_code_that_a_commit_is_to_mend_stands_as_it_was_before(top: Path, later:
     repository, files = open_repository(top), indexed([SourceFile("buses/ticket.py", later.encode())])
     small = small_commits(repository, all_commits(repository))
     assert len(list(asked_commits(small, files, unchanged=True))) == asked
-
-
-def test_a_fix_says_that_something_was_wrong(top: Path) -> None:
-    git.commit(top, "fix(fares): Charge every zone", {"a.py": "A = 1\n"})
-    git.commit(top, "Crash no more without a ticket", {"a.py": "A = 2\n"})
-    git.commit(top, "Prefix every fare with its coin", {"a.py": "A = 3\n"})
-    git.commit(top, "Fix the docstring of fares", {"a.py": "A = 4\n"})
-    assert [is_fix(one) for one in all_commits(open_repository(top))] == [False, False, True, True]
 
 
 def test_a_message_is_asked_without_what_only_its_project_understands() -> None:

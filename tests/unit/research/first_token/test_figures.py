@@ -1,10 +1,9 @@
-"""Figures of first tokens: medians, stages that add up, chunks, peaks of memory, and the drawn sweep."""
+"""Figures of first tokens: medians, stages that add up, chunks, and peaks of memory."""
 
 import json
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 
 import numpy as np
@@ -13,8 +12,6 @@ import pytest
 from winnow_lsp.cli.main import main
 from winnow_research.first_token.joint import KEEP, best_chunks
 from winnow_research.first_token.memory import watched
-from winnow_research.first_token.plot import figure
-from winnow_research.first_token.sweep import SweepPoint
 from winnow_research.first_token.tables import lines
 from winnow_research.first_token.timed import REST, TimedAnswer, summary, with_rest
 
@@ -87,18 +84,6 @@ def test_the_memory_of_child_processes_is_counted() -> None:
             until(lambda: peak.children > 0)
         child.communicate()
     assert peak.children > 64 << 20
-
-
-def test_a_sweep_is_drawn_as_xml_with_a_point_for_each_budget() -> None:
-    points = [SweepPoint(ratio, 10 * ratio, (1, 2), 100, ratio, ratio) for ratio in (0.01, 0.1, 1.0)]
-    root = ElementTree.fromstring(figure(points, "a <title>", vanilla_s=20.0))
-    names = [element.tag.rpartition("}")[2] for element in root]
-    assert names.count("circle") == 9
-    texts = [element.text for element in root if element.tag.endswith("text")]
-    assert {"a <title>", "vanilla", "1", "10", "100", "10 s"} <= set(texts)
-    circles = [element for element in root if element.tag.endswith("circle")][:3]
-    heights = [float(circle.attrib["cy"]) for circle in circles]
-    assert heights == sorted(heights, reverse=True)
 
 
 def test_a_row_that_is_missing_says_why() -> None:
