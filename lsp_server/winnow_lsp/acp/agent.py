@@ -22,7 +22,7 @@ from winnow_lsp.acp.lines import (
     METHOD_NOT_FOUND,
     NOT_FOUND,
     Identity,
-    Lines,
+    JsonRpcLines,
     RequestError,
 )
 from winnow_lsp.acp.prompt import question_of, text_of
@@ -52,10 +52,10 @@ class _Session:
     prompts: int = 0
 
 
-class Agent:
+class AcpAgent:
     """Serves one client until it leaves. It asks the client for nothing: no file, no terminal, no permission."""
 
-    def __init__(self, lines: Lines, answer: Answerer) -> None:
+    def __init__(self, lines: JsonRpcLines, answer: Answerer) -> None:
         self._lines, self._answer = lines, answer
         self._sessions: dict[str, _Session] = {}
         self._threads: set[threading.Thread] = set()

@@ -28,7 +28,7 @@ class RequestError(Exception):
         self.code, self.kind = code, kind
 
 
-class Lines:
+class JsonRpcLines:
     """Both directions of a conversation. Any thread may send."""
 
     def __init__(self, source: BinaryIO, sink: RawIOBase) -> None:
@@ -72,9 +72,9 @@ class Lines:
             write_whole(self._sink, line)
 
 
-def standard_streams() -> Lines:
+def standard_streams() -> JsonRpcLines:
     """The client on standard input and output. Whatever else writes to standard output reaches standard error."""
-    return Lines(sys.stdin.buffer, take_standard_output())
+    return JsonRpcLines(sys.stdin.buffer, take_standard_output())
 
 
 def _is_identity(value: object) -> bool:

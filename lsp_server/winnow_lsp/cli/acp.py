@@ -11,7 +11,7 @@ import click
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.question import Question
-from winnow_lsp.acp.agent import Agent
+from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import (
     budget_options,
@@ -47,7 +47,7 @@ def acp(server: bool, **options: Any) -> None:
             reply = _from_server(folder, question, options, listener, cancellation) if shared else None
             return reply or here.answer(folder, question, listener, cancellation)
 
-        Agent(standard_streams(), answer).serve()
+        AcpAgent(standard_streams(), answer).serve()
 
 
 def _from_server(

@@ -15,7 +15,7 @@ from winnow_lsp.cli.clients import install, uninstall
 from winnow_lsp.cli.options import config_of, given_settings, uses_server
 from winnow_lsp.cli.serving import given, serving_options
 from winnow_lsp.cli.shared_server import connected
-from winnow_lsp.mcp.relay import Agent
+from winnow_lsp.mcp.relay import AgentRelay
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,7 +38,7 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
         _serve_stdio(context.obj, options, shared_server=uses_server(server, options))
 
 
-def _serve_stdio(agent: Agent, options: dict[str, Any], *, shared_server: bool) -> None:
+def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: bool) -> None:
     config_of(options)  # a value out of range is an error before anything starts
 
     def connect() -> socket.socket:

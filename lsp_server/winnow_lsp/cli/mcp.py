@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from winnow_lsp.mcp.relay import Agent
+from winnow_lsp.mcp.relay import AgentRelay
 
 _NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
 
@@ -15,7 +15,7 @@ _NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mcp(arguments: tuple[str, ...]) -> Any:
     """Serve agents; `winnow_lsp.cli.agents` has the options."""
-    agent = None if any(one.partition("=")[0] in _NOT_FOR_AGENTS for one in arguments) else Agent()
+    agent = None if any(one.partition("=")[0] in _NOT_FOR_AGENTS for one in arguments) else AgentRelay()
     from winnow_lsp.cli.agents import agents
 
     return agents.main(list(arguments), prog_name="winnow mcp", standalone_mode=False, obj=agent)

@@ -23,7 +23,7 @@ from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
 from winnow_engine.errors import WinnowError
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http import messages, responses
-from winnow_lsp.http.dialect import Counting, Dialect, Reply
+from winnow_lsp.http.dialect import ApiReply, Counting, Dialect
 from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import gone
@@ -175,7 +175,7 @@ def _notes(wanted: ChatRequest) -> dict[str, str]:
     return {IGNORED_HEADER: ", ".join(wanted.ignored)} if wanted.ignored else {}
 
 
-async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply: Reply) -> AsyncIterator[bytes]:
+async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply: ApiReply) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         piece = first

@@ -13,7 +13,7 @@ from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.requests import ChatRequest
 
 
-class Reply(Protocol):
+class ApiReply(Protocol):
     """The documents of one answer: either `whole`, or events from `first` to `last`, or to `failed`."""
 
     def whole(self, completion: Completion) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class Dialect:
     """One API. `read` takes a body and the name of the model being served, and raises ApiError."""
 
     read: Callable[[bytes, str], ChatRequest]
-    reply: Callable[[ChatRequest, str], Reply]
+    reply: Callable[[ChatRequest, str], ApiReply]
     error: Callable[[ApiError], dict[str, Any]]
 
 

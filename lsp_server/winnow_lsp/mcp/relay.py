@@ -23,7 +23,7 @@ from winnow_lsp.mcp.greeting import greeting
 _CHUNK = 1 << 16
 
 
-class Agent:
+class AgentRelay:
     """The agent on standard input and output. It is greeted at once, whatever else this process does meanwhile.
 
     Whatever else writes to standard output reaches standard error instead.

@@ -23,17 +23,17 @@ from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.mcp.fitting import fitted
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import (
-    Answered,
     Ask,
+    CodePlace,
     CodeSpan,
-    Entry,
     Explained,
     ExplainPlace,
     FindCode,
     FoundCode,
-    Outline,
+    ModelAnswer,
     Outlined,
-    Place,
+    OutlineEntry,
+    OutlinePath,
     Related,
 )
 
@@ -44,7 +44,7 @@ _NAMES_A_FILE = 12  # in the outline of a folder
 _NO_PATIENCE_S = 1e9  # an agent's model, not the target here, reads what is found
 
 
-class Repository:
+class AgentRepository:
     """One client's repository, whose folders may change from call to call. Belongs to the event loop."""
 
     def __init__(self, engine: Engine, config: Config) -> None:
@@ -80,25 +80,25 @@ class Repository:
 
         return await self._run(work, reports)
 
-    async def outline(self, sources: Sources, asked: Outline, reports: Reports) -> Outlined:
+    async def outline(self, sources: Sources, asked: OutlinePath, reports: Reports) -> Outlined:
         """What is in a folder or file."""
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Outlined:
             workspace, count = _read(assistant, sources, cancellation)
             entries = _entries(list(contents(workspace, asked.path)), asked.path)
 
-            def made(some: Sequence[Entry]) -> Outlined:
+            def made(some: Sequence[OutlineEntry]) -> Outlined:
                 return Outlined(entries=list(some), left_out=len(entries) - len(some))
 
             return fitted(made, entries, asked.budget, count)
 
         return await self._run(work, reports)
 
-    async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> Answered:
+    async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> ModelAnswer:
         """The target's answer."""
         question, config = Question(asked.question, paths=tuple(asked.paths)), self._config
 
-        def work(assistant: Assistant, cancellation: Cancellation) -> Answered:
+        def work(assistant: Assistant, cancellation: Cancellation) -> ModelAnswer:
             def ask(question: Question) -> Answer:
                 return assistant.ask(
                     sources,
@@ -113,7 +113,7 @@ class Repository:
 
             answer, notices = _on_known_paths(ask, question, assistant, sources, cancellation)
             kept = Kept.of(answer.spans, None).spans
-            return Answered(
+            return ModelAnswer(
                 answer=answer.text,
                 complete=answer.finish != "length",
                 citations=[_place(citation) for citation in answer.citations],
@@ -246,7 +246,7 @@ def _related(one: Relation) -> Related:
     return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=one.text[:200])
 
 
-def _entries(found: Sequence[Folder | File], path: str) -> list[Entry]:
+def _entries(found: Sequence[Folder | File], path: str) -> list[OutlineEntry]:
     """A row for each folder and file, or for each definition of the file that was asked about."""
     match found:
         case [File(path=name) as file] if name == path.removeprefix("./"):
@@ -254,18 +254,20 @@ def _entries(found: Sequence[Folder | File], path: str) -> list[Entry]:
     return [_folder(one) if isinstance(one, Folder) else _file(one) for one in found]
 
 
-def _folder(folder: Folder) -> Entry:
-    return Entry(path=f"{folder.path}/", kind="folder", files=folder.files)
+def _folder(folder: Folder) -> OutlineEntry:
+    return OutlineEntry(path=f"{folder.path}/", kind="folder", files=folder.files)
 
 
-def _file(file: File) -> Entry:
+def _file(file: File) -> OutlineEntry:
     names = [one.name for one in file.definitions[:_NAMES_A_FILE]]
-    return Entry(path=file.path, kind="file", lines=file.lines, defines=names)
+    return OutlineEntry(path=file.path, kind="file", lines=file.lines, defines=names)
 
 
-def _definition(file: File, one: Definition) -> Entry:
-    return Entry(path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line)
+def _definition(file: File, one: Definition) -> OutlineEntry:
+    return OutlineEntry(
+        path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line
+    )
 
 
-def _place(place: Citation | Span) -> Place:
-    return Place(path=place.path, start_line=place.start_line, end_line=place.end_line)
+def _place(place: Citation | Span) -> CodePlace:
+    return CodePlace(path=place.path, start_line=place.start_line, end_line=place.end_line)

@@ -39,7 +39,7 @@ class ExplainPlace(_Arguments):
     budget: Budget = 2000
 
 
-class Outline(_Arguments):
+class OutlinePath(_Arguments):
     """Arguments of `outline`."""
 
     path: Path = ""
@@ -53,7 +53,7 @@ class Ask(_Arguments):
     paths: list[Path] = Field(default=[], max_length=100, description="Answer only from these files and folders.")
 
 
-class Place(BaseModel):
+class CodePlace(BaseModel):
     """Lines of a file."""
 
     path: str
@@ -61,7 +61,7 @@ class Place(BaseModel):
     end_line: int
 
 
-class CodeSpan(Place):
+class CodeSpan(CodePlace):
     """Code that matters to a question. `score` is the log-odds that it answers it: above 0 it is likelier than not."""
 
     name: str
@@ -88,7 +88,7 @@ class Related(BaseModel):
     text: str
 
 
-class Explained(Place):
+class Explained(CodePlace):
     """What a place uses (the definitions), and who uses what it defines; the surest first."""
 
     inside: list[str] = Field(description="What the lines lie in.")
@@ -97,7 +97,7 @@ class Explained(Place):
     left_out: int = Field(description="How many more there are; a larger budget shows them.")
 
 
-class Entry(BaseModel):
+class OutlineEntry(BaseModel):
     """A folder (with `files` at any depth), a file (with `lines`, and the first names it defines), or a definition."""
 
     path: str
@@ -113,15 +113,15 @@ class Entry(BaseModel):
 class Outlined(BaseModel):
     """What is in a folder, or the definitions of a file."""
 
-    entries: list[Entry]
+    entries: list[OutlineEntry]
     left_out: int = Field(description="How many more entries there are; a narrower path or a larger budget shows them.")
 
 
-class Answered(BaseModel):
+class ModelAnswer(BaseModel):
     """An answer of the user's own model, with the lines that it names or quotes; they exist."""
 
     answer: str
     complete: bool = Field(description="False if the answer was cut off at its longest.")
-    citations: list[Place]
-    rests_on: list[Place]
+    citations: list[CodePlace]
+    rests_on: list[CodePlace]
     notices: list[str] = []

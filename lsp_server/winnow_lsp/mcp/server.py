@@ -20,16 +20,16 @@ from winnow_lsp.http.listening import gone
 from winnow_lsp.mcp.fitting import json_of, text_of
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
 from winnow_lsp.mcp.progress import Reports
-from winnow_lsp.mcp.repository import Repository
+from winnow_lsp.mcp.repository import AgentRepository
 from winnow_lsp.mcp.results import (
-    Answered,
     Ask,
     Explained,
     ExplainPlace,
     FindCode,
     FoundCode,
-    Outline,
+    ModelAnswer,
     Outlined,
+    OutlinePath,
 )
 from winnow_lsp.mcp.workspace import Workspaces
 
@@ -45,7 +45,7 @@ class Tool:
     description: str
     takes: type[BaseModel]
     gives: type[BaseModel]
-    run: Callable[[Repository, Sources, Any, Reports], Coroutine[Any, Any, BaseModel]]
+    run: Callable[[AgentRepository, Sources, Any, Reports], Coroutine[Any, Any, BaseModel]]
 
     def described(self) -> types.Tool:
         """The tool as MCP lists it."""
@@ -70,7 +70,7 @@ TOOLS = {
             "know the exact names.",
             FindCode,
             FoundCode,
-            Repository.find,
+            AgentRepository.find,
         ),
         Tool(
             "explain_place",
@@ -78,16 +78,16 @@ TOOLS = {
             "Tells where the names that some lines use are defined, and which lines use what they define.",
             ExplainPlace,
             Explained,
-            Repository.explain,
+            AgentRepository.explain,
         ),
         Tool(
             "outline",
             "What is in a folder or file",
             "Lists a folder's folders and files with the names they define, or the definitions of a file with their "
             "lines.",
-            Outline,
+            OutlinePath,
             Outlined,
-            Repository.outline,
+            AgentRepository.outline,
         ),
         Tool(
             "ask",
@@ -95,14 +95,14 @@ TOOLS = {
             "Has the language model on the user's machine answer a question about the repository, with the lines it "
             "cites. Takes seconds; find_code is faster where you can read the code yourself.",
             Ask,
-            Answered,
-            Repository.answer,
+            ModelAnswer,
+            AgentRepository.answer,
         ),
     )
 }
 
 
-def make_server(repository: Repository, workspaces: Workspaces) -> Server[Any]:
+def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[Any]:
     """A server with all tools for the clients of one repository."""
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -134,7 +134,7 @@ def make_server(repository: Repository, workspaces: Workspaces) -> Server[Any]:
 async def _call(
     context: ServerRequestContext[Any, Any],
     params: types.CallToolRequestParams,
-    repository: Repository,
+    repository: AgentRepository,
     workspaces: Workspaces,
 ) -> types.CallToolResult:
     tool = TOOLS.get(params.name)

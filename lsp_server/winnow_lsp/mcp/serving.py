@@ -24,7 +24,7 @@ from winnow_lsp.host.socket_path import LONGEST_LINE
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
-from winnow_lsp.mcp.repository import Repository
+from winnow_lsp.mcp.repository import AgentRepository
 from winnow_lsp.mcp.server import make_server
 from winnow_lsp.mcp.streams import message_streams
 from winnow_lsp.mcp.workspace import Workspaces
@@ -82,11 +82,11 @@ async def serve_http(
 
 
 @asynccontextmanager
-async def _repository(engines: Engines, config: Config) -> AsyncIterator[Repository]:
+async def _repository(engines: Engines, config: Config) -> AsyncIterator[AgentRepository]:
     """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
     engines.use(config)
     engine = engines.acquire(config.models)
-    repository = Repository(engine, config)
+    repository = AgentRepository(engine, config)
     try:
         yield repository
     finally:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from winnow_engine.core import Cancellation, Citation, Kept, Span, UnitKind
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.question import Question, Turn
-from winnow_lsp.acp.agent import Agent, Answerer
-from winnow_lsp.acp.lines import Lines
+from winnow_lsp.acp.agent import AcpAgent, Answerer
+from winnow_lsp.acp.lines import JsonRpcLines
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 
@@ -52,7 +52,7 @@ class Client:
 
     def _serve(self, answer: Answerer) -> None:
         source, sink = self._far
-        Agent(Lines(source, sink), answer).serve()
+        AcpAgent(JsonRpcLines(source, sink), answer).serve()
         source.close()
         sink.close()
 

@@ -6,17 +6,17 @@ from hypothesis import strategies as st
 
 from winnow_engine.errors import BudgetError
 from winnow_lsp.mcp.fitting import fitted, text_of
-from winnow_lsp.mcp.results import Entry, Outlined
+from winnow_lsp.mcp.results import Outlined, OutlineEntry
 
-ENTRIES = st.lists(st.text(max_size=30).map(lambda name: Entry(path=name, kind="file")), max_size=30)
+ENTRIES = st.lists(st.text(max_size=30).map(lambda name: OutlineEntry(path=name, kind="file")), max_size=30)
 
 
-def made(entries: list[Entry], total: int) -> Outlined:
+def made(entries: list[OutlineEntry], total: int) -> Outlined:
     return Outlined(entries=entries, left_out=total - len(entries))
 
 
 @given(entries=ENTRIES, budget=st.integers(40, 1200))
-def test_as_much_as_fits_and_never_more(entries: list[Entry], budget: int) -> None:
+def test_as_much_as_fits_and_never_more(entries: list[OutlineEntry], budget: int) -> None:
     found = fitted(lambda some: made(list(some), len(entries)), entries, budget, len)
     kept = len(found.entries)
     assert found.entries == entries[:kept]
