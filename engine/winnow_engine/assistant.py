@@ -21,7 +21,6 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.reader.background import AFFORDED_S
 from winnow_engine.errors import FileChangedError
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
@@ -36,13 +35,15 @@ from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversations import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.question import Question
+from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker
+from winnow_engine.reranker.opening import OpenReranker, open_reranker
+from winnow_engine.reranker.reranking import rerank
 from winnow_engine.runtime import Clock, Gate, Loading, Stages
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.ranking import Ranked, Selection
-from winnow_engine.selection.reread import reread
 from winnow_engine.selection.streaming_encoder import EncodedAsRead
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
@@ -50,7 +51,7 @@ from winnow_engine.sharing.publishing import publish
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer, Stats
 from winnow_engine.targets.base import Request, Target, ignore
-from winnow_engine.targets.opening import open_target, room_for_reader
+from winnow_engine.targets.opening import open_target, room_for_reranker
 
 
 class Assistant:
@@ -73,9 +74,18 @@ class Assistant:
         remember: bool = False,
         analysts: Analysts | None = None,
         open_fleet: OpenFleet | None = None,
+        open_reranker: OpenReranker = lambda drafter: None,
     ) -> None:
         self._store, self._analysts = store, analysts or Analysts(0)
-        self._encoders = Encoders(store, open_drafter, open_fleet)
+        self.reranker: BackgroundReranker | None = None
+        """The reranker, once `keys` are loaded."""
+
+        def open_models() -> Drafter:
+            drafter = open_drafter()
+            self.reranker = open_reranker(drafter)
+            return drafter
+
+        self._encoders = Encoders(store, open_models, open_fleet)
         self._open_target = open_target
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
@@ -248,8 +258,9 @@ class Assistant:
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:
                 needed_later.raise_if_failed()
-            if cache.drafter.reader is not None:
-                cache.drafter.reader.begin()
+            reranker = self.reranker if cache.drafter.place == "resident" else None
+            if reranker is not None:
+                reranker.begin()
         with clock.stage("index"):
             question = with_change(question, changes, workspace, cache.drafter.count)
             question = with_past(question, past, workspace, cache.drafter.count)
@@ -260,9 +271,9 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
             own = keys.tokens_of(candidates)
-        if (reader := cache.drafter.reader) is not None:
-            with clock.stage("reread"):
-                scores = reread(asked, scores, own, cache.drafter, reader, cancellation)
+        if reranker is not None:
+            with clock.stage("rerank"):
+                scores = rerank(asked, scores, own, cache.drafter, reranker, cancellation)
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         return Ranked(question, workspace, keys, own, scores, cache.drafter, notices)
@@ -283,12 +294,18 @@ def open_assistant(
     `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
 
+    room = False  # for the reranker, beside drafter and target
+
     def open_drafter() -> Drafter:
-        room = room_for_reader(models, answers=answers)
-        drafter = Drafter(locate(models.drafter), on_compile=on_compile, reread_s=AFFORDED_S if room else 0)
-        if answers and drafter.reader is not None:
-            drafter.reader.begin()  # it takes longer than the first question waits for it
-        return drafter
+        nonlocal room
+        room = room_for_reranker(models, answers=answers)  # before the drafter takes its own
+        return Drafter(locate(models.drafter), on_compile=on_compile)
+
+    def begin_reranker(drafter: Drafter) -> BackgroundReranker | None:
+        reranker = open_reranker(drafter, AFFORDED_S, on_compile) if room else None
+        if answers and reranker is not None:
+            reranker.begin()  # it takes longer than the first question waits for it
+        return reranker
 
     return Assistant(
         store,
@@ -297,4 +314,5 @@ def open_assistant(
         remember=remember,
         analysts=open_analysts(),
         open_fleet=open_fleet,
+        open_reranker=begin_reranker,
     )

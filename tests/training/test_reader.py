@@ -14,14 +14,14 @@ from safetensors.numpy import load_file
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
-from winnow_engine.encoder.reader.file import read_reader
-from winnow_engine.encoder.reader.layout import UnitText, segments_of
-from winnow_engine.encoder.reader.reading import open_reader
 from winnow_engine.encoder.template import Template
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.reranker.file import read_reranker
+from winnow_engine.reranker.layout import UnitText, segments_of
+from winnow_engine.reranker.reranker import load_reranker
 from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
@@ -259,8 +259,8 @@ def agree(
         wanted = reader(read_of(prefix, question, units)).numpy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(file.parent / "cache"))
-        patch.setattr("winnow_engine.encoder.reader.reading.bare_matrix_form", lambda: "float32")  # as on a GPU
-        engine = open_reader(drafter, read_reader(file, read_header(drafter)), prefix)
+        patch.setattr("winnow_engine.reranker.reranker.bare_matrix_form", lambda: "float32")  # as on a GPU
+        engine = load_reranker(drafter, read_reranker(file, read_header(drafter)), prefix)
     found = engine.scores(engine.segments(question, units), Cancellation())
     np.testing.assert_allclose(found, wanted, atol=1e-3 * max(1, np.abs(wanted).max()))
     return found

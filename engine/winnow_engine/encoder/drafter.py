@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,17 +18,11 @@ from winnow_engine.encoder.merged_weights import MergedWeights, name_of
 from winnow_engine.encoder.merged_weights import default_folder as weights_folder
 from winnow_engine.encoder.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.encoder.profiles import OpenedProfile, fusion_for, open_profile
-from winnow_engine.encoder.reader.background import NOT_REREAD, BackgroundReader
-from winnow_engine.encoder.reader.file import read_reader
-from winnow_engine.encoder.reader.reading import open_reader
-from winnow_engine.encoder.reader.use import ReaderUse
 from winnow_engine.encoder.segments import question_batch
 from winnow_engine.encoder.template import EncodedQuestion, Template
-from winnow_engine.encoder.weights import EMBEDDING, GgufTensors, load_weights, shape_of
-from winnow_engine.errors import ModelError, ProfileError
+from winnow_engine.encoder.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.platform import physical_cores
 from winnow_engine.question import CodeAtCursor
@@ -46,20 +38,19 @@ class Drafter:
         profile: Profile | None = None,
         threads: int | None = None,
         on_compile: Callable[[str], None] = lambda kernel: None,
-        reread_s: float = math.inf,
     ) -> None:
         """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
 
         `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
-        A profile's reader takes about `reread_s` seconds for a question at most; 0 if there is no room for it.
         """
-        header, self._gave_up = read_header(path), False
+        header, self.path, self._gave_up = read_header(path), path, False
         tensors = GgufTensors(path, header)
         with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
             warm = pool.submit(warm_up)  # 4 s once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
             opened = _opened(tensors, header, profile)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
+            self.reranker = opened.reranker  # the profile's, which `winnow_engine.reranker` opens
             self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk
             form = matrix_form()
             kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, form))
@@ -78,20 +69,11 @@ class Drafter:
             )
         self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
-        self.lacks_reader = False
-        """Whether the profile's reader cannot be used, or the model whose layers it has; the notice says why."""
-        use = opened.reader if reread_s else None
-        self._reader = self._reader_of(use, reread_s, path, header, on_compile) if use else None
 
     @property
     def place(self) -> str:
         """`resident` on the GPU, or `cpu`, also after the GPU has failed."""
         return "cpu" if self._encoder.parallel or self._gave_up else "resident"
-
-    @property
-    def reader(self) -> BackgroundReader | None:
-        """What reads leading units once more, if the profile has one and a GPU runs the drafter."""
-        return self._reader if self.place == "resident" else None
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
@@ -171,33 +153,11 @@ class Drafter:
 
     def _notify(self, notice: str) -> None:
         self._gave_up = True
-        self._say(notice)
+        self.add_notice(notice)
 
-    def _say(self, notice: str) -> None:
+    def add_notice(self, notice: str) -> None:
+        """Add to `notice`, the sentence for the user."""
         self.notice = notice if self.notice is None else f"{self.notice}; {notice}"
-
-    def _reader_of(
-        self, use: ReaderUse, seconds: float, path: Path, header: GgufHeader, on_compile: Callable[[str], None]
-    ) -> BackgroundReader | None:
-        """The profile's reader, not loaded yet; None on the CPU, where it would read for a minute.
-
-        None also if its file or the model whose layers it has is missing, damaged or another's, which a notice says.
-        """
-        if self.place != "resident":
-            return None
-        try:
-            model = path if use.model is None else cache.path(use.model)
-            own = read_header(model)
-            embedding = own.tensors.get(EMBEDDING)
-            if embedding is None or embedding.shape[:1] != header.tensors[EMBEDDING].shape[:1]:
-                raise ProfileError(f"{model}, of which the reader is, has another vocabulary than the drafter")
-            file = read_reader(use.file, own)
-        except (ModelError, ProfileError) as error:
-            self.lacks_reader = True
-            self._say(f"{NOT_REREAD}: {error}")
-            return None
-        load = partial(open_reader, model, file, self.template.prefix, on_compile)
-        return BackgroundReader(use, load, self._say, seconds)
 
     def _file_encoder(self, threads: int | None) -> FileEncoder:
         """A device takes one batch at a time; meanwhile a second thread prepares the next, all others tokenise."""

@@ -38,7 +38,7 @@ from winnow_engine.storage.folders import cache_folder, delete, temporary, used_
 Tensors = Mapping[str, NDArray[Any]]
 
 KEPT = 3
-"""Files that are kept, those used last: a drafter's, its reader's, and those of another drafter."""
+"""Files that are kept, those used last: a drafter's, its reranker's, and those of another drafter."""
 
 _MAGIC = b"WINNOWW2"
 _PREAMBLE = struct.Struct("<8sQ32s")

@@ -46,7 +46,7 @@ class FusedScores:
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
     the one with the largest share of the unit. `log_shares`, float32 [1 + P, C], are the logarithms of the shares of
     the whole question and of its P sub-questions, if it is a list of these. `sizing` are the scores by which `auto`
-    decides how much to keep, if those are others: what a reader adds parts units so far that the best seem sure.
+    decides how much to keep, if those are others: what a reranker adds parts units so far that the best seem sure.
     """
 
     total: Scores

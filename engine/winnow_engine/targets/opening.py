@@ -12,7 +12,7 @@ from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
-from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reader, measure
+from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reranker, measure
 
 
 def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
@@ -42,18 +42,18 @@ def local_options(models: ModelConfig) -> TargetOptions:
     return options
 
 
-def room_for_reader(models: ModelConfig, *, answers: bool) -> bool:
-    """Whether the drafter's reader fits on the GPU beside drafter and target; there is no target unless it `answers`.
+def room_for_reranker(models: ModelConfig, *, answers: bool) -> bool:
+    """Whether the drafter's reranker fits on the GPU beside drafter and target; there is no target unless it `answers`.
 
     A target that cannot be found counts as none. Raises ModelNotFoundError or ModelDamagedError for the drafter.
     """
     if answers and not is_url(models.target):
         try:
             options, memory = _plan(models)
-            return leaves_room_for_reader(memory, options.place)
+            return leaves_room_for_reranker(memory, options.place)
         except ModelError:
             pass  # which whoever opens the target says
-    return leaves_room_for_reader(measure(locate(models.drafter), None, TargetOptions()), "cpu")
+    return leaves_room_for_reranker(measure(locate(models.drafter), None, TargetOptions()), "cpu")
 
 
 def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:

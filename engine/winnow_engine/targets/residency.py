@@ -23,8 +23,8 @@ _RESERVE_BYTES = 512 << 20
 # Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
 _DRAFTER_WORK_BYTES = 1 << 30
 _TARGET_WORK_BYTES = 512 << 20
-# Weights of the default drafter's reader, and what they work in.
-_READER_BYTES = 3_900 << 20
+# Weights of the default drafter's reranker, and what they work in.
+_RERANKER_BYTES = 3_900 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
 _CONTEXT_TOKENS = 12_288
 # Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.
@@ -82,13 +82,13 @@ def decide(memory: MemoryNeeds) -> Residency:
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
-def leaves_room_for_reader(memory: MemoryNeeds, target: Place) -> bool:
-    """Whether the drafter's reader fits beside drafter and target, with the target where it lives.
+def leaves_room_for_reranker(memory: MemoryNeeds, target: Place) -> bool:
+    """Whether the drafter's reranker fits beside drafter and target, with the target where it lives.
 
     It would take what a target on demand, or the keys and values of a resident one, find free when the plan is made.
     """
     on_gpu = memory.target if memory.offload and target != "cpu" else 0
-    needed = memory.drafter + memory.drafter_work + _READER_BYTES + on_gpu
+    needed = memory.drafter + memory.drafter_work + _RERANKER_BYTES + on_gpu
     return memory.free is not None and needed <= memory.free - _RESERVE_BYTES
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.reader.background import AFFORDED_S
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.analysts import open_analysts
+from winnow_engine.reranker.background import AFFORDED_S
+from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import Repository
@@ -50,7 +51,9 @@ class FirstTokenRun:
 
     def __init__(self, plan: Plan, report: Report, cancellation: Cancellation) -> None:
         self._plan, self._report, self._cancellation = plan, report, cancellation
-        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"), reread_s=AFFORDED_S)
+        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
+        self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
+        self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
         self._analysts, self._warm = open_analysts(), False
 
@@ -124,7 +127,7 @@ class FirstTokenRun:
     @contextmanager
     def _opened(self, workspace: SizedWorkspace) -> Iterator[Winnow]:
         with closing(LlamaTarget.open(self._plan.target)) as target:
-            winnow = Winnow(self._drafter, target, self._analysts, self._cancellation)
+            winnow = Winnow(self._drafter, self._reranker, target, self._analysts, self._cancellation)
             if not self._warm:
                 winnow.warm_up(workspace)
                 self._warm = True

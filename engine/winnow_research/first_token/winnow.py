@@ -14,6 +14,7 @@ from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.question import Question, Turn
+from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Target, ignore
@@ -32,6 +33,7 @@ class Winnow:
     """Asks the assistant. Models are loaded and processes started; each repetition has an index of its own."""
 
     drafter: Drafter
+    reranker: BackgroundReranker | None
     target: Target
     analysts: Analysts
     cancellation: Cancellation
@@ -71,12 +73,18 @@ class Winnow:
     def opened(self) -> Iterator[Assistant]:
         """An assistant with an empty index and the loaded models."""
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder, "index.sqlite"))) as store:
-            assistant = Assistant(store, lambda: self.drafter, lambda: self.target, analysts=self.analysts)
+            assistant = Assistant(
+                store,
+                lambda: self.drafter,
+                lambda: self.target,
+                analysts=self.analysts,
+                open_reranker=lambda drafter: self.reranker,
+            )
             assistant.keys.wait_for(self.cancellation)
             assert assistant.target is not None
             assistant.target.wait_for(self.cancellation)
-            if self.drafter.reader is not None:
-                self.drafter.reader.begin().wait_for(self.cancellation)  # a question does for two seconds at most
+            if self.reranker is not None:
+                self.reranker.begin().wait_for(self.cancellation)  # a question does for two seconds at most
             yield assistant
 
     def _case(

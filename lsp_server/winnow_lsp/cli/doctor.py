@@ -30,7 +30,7 @@ from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
-from winnow_engine.targets.residency import decide, leaves_room_for_reader, measure
+from winnow_engine.targets.residency import decide, leaves_room_for_reranker, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.terminal import show
@@ -155,8 +155,8 @@ def _residency() -> Iterator[Finding]:
     except ModelError:
         return  # that they are missing is said already
     found = decide(memory)
-    crowded = found.drafter == "resident" and not leaves_room_for_reader(memory, found.target)
-    yield Finding(True, "residency", f"{found}{'; no room for the reader' if crowded else ''}")
+    crowded = found.drafter == "resident" and not leaves_room_for_reranker(memory, found.target)
+    yield Finding(True, "residency", f"{found}{'; no room for the reranker' if crowded else ''}")
 
 
 def _server(url: str) -> Iterator[Finding]:

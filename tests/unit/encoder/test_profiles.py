@@ -11,7 +11,7 @@ import pytest
 
 from winnow_cuda.shapes import TransformerShape
 from winnow_engine.encoder.profiles import ProfileFolder, shipped_folders, shipped_profile, users_profile, write_profile
-from winnow_engine.encoder.reader.use import ReaderUse
+from winnow_engine.encoder.reranker_use import RerankerUse
 from winnow_engine.errors import ProfileError
 from winnow_engine.models.weights import weight_folders
 
@@ -95,19 +95,19 @@ def test_an_adapter_is_copied_into_the_folder_and_replaced(profiles: Path, tmp_p
     assert sorted(path.name for path in (profiles / "mine").iterdir()) == ["adapter.safetensors", "profile.json"]
 
 
-def test_a_profile_keeps_the_reader_of_the_one_before(profiles: Path) -> None:
+def test_a_profile_keeps_the_reranker_of_the_one_before(profiles: Path) -> None:
     shipped = shipped_profile(QWEN)
     assert shipped is not None
-    assert shipped.reader is not None
+    assert shipped.reranker is not None
     for before in (shipped, None):
         before = before or found(QWEN)  # written once more into its own folder
         write_profile(profiles / "mine", QWEN, FUSION, adapter=before.adapter, before=before)
-        kept = found(QWEN).reader
+        kept = found(QWEN).reranker
         assert kept is not None
-        assert kept == replace(shipped.reader, file=profiles / "mine" / "reader.safetensors")
-        assert kept.file.read_bytes() == shipped.reader.file.read_bytes()
+        assert kept == replace(shipped.reranker, file=profiles / "mine" / "reranker.safetensors")
+        assert kept.file.read_bytes() == shipped.reranker.file.read_bytes()
     write_profile(profiles / "mine", QWEN, FUSION, adapter=found(QWEN).adapter)
-    assert found(QWEN).reader is None
+    assert found(QWEN).reranker is None
 
 
 def test_what_was_calibrated_before_profiles_were_folders_is_still_used(profiles: Path) -> None:
@@ -127,38 +127,41 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
         users_profile(QWEN)
 
 
-READER: dict[str, object] = {
-    "file": "reader.safetensors",
+RERANKER: dict[str, object] = {
+    "file": "reranker.safetensors",
     "weight": 0.75,
     "tokens": 16000,
 }
 
 
-def test_a_profile_says_how_its_reader_is_used(profiles: Path) -> None:
-    assert ProfileFolder(profiles, {"fusion": FUSION}).reader is None
-    use = ProfileFolder(profiles, {"fusion": FUSION, "reader": READER}).reader
-    assert use == ReaderUse(profiles / "reader.safetensors", 0.75, 16000)
-    of_another = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, "model": "qwen2.5-coder-1.5b"}}).reader
-    assert of_another == ReaderUse(profiles / "reader.safetensors", 0.75, 16000, "qwen2.5-coder-1.5b")
+def test_a_profile_says_how_its_reranker_is_used(profiles: Path) -> None:
+    assert ProfileFolder(profiles, {"fusion": FUSION}).reranker is None
+    use = ProfileFolder(profiles, {"fusion": FUSION, "reranker": RERANKER}).reranker
+    assert use == RerankerUse(profiles / "reranker.safetensors", 0.75, 16000)
+    assert use == ProfileFolder(profiles, {"fusion": FUSION, "reader": RERANKER}).reranker  # as older profiles call it
+    of_another = ProfileFolder(
+        profiles, {"fusion": FUSION, "reranker": {**RERANKER, "model": "qwen2.5-coder-1.5b"}}
+    ).reranker
+    assert of_another == RerankerUse(profiles / "reranker.safetensors", 0.75, 16000, "qwen2.5-coder-1.5b")
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"file": "../secret"}, "the reader '../secret' lies outside the profile"),
-        ({"file": None}, "the reader None lies outside the profile"),
-        ({"weight": "much"}, "does not say how its reader is used"),
-        ({"weight": True}, "does not say how its reader is used"),
-        ({"weight": float("nan")}, "does not say how its reader is used"),
-        ({"tokens": 0}, "does not say how its reader is used"),
-        ({"model": 7}, "does not say how its reader is used"),
+        ({"file": "../secret"}, "the reranker '../secret' lies outside the profile"),
+        ({"file": None}, "the reranker None lies outside the profile"),
+        ({"weight": "much"}, "does not say how its reranker is used"),
+        ({"weight": True}, "does not say how its reranker is used"),
+        ({"weight": float("nan")}, "does not say how its reranker is used"),
+        ({"tokens": 0}, "does not say how its reranker is used"),
+        ({"model": 7}, "does not say how its reranker is used"),
     ],
 )
-def test_a_reader_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:
+def test_a_reranker_that_is_not_described_is_refused(change: dict[str, object], said: str, profiles: Path) -> None:
     with pytest.raises(ProfileError, match=re.escape(said)):
-        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": {**READER, **change}}).reader
-    with pytest.raises(ProfileError, match="the reader is no object"):
-        _ = ProfileFolder(profiles, {"fusion": FUSION, "reader": "reader.safetensors"}).reader
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reranker": {**RERANKER, **change}}).reranker
+    with pytest.raises(ProfileError, match="the reranker is no object"):
+        _ = ProfileFolder(profiles, {"fusion": FUSION, "reranker": "reranker.safetensors"}).reranker
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", "", "sub/file", "link", "a\0b", 7, ["x"]])

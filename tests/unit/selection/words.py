@@ -14,7 +14,7 @@ FUSION = {"kinds": {"length": {"one": 1.0}, "names": {"one": 1.0}}, "clues": {"o
 class Words:
     """Scores a unit by its length. A word is a token; `encoded` has the units that were encoded, in order."""
 
-    identity, place, notice, fusion, reader = "words", "cpu", None, FUSION, None
+    identity, place, notice, fusion, reranker = "words", "cpu", None, FUSION, None
 
     def __init__(self) -> None:
         self.encoded: list[str] = []

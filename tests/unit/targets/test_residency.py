@@ -16,7 +16,7 @@ from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets import opening, residency
-from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, leaves_room_for_reader, measure
+from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, leaves_room_for_reranker, measure
 
 GB = 10**9
 
@@ -61,10 +61,10 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
         (6.2, False, "resident", True),
     ],
 )
-def test_a_reader_is_used_where_all_else_fits_beside_it(
+def test_a_reranker_is_used_where_all_else_fits_beside_it(
     free: float | None, offload: bool, target: Place, room: bool
 ) -> None:
-    assert leaves_room_for_reader(memory(free, offload), target) is room
+    assert leaves_room_for_reranker(memory(free, offload), target) is room
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_reader_is_used_where_all_else_fits_beside_it(
         (ModelConfig(target="/not/there.gguf"), True, 7, True),
     ],
 )
-def test_room_for_a_reader_depends_on_what_answers(
+def test_room_for_a_reranker_depends_on_what_answers(
     models: ModelConfig, answers: bool, free: float, room: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
@@ -89,7 +89,7 @@ def test_room_for_a_reader_depends_on_what_answers(
     monkeypatch.setattr(residency, "memory_bytes", lambda header, options: 2 * GB)
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(opening, "locate", lambda name: _located(tmp_path / f"{name}.gguf"))
-    assert opening.room_for_reader(models, answers=answers) is room
+    assert opening.room_for_reranker(models, answers=answers) is room
 
 
 def _located(path: Path) -> Path:

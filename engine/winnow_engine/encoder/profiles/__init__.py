@@ -5,12 +5,12 @@ A profile is a folder with a `profile.json`, the adapter that this names if it h
     {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
      "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
      "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`)
-     "reader": {…},                          a reader, if it has one (`reader/use.py`)
+     "reranker": {…},                        a reranker, if it has one (`reranker_use.py`)
      "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
 
 The user's folders lie in `user_directory()` and are searched before those that ship: here, and with the weights of
-adapters (`models/weights.py`), which use the reader that is installed for the same drafter. A drafter that has neither
-is scored with every head of some layers, and the fusion weights of `generic`.
+adapters (`models/weights.py`), which use the reranker that is installed for the same drafter. A drafter that has
+neither is scored with every head of some layers, and the fusion weights of `generic`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from winnow_cuda.shapes import TransformerShape
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.heads import generic_heads, heads_of
 from winnow_engine.encoder.profile import Profile
-from winnow_engine.encoder.reader.use import ReaderUse, use_of
+from winnow_engine.encoder.reranker_use import RerankerUse, use_of
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.models.gguf_header import read_header
@@ -40,9 +40,9 @@ from winnow_engine.untrusted import read_json
 HEADS = Path(__file__).parent
 """The folder of the profiles that need no weights."""
 _DOCUMENT = "profile.json"
-_RERANKER = "reranker.json"
+_INSTALLED = "reranker.json"
 _ADAPTER = "adapter.safetensors"
-_READER = "reader.safetensors"
+_RERANKER = "reranker.safetensors"
 _GENERIC = "generic"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
@@ -59,7 +59,7 @@ _REMEDY = "run `winnow calibrate` again, or delete the profile"
 class ProfileFolder:
     """A profile on disk: its folder, and what `profile.json` says, of which only the types named above are certain.
 
-    One that `ships` uses the reader that is installed for its drafter.
+    One that `ships` uses the reranker that is installed for its drafter.
     """
 
     path: Path
@@ -79,14 +79,14 @@ class ProfileFolder:
         return None if name is None else self._inside(name, "adapter")
 
     @property
-    def reader(self) -> ReaderUse | None:
-        """The reader, if it has one, and how it is used. ProfileError as for the adapter, and if it is malformed."""
-        document = self.document.get("reader")
+    def reranker(self) -> RerankerUse | None:
+        """The reranker, if it has one, and how it is used. ProfileError as for the adapter, and if it is malformed."""
+        document = self.document.get("reranker", self.document.get("reader"))  # as older profiles call it
         if document is None:
-            return _installed_reader(self.document["fingerprints"]) if self.ships else None
+            return _installed_reranker(self.document["fingerprints"]) if self.ships else None
         if not isinstance(document, dict):
-            raise ProfileError(f"{self.path}: the reader is no object with a file: {_REMEDY}")
-        return use_of(document, self._inside(document.get("file"), "reader"))
+            raise ProfileError(f"{self.path}: the reranker is no object with a file: {_REMEDY}")
+        return use_of(document, self._inside(document.get("file"), "reranker"))
 
     def _inside(self, name: Any, what: str) -> Path:
         """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
@@ -111,12 +111,12 @@ class ProfileFolder:
 
 @dataclass(frozen=True, slots=True)
 class OpenedProfile:
-    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user and a reader."""
+    """A drafter's profile, the document of its fusion weights, and perhaps a notice for the user and a reranker."""
 
     profile: Profile
     fusion: Mapping[str, Any]
     notice: str | None = None
-    reader: ReaderUse | None = None
+    reranker: RerankerUse | None = None
 
 
 def user_directory() -> Path:
@@ -164,7 +164,7 @@ def open_profile(
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
-        return OpenedProfile(found.open(shape), found.fusion, found.notice, found.reader)
+        return OpenedProfile(found.open(shape), found.fusion, found.notice, found.reranker)
     return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, _NOTICE)
 
 
@@ -188,19 +188,19 @@ def write_profile(
 ) -> None:
     """Write the profile of the drafter with fingerprint `name`: with a copy of `adapter`, or with `heads`.
 
-    It keeps the reader of the profile `before` it. Replaces the profile that the folder has. `profile.json` is written
-    last, so that no half-written profile is found. ProfileError if that reader lies outside its folder.
+    It keeps the reranker of the profile `before` it, and replaces the folder's profile. `profile.json` is written last,
+    so that no half-written profile is found. ProfileError if that reranker lies outside its folder.
     """
     assert (heads is None) != (adapter is None), "a profile has an adapter or heads"
-    reader = before.reader if before is not None else None
+    reranker = before.reranker if before is not None else None
     folder.mkdir(parents=True, exist_ok=True)
     if adapter is not None:
         _copy(adapter, folder / _ADAPTER)
     scoring = {"adapter": _ADAPTER} if heads is None else {"heads": list(heads)}
     document: dict[str, Any] = {"fingerprints": [name], **scoring, "fusion": fusion}
-    if reader is not None:
-        _copy(reader.file, folder / _READER)
-        document["reader"] = {**asdict(reader), "file": _READER}
+    if reranker is not None:
+        _copy(reranker.file, folder / _RERANKER)
+        document["reranker"] = {**asdict(reranker), "file": _RERANKER}
     part = folder / f"{_DOCUMENT}.part"
     part.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
     part.replace(folder / _DOCUMENT)
@@ -224,11 +224,11 @@ def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
     return found[0] if found else None
 
 
-def _installed_reader(names: Sequence[str]) -> ReaderUse | None:
-    """The reader that is installed for a drafter with one of these fingerprints. ProfileError if it is malformed."""
+def _installed_reranker(names: Sequence[str]) -> RerankerUse | None:
+    """The reranker that is installed for a drafter with one of these fingerprints. ProfileError if it is malformed."""
     for folder in weight_folders("reranker"):
         try:
-            document = read_json((folder / _RERANKER).read_bytes())
+            document = read_json((folder / _INSTALLED).read_bytes())
             if not set(names).isdisjoint(document["fingerprints"]):
                 return use_of(document, folder / document["file"])
         except (OSError, NotJsonError, KeyError, TypeError) as error:

@@ -19,6 +19,8 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import locate
+from winnow_engine.reranker.background import BackgroundReranker
+from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target
@@ -83,17 +85,19 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
     def answering() -> Target:
         return open_target(models, TargetOptions(n_ubatch=_BATCH))
 
-    def drafting() -> Drafter:
-        drafter = Drafter(file)
-        if drafter.reader is not None:
-            drafter.reader.begin().wait_for(cancellation)  # a question does for two seconds, or goes without
-        return drafter
+    def reranking(drafter: Drafter) -> BackgroundReranker | None:
+        reranker = open_reranker(drafter)
+        if reranker is not None:
+            reranker.begin().wait_for(cancellation)  # a question does for two seconds, or goes without
+        return reranker
 
     corpus = corpus_of(Split(split), file, questions, seed)
     with (
         cancel_on_interrupt() as cancellation,
         closing(Store(cache_path())) as store,
-        closing(Assistant(store, drafting, answering if target else None)) as assistant,
+        closing(
+            Assistant(store, lambda: Drafter(file), answering if target else None, open_reranker=reranking)
+        ) as assistant,
     ):
         yield BenchSetup(file, corpus, store, assistant, cancellation)
         store.trim(MOST_BYTES)

@@ -17,6 +17,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
+from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.selection.budget import worth
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.unit_features import zscore
@@ -67,13 +68,14 @@ class Winnow:
         self._drafter = drafter
 
     def ranker(self, subject: Subject) -> Ranker:
-        """See `Method`. EvaluationError or what loading raises on a GPU without the reader that users of one have."""
+        """See `Method`. EvaluationError or what loading raises on a GPU without the reranker that users of one have."""
         drafter = self._drafter()
-        if drafter.lacks_reader:
+        reranker = open_reranker(drafter)
+        if reranker is not None:
+            reranker.begin().wait_for(Cancellation())  # a question does for two seconds, or goes without
+        elif drafter.reranker is not None and drafter.place == "resident":
             raise EvaluationError(str(drafter.notice))
-        assistant = Assistant(subject.store, self._drafter)
-        if drafter.reader is not None:
-            drafter.reader.begin().wait_for(Cancellation())  # a question does for two seconds, or goes without
+        assistant = Assistant(subject.store, self._drafter, open_reranker=lambda _: reranker)
         units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
         def rank(question: Question) -> Ranking:

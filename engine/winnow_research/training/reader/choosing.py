@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from winnow_cuda.shapes import Float32, Int32, Int64
-from winnow_engine.encoder.reader.layout import MOST_UNIT_TOKENS, ReadSegment, UnitText, segments_of
+from winnow_engine.reranker.layout import MOST_UNIT_TOKENS, RerankerSegment, UnitText, segments_of
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.reader.lists import Lists, tokens_of
 
@@ -23,7 +23,7 @@ _ADDED = 24  # at most, of what stands beside a gold or is used by it
 class Example:
     """A question as it is read in training. Its units are numbered in the order in which they are shown."""
 
-    segments: tuple[ReadSegment, ...]
+    segments: tuple[RerankerSegment, ...]
     golds: Int64  # the units that answer
     first: Float32  # [units, 2]: the first stage's scores, 0 for those that its list lacks
 

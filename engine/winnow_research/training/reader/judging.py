@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from winnow_cuda.shapes import Float32, Int32, Int64
-from winnow_engine.encoder.reader.layout import UnitText
-from winnow_engine.encoder.reader.use import addition
+from winnow_engine.reranker.layout import UnitText
+from winnow_engine.reranker.reranking import addition
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import gained
 from winnow_research.evaluation.counted import CountedUnits

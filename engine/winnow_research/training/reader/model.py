@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from winnow_engine.encoder.reader.file import HEAD
-from winnow_engine.encoder.reader.layout import ReadSegment
 from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.reranker.file import HEAD
+from winnow_engine.reranker.layout import RerankerSegment
 from winnow_research.training import trained_file
 from winnow_research.training.heads import Segments, Standardised
 from winnow_research.training.network import Network, Packed
@@ -35,7 +35,7 @@ class ReadBatch:
     last: Tensor
 
 
-def batch_of(segments: Sequence[ReadSegment], length: int, count: int, device: torch.device) -> ReadBatch:
+def batch_of(segments: Sequence[RerankerSegment], length: int, count: int, device: torch.device) -> ReadBatch:
     """`segments` as rows of `length` tokens each, filled up to `count` sequences."""
     ids = np.zeros((count, length), np.int64)
     for row, segment in enumerate(segments):

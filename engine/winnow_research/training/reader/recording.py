@@ -23,8 +23,6 @@ import numpy as np
 
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.reader.file import read_reader
-from winnow_engine.encoder.reader.reading import Reader, open_reader
 from winnow_engine.encoder.template import Template
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
@@ -32,11 +30,13 @@ from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.reranker.file import read_reranker
+from winnow_engine.reranker.reranker import Reranker, load_reranker
+from winnow_engine.reranker.reranking import readings, texts_of
 from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.reread import readings, texts_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cache import cache_path
@@ -107,7 +107,7 @@ class Recorder:
         )
 
 
-def _scored(reader: Reader, records: Sequence[Record]) -> dict[int, Any]:
+def _scored(reader: Reranker, records: Sequence[Record]) -> dict[int, Any]:
     """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
     figures = {}
     for way in WAYS:
@@ -145,7 +145,7 @@ def read(folder: Path, file: Path, model: Path, name: str) -> None:
     from winnow_engine.llama.vocabulary import Vocabulary
 
     prefix = Template(Vocabulary(LlamaModel(model, vocabulary_only=True))).prefix
-    reader = open_reader(model, read_reader(file, read_header(model)), prefix)
+    reader = load_reranker(model, read_reranker(file, read_header(model)), prefix)
     for split in _SPLITS:
         started = time.perf_counter()
         records = pickle.loads((folder / f"records-{split}.pickle").read_bytes())

@@ -11,7 +11,7 @@ export interface Stage {
 
 const NAMES: Record<string, string> = {
   read: 'Reading changed files', load_drafter: 'Loading the drafter', load_target: 'Loading the target', index: 'Indexing',
-  score: 'Scoring code', reread: 'Reading what leads', select: 'Choosing spans', look_again: 'Looking again',
+  score: 'Scoring code', rerank: 'Reranking', select: 'Choosing spans', look_again: 'Looking again',
   prefill: 'Reading the prompt',
 };
 

@@ -1,4 +1,4 @@
-"""A reader's score of a unit: what its tokens say on weighted average, what the last one says, and its length.
+"""A reranker's score of a unit: what its tokens say on weighted average, what the last one says, and its length.
 
 With x̂ = (x / rms(x) − mu) / sd of a unit's N rows and the rows v, w and l of `votes`:
 
@@ -15,7 +15,7 @@ from winnow_cuda.shapes import Float32, Int64, KeyHead
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderHead:
+class RerankerHead:
     """The head's weights: votes float32 [3, width], length [1], mu and sd [width]. ValueError for other shapes."""
 
     votes: Float32

@@ -1,4 +1,4 @@
-"""How a reader is shown a question and units: segments, each of which begins with the prefix and the question."""
+"""How a reranker is shown a question and units: segments, each of which begins with the prefix and the question."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UnitText:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSegment:
+class RerankerSegment:
     """Tokens as they are read. Unit units[i], counted in the order given, has the rows starts[i]:stops[i]."""
 
     ids: Int32
@@ -59,15 +59,15 @@ class _Open:
         self.stops.append(self.tokens)
         return True
 
-    def closed(self) -> ReadSegment:
+    def closed(self) -> RerankerSegment:
         """What is shown."""
         numbers = (np.array(part, np.int64) for part in (self.units, self.starts, self.stops))
-        return ReadSegment(np.concatenate(self.ids).astype(np.int32), *numbers)
+        return RerankerSegment(np.concatenate(self.ids).astype(np.int32), *numbers)
 
 
 def segments_of(
     prefix: Int32, question: Int32, units: Sequence[UnitText], closing: Int32, most: int
-) -> Iterator[ReadSegment]:
+) -> Iterator[RerankerSegment]:
     """Units in the order given, in segments of at most `most` tokens that each begin with prefix and question.
 
     A file's header stands before its first unit in a segment. `closing` follows each unit and counts as its last

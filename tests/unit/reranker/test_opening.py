@@ -1,4 +1,4 @@
-"""A drafter whose profile has a reader: without one that can be used it says why, and works."""
+"""The reranker of a drafter's profile: if it cannot be used, a notice says why, and the drafter works."""
 
 import json
 import struct
@@ -13,19 +13,20 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of, write_profile
 from winnow_engine.models import registry
 from winnow_engine.models.registry import ModelRole, RegisteredModel
+from winnow_engine.reranker.opening import open_reranker
 from winnow_research.random_models import write_model, write_reader
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
-USE = {"file": "reader.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}
+USE = {"file": "reranker.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}
 
 
 @dataclass(frozen=True)
 class Files:
-    """A drafter, the registered model whose layers its reader has, and the reader."""
+    """A drafter, the registered model whose layers its reranker has, and the reranker."""
 
     drafter: Path
     model: Path
-    reader: Path
+    reranker: Path
 
 
 @pytest.fixture
@@ -41,15 +42,16 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     folder = tmp_path / "profiles" / "own"
     write_profile(folder, fingerprint_of(drafter), {}, HEADS)
     document = json.loads((folder / "profile.json").read_text())
-    (folder / "profile.json").write_text(json.dumps({**document, "reader": USE}))
-    return Files(drafter, model, write_reader(folder / "reader.safetensors", model, 2))
+    (folder / "profile.json").write_text(json.dumps({**document, "reranker": USE}))
+    return Files(drafter, model, write_reader(folder / "reranker.safetensors", model, 2))
 
 
-def test_a_reader_of_a_registered_model_is_used(files: Files) -> None:
+def test_a_reranker_of_a_registered_model_is_used(files: Files) -> None:
     drafter = Drafter(files.drafter)
+    reranker = open_reranker(drafter)
     assert drafter.notice is None
-    assert drafter.reader is not None
-    assert drafter.reader.begin().settle() is not None
+    assert reranker is not None
+    assert reranker.begin().settle() is not None
 
 
 def other(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
@@ -89,29 +91,30 @@ PULL = "run `winnow models pull larger`"
         ),
     ],
 )
-def test_a_reader_whose_model_is_damaged_is_left_out(damage: Callable[[bytes], bytes], said: str, files: Files) -> None:
+def test_a_reranker_whose_model_is_damaged_is_left_out(
+    damage: Callable[[bytes], bytes], said: str, files: Files
+) -> None:
     files.model.write_bytes(damage(files.model.read_bytes()))
     check_left_out(files, said)
 
 
-def test_a_reader_whose_model_is_missing_is_left_out(files: Files) -> None:
+def test_a_reranker_whose_model_is_missing_is_left_out(files: Files) -> None:
     files.model.unlink()
     check_left_out(files, PULL)
 
 
 @pytest.mark.parametrize("damage", [halved, lambda content: b"", lambda content: bytes(len(content))])
-def test_a_reader_that_is_damaged_is_left_out(damage: Callable[[bytes], bytes], files: Files) -> None:
-    files.reader.write_bytes(damage(files.reader.read_bytes()))
-    check_left_out(files, 'copy it there again, or take "reader" out of the profile.json beside it')
+def test_a_reranker_that_is_damaged_is_left_out(damage: Callable[[bytes], bytes], files: Files) -> None:
+    files.reranker.write_bytes(damage(files.reranker.read_bytes()))
+    check_left_out(files, "copy it there again, or take the reranker out of the profile.json beside it")
 
 
 def check_left_out(files: Files, said: str) -> None:
     """A notice says so, and the drafter scores nevertheless."""
     drafter = Drafter(files.drafter)
-    assert drafter.reader is None
-    assert drafter.lacks_reader
+    assert open_reranker(drafter) is None
     assert drafter.notice is not None
-    assert drafter.notice.startswith("what leads is not read once more: ")
+    assert drafter.notice.startswith("the reranker is not used: ")
     assert said in drafter.notice
     asked, _ = drafter.question_states("what happens")
     assert np.isfinite(asked.encoded.hidden).all()

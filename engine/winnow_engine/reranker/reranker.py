@@ -1,4 +1,4 @@
-"""Runs a reader: segments through the drafter's layers with the reader's updates, and the head over what comes out."""
+"""Runs a reranker: segments through a model's layers with its updates, and the head over the hidden states."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.encoder.merged_weights import MergedWeights, name_of
 from winnow_engine.encoder.merged_weights import default_folder as weights_folder
-from winnow_engine.encoder.reader.file import ReaderFile
-from winnow_engine.encoder.reader.head import ReaderHead
-from winnow_engine.encoder.reader.layout import ReadSegment, UnitText, segments_of
 from winnow_engine.encoder.segments import SEGMENT_TOKENS, pack
 from winnow_engine.encoder.weights import GgufTensors, load_weights
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.reranker.file import RerankerFile
+from winnow_engine.reranker.head import RerankerHead
+from winnow_engine.reranker.layout import RerankerSegment, UnitText, segments_of
 
 
-class Reader:
+class Reranker:
     """Scores units that it reads together, behind a question. Safe to use from several threads."""
 
-    def __init__(self, encoder: RowEncoder, head: ReaderHead, prefix: Int32) -> None:
+    def __init__(self, encoder: RowEncoder, head: RerankerHead, prefix: Int32) -> None:
         """`encoder` runs all layers with the updates, behind nothing; segments begin with `prefix`."""
         self._encoder, self._head, self._prefix = encoder, head, prefix
 
-    def segments(self, question: Int32, units: Sequence[UnitText]) -> list[ReadSegment]:
+    def segments(self, question: Int32, units: Sequence[UnitText]) -> list[RerankerSegment]:
         """A question's tokens (`Template.question`) and units, in the order given, as they are read."""
         closing = units[0].header[:1] if units else np.empty(0, np.int32)
         return list(segments_of(self._prefix, question, units, closing, SEGMENT_TOKENS))
 
-    def scores(self, segments: Sequence[ReadSegment], cancellation: Cancellation) -> Float32:
+    def scores(self, segments: Sequence[RerankerSegment], cancellation: Cancellation) -> Float32:
         """The scores of the segments' units, in turn, as log-odds up to a constant: float32 [U].
 
         Raises CancelledError within the time of a layer, and DeviceError if the device fails.
@@ -55,7 +55,7 @@ class Reader:
         """How long this machine takes to read that many tokens: the shorter of two times, behind one to warm up."""
         count = -(-tokens // SEGMENT_TOKENS)
         ids = np.resize(self._prefix, SEGMENT_TOKENS)
-        segment = ReadSegment(ids, np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, SEGMENT_TOKENS))
+        segment = RerankerSegment(ids, np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, SEGMENT_TOKENS))
         ends = []
         for _ in range(3):
             self.scores([segment] * count, Cancellation())
@@ -63,10 +63,10 @@ class Reader:
         return float(np.diff(ends).min()) * tokens / (count * SEGMENT_TOKENS)
 
 
-def open_reader(
-    model: Path, file: ReaderFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
-) -> Reader:
-    """A reader for the GGUF whose layers it has, on this machine's device, or on the CPU where there is none.
+def load_reranker(
+    model: Path, file: RerankerFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
+) -> Reranker:
+    """A reranker for the GGUF whose layers it has, on this machine's device, or on the CPU where there is none.
 
     `prefix` is the template's. Raises DeviceError and the drafter's errors.
     """
@@ -75,4 +75,4 @@ def open_reader(
     kept = MergedWeights(weights_folder(), name_of(identity, form))
     weights = load_weights(model, header, file.layers, file.updates.merged, kept, form)
     weights = replace(weights, rows=file.head.rows)
-    return Reader(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)
+    return Reranker(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)

@@ -1,4 +1,4 @@
-"""A reader of random weights on a tiny model: what it is shown, what comes of it, and which files are refused."""
+"""A reranker of random weights on a tiny model: what it is shown, what comes of it, and which files are refused."""
 
 import math
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.shapes import Batch, KeyHead, PackedMatrix
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.low_rank import Tensors, write_tensors
-from winnow_engine.encoder.reader.file import read_reader
-from winnow_engine.encoder.reader.head import ReaderHead
-from winnow_engine.encoder.reader.layout import UnitText, segments_of
-from winnow_engine.encoder.reader.reading import Reader, open_reader
 from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.encoder.weights import load_weights
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
+from winnow_engine.reranker.file import read_reranker
+from winnow_engine.reranker.head import RerankerHead
+from winnow_engine.reranker.layout import UnitText, segments_of
+from winnow_engine.reranker.reranker import Reranker, load_reranker
 from winnow_research.random_models import WIDTH, reader_tensors, write_model, write_reader
 
 PREFIX = np.array([1, 2, 3], np.int32)
@@ -55,30 +55,30 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(folder))
         # As on a GPU. Packed weights are an approximation.
-        patch.setattr("winnow_engine.encoder.reader.reading.bare_matrix_form", lambda: "float32")
+        patch.setattr("winnow_engine.reranker.reranker.bare_matrix_form", lambda: "float32")
         yield folder
 
 
 @pytest.fixture(scope="module")
-def reader(drafter: Path, cache: Path) -> Reader:
-    return opened(drafter, write_reader(cache / "reader.safetensors", drafter, 4))
+def reranker(drafter: Path, cache: Path) -> Reranker:
+    return opened(drafter, write_reader(cache / "reranker.safetensors", drafter, 4))
 
 
-def opened(drafter: Path, file: Path) -> Reader:
-    return open_reader(drafter, read_reader(file, read_header(drafter)), PREFIX)
+def opened(drafter: Path, file: Path) -> Reranker:
+    return load_reranker(drafter, read_reranker(file, read_header(drafter)), PREFIX)
 
 
-def test_the_time_of_reading_grows_with_what_is_read(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_reading_grows_with_what_is_read(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
 
-    def scores(self: Reader, segments: list[Any], cancellation: Cancellation) -> np.ndarray:
+    def scores(self: Reranker, segments: list[Any], cancellation: Cancellation) -> np.ndarray:
         read.append(sum(map(len, segments)))
         return whole(self, segments, cancellation)
 
-    whole = Reader.scores
-    monkeypatch.setattr(Reader, "scores", scores)
-    assert reader.seconds(1000) > 0
-    assert reader.seconds(SEGMENT_TOKENS + 1) > 0
+    whole = Reranker.scores
+    monkeypatch.setattr(Reranker, "scores", scores)
+    assert reranker.seconds(1000) > 0
+    assert reranker.seconds(SEGMENT_TOKENS + 1) > 0
     assert read == [SEGMENT_TOKENS] * 3 + [2 * SEGMENT_TOKENS] * 3
 
 
@@ -117,7 +117,7 @@ def test_the_head_is_its_formula() -> None:
     hidden = random.normal(0, 3, (40, 8)).astype(np.float32)
     mu, sd = random.normal(0, 1, 8).astype(np.float32), random.uniform(0.5, 2, 8).astype(np.float32)
     votes, starts, stops = random.normal(0, 1, (3, 8)).astype(np.float32), np.array([3, 4, 20]), np.array([4, 17, 40])
-    head = ReaderHead(votes, ids(2).astype(np.float32), mu, sd)
+    head = RerankerHead(votes, ids(2).astype(np.float32), mu, sd)
     found = head.scores(read_by(head.rows, hidden), starts, stops)
     wanted = []
     for start, stop in zip(starts, stops, strict=True):
@@ -129,7 +129,7 @@ def test_the_head_is_its_formula() -> None:
     assert found.dtype == np.float32
 
 
-def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: Path, reader: Reader) -> None:
+def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: Path, reranker: Reranker) -> None:
     tensors = reader_tensors(drafter, 4)
 
     def merge(name: str, value: np.ndarray) -> np.ndarray:
@@ -138,44 +138,44 @@ def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: P
 
     layers = CpuEncoder(load_weights(drafter, read_header(drafter), 4, merge), np.empty(0, np.int32))
     segments, head = (
-        reader.segments(QUESTION, units()),
-        read_reader(cache / "reader.safetensors", read_header(drafter)).head,
+        reranker.segments(QUESTION, units()),
+        read_reranker(cache / "reranker.safetensors", read_header(drafter)).head,
     )
     assert len(segments) == 3
     wanted = []
     for one in segments:
         batch = Batch(one.ids, np.arange(len(one), dtype=np.int32), np.array([0, len(one)]))
         wanted.append(head.scores(read_by(head.rows, layers.encode(batch).hidden), one.starts, one.stops))
-    found = reader.scores(segments, Cancellation())
+    found = reranker.scores(segments, Cancellation())
     np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-4, atol=1e-4)
     assert np.std(found) > 0.1
 
 
-def test_a_segment_scores_the_same_whatever_is_read_with_it(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    segments = reader.segments(QUESTION, units())
-    alone = np.concatenate([reader.scores([one], Cancellation()) for one in segments])
-    monkeypatch.setattr(reader._encoder, "batch_tokens", 1 << 20, raising=False)
-    np.testing.assert_allclose(reader.scores(segments, Cancellation()), alone, rtol=1e-4, atol=1e-4)
+def test_a_segment_scores_the_same_beside_any_other(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
+    segments = reranker.segments(QUESTION, units())
+    alone = np.concatenate([reranker.scores([one], Cancellation()) for one in segments])
+    monkeypatch.setattr(reranker._encoder, "batch_tokens", 1 << 20, raising=False)
+    np.testing.assert_allclose(reranker.scores(segments, Cancellation()), alone, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
 def test_a_gpu_scores_segments_in_one_batch_nearly_as_the_cpu(
-    capability: tuple[int, int], drafter: Path, cache: Path, reader: Reader
+    capability: tuple[int, int], drafter: Path, cache: Path, reranker: Reranker
 ) -> None:
-    file = read_reader(cache / "reader.safetensors", read_header(drafter))
+    file = read_reranker(cache / "reranker.safetensors", read_header(drafter))
     weights = replace(load_weights(drafter, read_header(drafter), 4, file.updates.merged), rows=file.head.rows)
-    on_gpu = Reader(GpuEncoder(SimulatedDevice(capability), weights, np.empty(0, np.int32)), file.head, PREFIX)
+    on_gpu = Reranker(GpuEncoder(SimulatedDevice(capability), weights, np.empty(0, np.int32)), file.head, PREFIX)
     segments = list(segments_of(PREFIX, QUESTION, units(4, tokens=20), ids(9), 80))
     assert len(segments) == 2
-    exact = reader.scores(segments, Cancellation())
+    exact = reranker.scores(segments, Cancellation())
     np.testing.assert_allclose(on_gpu.scores(segments, Cancellation()), exact, atol=0.03 * exact.std())
 
 
-def test_nothing_to_read_has_no_scores(reader: Reader) -> None:
-    assert reader.scores(reader.segments(QUESTION, []), Cancellation()).shape == (0,)
+def test_nothing_to_read_has_no_scores(reranker: Reranker) -> None:
+    assert reranker.scores(reranker.segments(QUESTION, []), Cancellation()).shape == (0,)
 
 
-def test_it_stops_between_layers(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_stops_between_layers(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
     cancellation, multiplied = Cancellation(), []
     multiply = encoder._product
 
@@ -187,17 +187,17 @@ def test_it_stops_between_layers(reader: Reader, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(encoder, "_product", product)
     with pytest.raises(CancelledError):
-        reader.scores(reader.segments(QUESTION, units()), cancellation)
+        reranker.scores(reranker.segments(QUESTION, units()), cancellation)
     assert len(multiplied) < 10  # of a layer
 
 
 def test_merged_weights_are_mapped_the_next_time(
-    drafter: Path, cache: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    drafter: Path, cache: Path, reranker: Reranker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("winnow_engine.encoder.weights._layer", None)  # nothing is left to compute them
-    again = opened(drafter, cache / "reader.safetensors")
-    segments = reader.segments(QUESTION, units(2))
-    assert again.scores(segments, Cancellation()).tolist() == reader.scores(segments, Cancellation()).tolist()
+    again = opened(drafter, cache / "reranker.safetensors")
+    segments = reranker.segments(QUESTION, units(2))
+    assert again.scores(segments, Cancellation()).tolist() == reranker.scores(segments, Cancellation()).tolist()
 
 
 def broken(change: Callable[[Tensors], object]) -> Callable[[Path, Path], None]:
@@ -217,11 +217,11 @@ def halved(path: Path, drafter: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda path, drafter: None, "is not a reader"),
-        (halved, "is not a reader"),
-        (lambda path, drafter: path.write_text("{}"), "is not a reader"),
-        (broken(lambda t: t.pop("head.votes")), "is not a reader: 'head.votes'"),
-        (broken(lambda t: [t.pop(name) for name in list(t) if name.startswith("lora")]), "is not a reader"),
+        (lambda path, drafter: None, "is not a reranker"),
+        (halved, "is not a reranker"),
+        (lambda path, drafter: path.write_text("{}"), "is not a reranker"),
+        (broken(lambda t: t.pop("head.votes")), "is not a reranker: 'head.votes'"),
+        (broken(lambda t: [t.pop(name) for name in list(t) if name.startswith("lora")]), "is not a reranker"),
         (broken(lambda t: t.update({"head.votes": t["head.votes"][:2]})), "head have the wrong shapes"),
         (broken(lambda t: t.update({"head.sd": np.zeros(WIDTH, np.float32)})), "not above 0"),
         (broken(lambda t: t["lora.1.ffn_up.a"].fill(np.nan)), "lora.1.ffn_up.a is not finite"),
@@ -240,9 +240,9 @@ def halved(path: Path, drafter: Path) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
-def test_a_file_that_is_no_reader_of_this_drafter_is_an_error_with_a_name(
+def test_a_file_that_is_no_reranker_of_this_drafter_is_an_error_with_a_name(
     write: Callable[[Path, Path], None], said: str, drafter: Path, tmp_path: Path
 ) -> None:
     write(tmp_path / "bad.safetensors", drafter)
     with pytest.raises(ProfileError, match=said):
-        read_reader(tmp_path / "bad.safetensors", read_header(drafter))
+        read_reranker(tmp_path / "bad.safetensors", read_header(drafter))

@@ -1,4 +1,4 @@
-"""A reader on the real drafter: of random weights it moves units as its formula says; what ships finds answers."""
+"""A reranker on the real drafter: of random weights it moves units as its formula says; what ships finds answers."""
 
 import json
 from contextlib import closing
@@ -14,16 +14,17 @@ from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile, write_profile
-from winnow_engine.encoder.reader.background import BackgroundReader
-from winnow_engine.encoder.reader.file import read_reader
-from winnow_engine.encoder.reader.reading import open_reader
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
+from winnow_engine.reranker.background import BackgroundReranker
+from winnow_engine.reranker.file import read_reranker
+from winnow_engine.reranker.opening import open_reranker
+from winnow_engine.reranker.reranker import load_reranker
+from winnow_engine.reranker.reranking import texts_of
 from winnow_engine.selection.ranking import Selection
-from winnow_engine.selection.reread import texts_of
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.winnow import Winnow
@@ -32,22 +33,22 @@ from winnow_research.random_models import write_reader
 pytestmark = pytest.mark.real_weights
 
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
-SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter" / "reader"),))
+SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "reranker"),))
 USE = {"weight": 2.0, "tokens": 16000}
 
 
 @pytest.fixture
 def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shipped profile with a reader of four layers, as the user's."""
+    """The shipped profile with a reranker of four layers, as the user's."""
     monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     name, folder = fingerprint_of(qwen_small), tmp_path / "profiles" / "mine"
     shipped = shipped_profile(name)
     assert shipped is not None
     write_profile(folder, name, shipped.fusion, adapter=shipped.adapter)
-    write_reader(folder / "reader.safetensors", qwen_small, 4, rank=2)
+    write_reader(folder / "reranker.safetensors", qwen_small, 4, rank=2)
     document = json.loads((folder / "profile.json").read_text())
-    (folder / "profile.json").write_text(json.dumps({**document, "reader": {"file": "reader.safetensors", **USE}}))
+    (folder / "profile.json").write_text(json.dumps({**document, "reranker": {"file": "reranker.safetensors", **USE}}))
     return folder
 
 
@@ -57,23 +58,29 @@ def on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Drafter, "place", "resident")
 
 
-def selected(drafter: Drafter, folder: Path, question: str = QUESTION) -> Selection:
-    if drafter.reader is not None:
-        drafter.reader.begin().settle()  # a question waits for two seconds at most
-    with closing(Store(folder / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+def selected(
+    drafter: Drafter, folder: Path, reranker: BackgroundReranker | None, question: str = QUESTION
+) -> Selection:
+    if reranker is not None:
+        reranker.begin().settle()  # a question waits for two seconds at most
+    with (
+        closing(Store(folder / "index.sqlite")) as store,
+        closing(Assistant(store, lambda: drafter, open_reranker=lambda _: reranker)) as assistant,
+    ):
         return assistant.select(SOURCES, Question(question), Budget(50_000))
 
 
 def test_what_it_says_is_added_less_its_mean(
     qwen_small: Path, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = selected(Drafter(qwen_small), tmp_path)
-    assert "reread" not in before.stats.stages
+    before = selected(Drafter(qwen_small), tmp_path, None)
+    assert "rerank" not in before.stats.stages
     monkeypatch.setattr(Drafter, "place", "resident")
     drafter = Drafter(qwen_small)
-    after = selected(drafter, tmp_path)
-    assert after.stats.stages["reread"] > 0
-    workspace, background = after.workspace, drafter.reader
+    background = open_reranker(drafter)
+    after = selected(drafter, tmp_path, background)
+    assert after.stats.stages["rerank"] > 0
+    workspace = after.workspace
     assert background is not None
     texts = texts_of(workspace, np.arange(len(workspace.units)), drafter)
     said = background.scores(drafter.template.question(QUESTION).ids, texts, Cancellation())
@@ -86,7 +93,7 @@ def test_what_it_says_is_added_less_its_mean(
     np.testing.assert_allclose(moved - moved.mean(), added, atol=0.01)
     assert sorted(old, key=lambda unit: -old[unit]) != sorted(new, key=lambda unit: -new[unit])
     assert all(
-        one.features.get("reader", 0) == pytest.approx(added[place[one.path, one.start_line]], abs=0.05)
+        one.features.get("reranker", 0) == pytest.approx(added[place[one.path, one.start_line]], abs=0.05)
         for one in after.spans
     )
 
@@ -95,58 +102,51 @@ def test_what_it_says_is_added_less_its_mean(
 def test_of_a_list_each_question_is_read_by_itself(
     qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, scores = [], BackgroundReader.scores
+    asked, scores = [], BackgroundReranker.scores
 
-    def watched(self: BackgroundReader, question: np.ndarray, *rest: Any) -> Any:
+    def watched(self: BackgroundReranker, question: np.ndarray, *rest: Any) -> Any:
         asked.append(question.tolist())
         return scores(self, question, *rest)
 
-    monkeypatch.setattr(BackgroundReader, "scores", watched)
-    listed = "How are segments cut, where is the head's formula, and how is a broken file told from a reader?"
+    monkeypatch.setattr(BackgroundReranker, "scores", watched)
+    listed = "How are segments cut, where is the head's formula, and how is a broken file told from a reranker?"
     drafter = Drafter(qwen_small)
-    after = selected(drafter, tmp_path, listed)
+    after = selected(drafter, tmp_path, open_reranker(drafter), listed)
     parts = subquestions_of(listed)
     assert len(parts) == 3
     assert asked == [drafter.template.question(part).ids.tolist() for part in parts]
-    assert any("reader" in span.features for span in after.spans)
+    assert any("reranker" in span.features for span in after.spans)
 
 
 def test_on_the_cpu_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
-    (profile / "reader.safetensors").unlink()
+    (profile / "reranker.safetensors").unlink()
     drafter = Drafter(qwen_small)
-    assert drafter.reader is None
-    assert not drafter.lacks_reader
-
-
-@pytest.mark.usefixtures("on_a_device")
-def test_without_room_nothing_of_it_is_opened(qwen_small: Path, profile: Path) -> None:
-    assert Drafter(qwen_small).reader is not None
-    (profile / "reader.safetensors").unlink()
-    without = Drafter(qwen_small, reread_s=0)
-    assert without.reader is None
-    assert not without.lacks_reader
+    assert open_reranker(drafter) is None
+    assert drafter.notice is None
 
 
 @pytest.mark.usefixtures("on_a_device", "profile")
+@pytest.mark.parametrize("room", [True, False])
 @pytest.mark.parametrize("answers", [True, False])
 def test_it_is_loaded_with_the_models_that_answer(
-    answers: bool, qwen_small: Path, smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answers: bool, room: bool, qwen_small: Path, smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[BackgroundReader] = []
-    monkeypatch.setattr(BackgroundReader, "begin", lambda self: begun.append(self))
-    monkeypatch.setattr(winnow_engine.assistant, "room_for_reader", lambda models, answers: True)
+    begun: list[BackgroundReranker] = []
+    monkeypatch.setattr(BackgroundReranker, "begin", lambda self: begun.append(self))
+    monkeypatch.setattr(winnow_engine.assistant, "room_for_reranker", lambda models, answers: room)
     models = ModelConfig(str(qwen_small), str(smollm2))
     with (
         closing(Store(tmp_path / "index.sqlite")) as store,
         closing(open_assistant(models, store, answers=answers)) as assistant,
     ):
-        drafter = assistant.keys.wait_for(Cancellation()).drafter
-        assert begun == ([drafter.reader] if answers else [])
+        assistant.keys.wait_for(Cancellation())
+        assert (assistant.reranker is not None) == room
+        assert begun == ([assistant.reranker] if room and answers else [])
 
 
 def use_layers_of(profile: Path, model: str) -> None:
     document = json.loads((profile / "profile.json").read_text())
-    document["reader"]["model"] = model
+    document["reranker"]["model"] = model
     (profile / "profile.json").write_text(json.dumps(document))
 
 
@@ -157,19 +157,19 @@ def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
     use_layers_of(profile, "qwen2.5-coder-1.5b")
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path / "models"))
     drafter = Drafter(qwen_small)
-    assert drafter.reader is None
+    assert open_reranker(drafter) is None
     assert drafter.notice is not None
-    assert "what leads is not read once more: qwen2.5-coder-1.5b is not at" in drafter.notice
+    assert "the reranker is not used: qwen2.5-coder-1.5b is not at" in drafter.notice
     assert "run `winnow models pull qwen2.5-coder-1.5b`" in drafter.notice
-    with pytest.raises(EvaluationError, match="what leads is not read once more"):
+    with pytest.raises(EvaluationError, match="the reranker is not used"):
         Winnow(lambda: drafter).ranker(None)  # type: ignore[arg-type]
 
 
-SHOWN = ("background.py", "head.py", "layout.py", "use.py")  # on two cores, a question about these takes 40 s
+SHOWN = ("background.py", "head.py", "layout.py", "reranking.py")  # on two cores, a question about these takes 40 s
 ANSWERS = {
-    "Which function cuts units into segments that fit a reader?": "segments_of",
-    "How are the votes of a unit's tokens weighed into one score?": "ReaderHead.scores",
-    "What happens when the device of a reader fails?": "BackgroundReader._give_up",
+    "Which function cuts units into segments that fit a reranker?": "segments_of",
+    "How are the votes of a unit's tokens weighed into one score?": "RerankerHead.scores",
+    "What happens when the device of a reranker fails?": "BackgroundReranker._give_up",
     "How are scores added to those that there are already?": "addition",
 }
 
@@ -180,12 +180,12 @@ def test_the_one_that_ships_finds_what_answers(
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     shipped = shipped_profile(fingerprint_of(qwen_small))
     assert shipped is not None
-    assert shipped.reader is not None
+    assert shipped.reranker is not None
     drafter = Drafter(qwen_small)
-    assert shipped.reader.model is not None
-    assert locate(shipped.reader.model) == qwen_target
-    file = read_reader(shipped.reader.file, read_header(qwen_target))
-    reader = open_reader(qwen_target, file, drafter.template.prefix)
+    assert shipped.reranker.model is not None
+    assert locate(shipped.reranker.model) == qwen_target
+    file = read_reranker(shipped.reranker.file, read_header(qwen_target))
+    reranker = load_reranker(qwen_target, file, drafter.template.prefix)
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         workspace = assistant.read(SOURCES, Cancellation())
     named = [place for place, (file, unit) in enumerate(workspace.units) if unit.name and file.path.endswith(SHOWN)]
@@ -193,7 +193,7 @@ def test_the_one_that_ships_finds_what_answers(
     names = [workspace.units[place][1].name for place in named]
     ranks = []
     for question, name in ANSWERS.items():
-        segments = reader.segments(drafter.template.question(question, None).ids, texts)
-        scores = reader.scores(segments, Cancellation())
+        segments = reranker.segments(drafter.template.question(question, None).ids, texts)
+        scores = reranker.scores(segments, Cancellation())
         ranks.append([names[place] for place in np.argsort(-scores)].index(name))
     assert sum(rank < 3 for rank in ranks) >= 3, ranks

@@ -13,23 +13,23 @@ import pytest
 from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.encoder.reader.background import BackgroundReader
-from winnow_engine.encoder.reader.layout import UnitText
-from winnow_engine.encoder.reader.use import ReaderUse, addition
+from winnow_engine.encoder.reranker_use import RerankerUse
 from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
+from winnow_engine.reranker.background import BackgroundReranker
+from winnow_engine.reranker.layout import UnitText
+from winnow_engine.reranker.reranking import addition, rerank, units_to_read
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import FusedScores, fuse, gained
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.reread import reread, units_to_read
 from winnow_engine.storage.store import Store
 
-from ..drafter.fakes import Letters, Paths
-from .words import Words
+from ..encoder.fakes import Letters, Paths
+from ..selection.words import Words
 
 NEVER = Cancellation()
-USE = ReaderUse(Path("reader"), 2.0, 2000)
+USE = RerankerUse(Path("reranker"), 2.0, 2000)
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
 
 
@@ -52,7 +52,7 @@ class Shown(UnitText):
 
 
 class LongestFirst:
-    """A reader to which a unit says how long it is; it keeps what it was asked and shown."""
+    """A reranker to which a unit says how long it is; it keeps what it was asked and shown."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -78,24 +78,26 @@ def tokens_of(workspace: Workspace) -> np.ndarray:
     return np.array([len(file.text_of(unit)) for file, unit in workspace.units], np.int32)
 
 
-def read_again(question: AskedQuestion, use: ReaderUse = USE, reader: Any = None) -> tuple[FusedScores, FusedScores]:
+def read_again(
+    question: AskedQuestion, use: RerankerUse = USE, reranker: Any = None
+) -> tuple[FusedScores, FusedScores]:
     """The scores before and after."""
     before, tokens = fuse(question, WEIGHTS), tokens_of(question.workspace)
-    background = BackgroundReader(use, lambda: reader or LongestFirst(), pytest.fail)
-    return before, reread(question, before, tokens, Stub(), background, NEVER)  # type: ignore[arg-type]
+    background = BackgroundReranker(use, lambda: reranker or LongestFirst(), pytest.fail)
+    return before, rerank(question, before, tokens, Stub(), background, NEVER)  # type: ignore[arg-type]
 
 
-def test_what_the_reader_says_is_added_less_its_mean(workspace: Workspace) -> None:
+def test_what_the_reranker_says_is_added_less_its_mean(workspace: Workspace) -> None:
     before, after = read_again(asked(workspace, "what happens"))
     said = tokens_of(workspace).astype(np.float32)
     wanted = before.total + 2 * (said - said.mean())
     np.testing.assert_allclose(after.total, wanted - wanted.max() + before.log_odds, rtol=1e-5)
     assert after.total.max() == pytest.approx(before.log_odds)
-    np.testing.assert_allclose(after.contributions["reader"], 2 * (said - said.mean()), rtol=1e-5)
-    assert after.contributions_to(0)["reader"] == pytest.approx(2 * (said[0] - said.mean()), abs=0.01)
+    np.testing.assert_allclose(after.contributions["reranker"], 2 * (said - said.mean()), rtol=1e-5)
+    assert after.contributions_to(0)["reranker"] == pytest.approx(2 * (said[0] - said.mean()), abs=0.01)
 
 
-def test_how_much_to_keep_is_decided_by_the_scores_without_the_reader(workspace: Workspace) -> None:
+def test_how_much_to_keep_is_decided_by_the_scores_without_the_reranker(workspace: Workspace) -> None:
     before, after = read_again(asked(workspace, "what happens"))
     assert before.sizing is None
     np.testing.assert_array_equal(after.sizing, before.total)
@@ -103,10 +105,10 @@ def test_how_much_to_keep_is_decided_by_the_scores_without_the_reader(workspace:
 
 
 def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace: Workspace) -> None:
-    reader = LongestFirst()
-    read_again(asked(workspace, "what happens"), reader=reader)
-    assert reader.asked == ["what happens"]
-    (shown,) = reader.shown
+    reranker = LongestFirst()
+    read_again(asked(workspace, "what happens"), reranker=reranker)
+    assert reranker.asked == ["what happens"]
+    (shown,) = reranker.shown
     for (file, unit), text in zip(workspace.units, shown, strict=True):
         assert bytes(text.header.astype(np.uint8)).decode() == file.path
         assert bytes(text.ids.astype(np.uint8)).decode() == file.text_of(unit)
@@ -146,7 +148,7 @@ def test_half_of_what_is_read_is_what_the_leaders_lead_to(
 
 
 def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Workspace) -> None:
-    question, reader = asked(workspace, "what happens"), LongestFirst()
+    question, reranker = asked(workspace, "what happens"), LongestFirst()
     count = len(workspace.units)
     leads = [np.roll(np.arange(count, dtype=np.float32), by) for by in range(3)]
     parts = [
@@ -155,10 +157,10 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
     ]
     room = int(tokens_of(workspace).max())
     use = replace(USE, tokens=6 * room)
-    before, after = read_again(replace(question, subquestions=tuple(parts)), use, reader)
-    assert reader.asked == ["question 0", "question 1", "question 2"]
-    assert all(sum(len(unit.ids) for unit in shown) <= 2 * room for shown in reader.shown)
-    assert len({tuple(bytes(unit.ids.astype(np.uint8)) for unit in shown) for shown in reader.shown}) == 3
+    before, after = read_again(replace(question, subquestions=tuple(parts)), use, reranker)
+    assert reranker.asked == ["question 0", "question 1", "question 2"]
+    assert all(sum(len(unit.ids) for unit in shown) <= 2 * room for shown in reranker.shown)
+    assert len({tuple(bytes(unit.ids.astype(np.uint8)) for unit in shown) for shown in reranker.shown}) == 3
     assert before.log_shares is not None
     np.testing.assert_allclose(np.exp(before.log_shares[1:]).sum(1), 1, rtol=1e-5)
     assert not np.array_equal(after.total, before.total)
@@ -186,8 +188,8 @@ def test_a_question_about_a_change_is_not_asked(workspace: Workspace) -> None:
     question = asked(workspace, "what happens")
     before = fuse(question, WEIGHTS)
     about_change = replace(question, question=replace(question.question, change=change))
-    background = BackgroundReader(USE, pytest.fail, pytest.fail)
-    assert reread(about_change, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
+    background = BackgroundReranker(USE, pytest.fail, pytest.fail)
+    assert rerank(about_change, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
 
 
 class Failing(LongestFirst):
@@ -206,7 +208,7 @@ def failing(error: Exception) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("open_reader", "said"),
+    ("load_reranker", "said"),
     [
         (lambda: Failing(DeviceError("cuMemAlloc: no room")), ", because the GPU failed (cuMemAlloc: no room)"),
         (lambda: Failing(np.nan), ": its scores are not finite; `winnow models verify` says "),
@@ -217,43 +219,43 @@ def failing(error: Exception) -> Any:
         (lambda: failing(ProfileError("it does not fit")), ": it does not fit"),
     ],
 )
-def test_a_reader_that_fails_is_given_up_and_said_so_once(
-    workspace: Workspace, open_reader: Callable[[], Any], said: str
+def test_a_reranker_that_fails_is_given_up_and_said_so_once(
+    workspace: Workspace, load_reranker: Callable[[], Any], said: str
 ) -> None:
     notices: list[str] = []
     opened: list[None] = []
 
     def load() -> Any:
         opened.append(None)
-        return open_reader()
+        return load_reranker()
 
-    background = BackgroundReader(USE, load, notices.append)
+    background = BackgroundReranker(USE, load, notices.append)
     question = asked(workspace, "what happens")
     before = fuse(question, WEIGHTS)
     for _ in range(2):
-        assert reread(question, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
+        assert rerank(question, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
         assert background.begin().settle() is None
     (notice,) = notices
-    assert notice.startswith(f"what leads is not read once more{said}")
+    assert notice.startswith(f"the reranker is not used{said}")
     assert len(opened) == 1
 
 
-def test_a_question_does_not_wait_long_for_a_reader_that_is_loading(
+def test_a_question_does_not_wait_long_for_a_reranker_that_is_loading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.encoder.reader.background._PATIENCE_S", 0.05)
+    monkeypatch.setattr("winnow_engine.reranker.background._PATIENCE_S", 0.05)
     loaded = Event()
 
     def load() -> Any:
         loaded.wait(30)
         return LongestFirst()
 
-    question, background = asked(workspace, "what happens"), BackgroundReader(USE, load, pytest.fail)
+    question, background = asked(workspace, "what happens"), BackgroundReranker(USE, load, pytest.fail)
     before, tokens = fuse(question, WEIGHTS), tokens_of(workspace)
-    assert reread(question, before, tokens, Stub(), background, NEVER) is before  # type: ignore[arg-type]
+    assert rerank(question, before, tokens, Stub(), background, NEVER) is before  # type: ignore[arg-type]
     loaded.set()
     background.begin().settle()
-    assert reread(question, before, tokens, Stub(), background, NEVER) is not before  # type: ignore[arg-type]
+    assert rerank(question, before, tokens, Stub(), background, NEVER) is not before  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -265,16 +267,16 @@ def test_as_many_tokens_are_read_as_may_take_their_time(workspace: Workspace, to
             assert count == 16000
             return took
 
-    reader, use = Timed(), replace(USE, tokens=16000)
-    background = BackgroundReader(use, lambda: reader, pytest.fail, 0.12)  # type: ignore[arg-type, return-value]
+    reranker, use = Timed(), replace(USE, tokens=16000)
+    background = BackgroundReranker(use, lambda: reranker, pytest.fail, 0.12)  # type: ignore[arg-type, return-value]
     assert background.tokens(NEVER) == tokens
     question = asked(workspace, "what happens")
     before = fuse(question, WEIGHTS)
-    after = reread(question, before, tokens_of(workspace), Stub(), background, NEVER)  # type: ignore[arg-type]
-    assert (after is before) == (not tokens) == (not reader.shown)
+    after = rerank(question, before, tokens_of(workspace), Stub(), background, NEVER)  # type: ignore[arg-type]
+    assert (after is before) == (not tokens) == (not reranker.shown)
 
 
-def test_a_reader_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: Workspace) -> None:
+def test_a_reranker_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: Workspace) -> None:
     class SlowAtFirst(LongestFirst):
         def seconds(self, count: int) -> float:
             return 0.5
@@ -285,7 +287,7 @@ def test_a_reader_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: W
         def scores(self, segments: Any, cancellation: Cancellation) -> np.ndarray:
             return np.zeros(1, np.float32)
 
-    background = BackgroundReader(replace(USE, tokens=16000), SlowAtFirst, pytest.fail, 0.12)  # type: ignore[arg-type]
+    background = BackgroundReranker(replace(USE, tokens=16000), SlowAtFirst, pytest.fail, 0.12)  # type: ignore[arg-type]
     assert background.tokens(NEVER) == 2000
     background.scores(np.zeros(1, np.int32), [], NEVER)
     assert background.tokens(NEVER) == 16000
@@ -294,7 +296,7 @@ def test_a_reader_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: W
 def test_a_cancelled_question_is_not_read() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    background = BackgroundReader(USE, LongestFirst, pytest.fail)
+    background = BackgroundReranker(USE, LongestFirst, pytest.fail)
     with pytest.raises(CancelledError):
         background.scores(np.zeros(1, np.int32), [], cancellation)
 
@@ -306,15 +308,17 @@ def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Pa
         (root / f"m{number}.py").write_text(f"def step_{number}(value):\n    return value + {10**number}\n")
 
     class Reading(Words):
-        vocabulary, template = Letters(), Template()
+        vocabulary, template, place = Letters(), Template(), "resident"
 
-    reader = LongestFirst()
+    reranker = LongestFirst()
     drafter = Reading()
-    for background in (None, BackgroundReader(USE, lambda: reader, pytest.fail)):
-        drafter.reader = background  # type: ignore[assignment]
-        with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as one:
+    for background in (None, BackgroundReranker(USE, lambda: reranker, pytest.fail)):
+        opened = Assistant(
+            store := Store(tmp_path / "index.sqlite"), lambda: drafter, open_reranker=lambda _, it=background: it
+        )
+        with closing(store), closing(opened) as one:
             selection = one.select(Sources((Folder(root),)), Question("what does step_3 do"), Budget(12))
-        wanted = ["read", "load_drafter", "index", "score", *(["reread"] if background else []), "select"]
+        wanted = ["read", "load_drafter", "index", "score", *(["rerank"] if background else []), "select"]
         assert list(selection.stats.stages) == wanted
-        assert any("reader" in span.features for span in selection.spans) == (background is not None)
-    assert len(reader.shown) == 1
+        assert any("reranker" in span.features for span in selection.spans) == (background is not None)
+    assert len(reranker.shown) == 1

@@ -1,7 +1,7 @@
-"""A second stage: a reader reads the question and the units that lead together, and its scores are added.
+"""The reranker reads the question together with the leading units, and its scores are added.
 
-Only a drafter on a GPU whose profile has a reader does that (`encoder/reader`). What the leaders lead to is read too,
-because what answers a question together with them often does not lead itself.
+Units that the leaders lead to are read too, because code that answers a question together with them often does not lead
+itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_cuda.shapes import Float32, Int64
 from winnow_engine.core import Cancellation, Scores
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.reader.background import BackgroundReader
-from winnow_engine.encoder.reader.layout import UnitText
-from winnow_engine.encoder.reader.use import addition
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.reranker.background import BackgroundReranker
+from winnow_engine.reranker.layout import UnitText
 from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.candidates import highest
@@ -28,23 +28,23 @@ _LEADERS = 24
 _THREADS = min(os.cpu_count() or 1, 8)
 
 
-def reread(
+def rerank(
     asked: AskedQuestion,
     scores: FusedScores,
     unit_tokens: NDArray[np.int32],
     drafter: Drafter,
-    reader: BackgroundReader,
+    reranker: BackgroundReranker,
     cancellation: Cancellation,
 ) -> FusedScores:
-    """The scores with what the reader says of the units that lead, as `reader` among their contributions.
+    """The scores with what the reranker says of the units that lead, as `reranker` among their contributions.
 
     Of a list of sub-questions it is asked each, and shown what leads for it, as much for all together as for one
     question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
-    about a change, and where the reader cannot be used (`BackgroundReader.tokens`). Raises CancelledError.
+    about a change, and where the reranker cannot be used (`BackgroundReranker.tokens`). Raises CancelledError.
     """
     if asked.question.change is not None:
         return scores
-    tokens = reader.tokens(cancellation)
+    tokens = reranker.tokens(cancellation)
     if not tokens:
         return scores
     added, count = [], len(scores.total)
@@ -53,17 +53,27 @@ def reread(
             added.append(np.zeros(count, np.float32))
             continue
         question = drafter.template.question(one.text, one.question.code)
-        said = reader.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
+        said = reranker.scores(question.ids, texts_of(one.workspace, units, drafter), cancellation)
         if said is None:
             return scores
-        added.append(addition(reader.use.weight, said, units, count))
-    return scores.with_each("reader", added)
+        added.append(addition(reranker.use.weight, said, units, count))
+    return scores.with_each("reranker", added)
+
+
+def addition(weight: float, said: Float32, read: Int64, units: int) -> Float32:
+    """The addition to each of so many units, float32 [units], for what the reranker `said` of those `read`, int64.
+
+    It is `weight` times what it said, less the mean; 0 for units that it did not read.
+    """
+    added = np.zeros(units, np.float32)
+    added[read] = np.float32(weight) * (said - said.mean())
+    return added
 
 
 def readings(
     asked: AskedQuestion, scores: FusedScores, unit_tokens: NDArray[np.int32], tokens: int
 ) -> Iterator[tuple[AskedQuestion, NDArray[np.int64]]]:
-    """What a reader is asked, a question or each of a list, and the units it reads for it, `tokens` in all at most."""
+    """A question, or each of a list, with the units to read for it, `tokens` in all at most."""
     questions = [asked] if scores.log_shares is None else asked.subquestions
     for one, own in zip(questions, scores.of_each, strict=True):
         yield one, units_to_read(one.workspace, own, unit_tokens, tokens // len(questions))
@@ -81,7 +91,7 @@ def units_to_read(
 
 
 def texts_of(workspace: Workspace, units: NDArray[np.int64], drafter: Drafter) -> list[UnitText]:
-    """Units as a reader is shown them."""
+    """Units as the reranker reads them."""
     numbers = (np.searchsorted(workspace.unit_starts, units, side="right") - 1).tolist()
     texts = [file.text_of(unit) for file, unit in (workspace.units[unit] for unit in units.tolist())]
     together = max(-(-len(texts) // _THREADS), 1)

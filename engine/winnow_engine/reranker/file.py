@@ -1,4 +1,4 @@
-"""A reader's file, as training writes it: float16 updates of the layers, and the head."""
+"""A reranker's file, as training writes it: float16 updates of the layers, and the head."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32
 from winnow_engine.encoder.low_rank import BAD_FILE, MATRICES, LowRank, Tensors, fits, hash_of, read_tensors
-from winnow_engine.encoder.reader.head import ReaderHead
 from winnow_engine.encoder.weights import shape_of
 from winnow_engine.errors import ProfileError
 from winnow_engine.models.gguf_header import GgufHeader
+from winnow_engine.reranker.head import RerankerHead
 
 HEAD = "head."
 """What the names of the head's tensors begin with."""
 
-_REMEDY = 'copy it there again, or take "reader" out of the profile.json beside it'
+_REMEDY = "copy it there again, or take the reranker out of the profile.json beside it"
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderFile:
+class RerankerFile:
     """The updates of a drafter's first `layers` layers, and the head. `identity` changes with the file."""
 
     updates: LowRank
-    head: ReaderHead
+    head: RerankerHead
     layers: int
     identity: str
 
 
-def read_reader(path: Path, drafter: GgufHeader) -> ReaderFile:
-    """Read what `training.reader.model.Reader.save` writes. ProfileError unless it is a reader of this drafter.
+def read_reranker(path: Path, drafter: GgufHeader) -> RerankerFile:
+    """Read what `training.reader.model.Reranker.save` writes. ProfileError unless it is a reranker of this drafter.
 
     UnsupportedModelError if the drafter is none that can run.
     """
@@ -41,19 +41,19 @@ def read_reader(path: Path, drafter: GgufHeader) -> ReaderFile:
         for name, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} is not finite everywhere")
-        head = ReaderHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
+        head = RerankerHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
         updates = LowRank(tensors, scale)
         width = shape_of(drafter, updates.layers).width
         parts = [_update(tensors, *which) for which in product(range(updates.layers), MATRICES)]
-        identity = "reader-" + hash_of(path)
+        identity = "reader-" + hash_of(path)  # names the merged weights on users' disks
     except BAD_FILE as error:
-        raise ProfileError(f"{path} is not a reader: {error}; {_REMEDY}") from error
+        raise ProfileError(f"{path} is not a reranker: {error}; {_REMEDY}") from error
     if head.width != width:
         raise ProfileError(f"{path} belongs to a drafter with {head.width} columns, this one has {width}")
     for name, a, b in parts:
         there = drafter.tensors.get(name)
         fits(a, b, name, there.shape if there else ())
-    return ReaderFile(updates, head, updates.layers, identity)
+    return RerankerFile(updates, head, updates.layers, identity)
 
 
 def _update(tensors: Tensors, layer: int, matrix: str) -> tuple[str, Float32, Float32]:
