@@ -106,6 +106,11 @@ def can_fork() -> bool:
     return PLATFORM != "win32"
 
 
+def watches_single_folders() -> bool:
+    """Whether each watched folder takes one of few watches. Elsewhere a folder is watched with all that is in it."""
+    return PLATFORM == "linux"
+
+
 def has_pollable_pipes() -> bool:
     """Whether asyncio can wait for standard input and output. On Windows it cannot."""
     return PLATFORM != "win32"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from winnow_engine.config import FileRules
@@ -16,13 +16,12 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
-from winnow_engine.index.listings import Listing
 from winnow_engine.index.stat_cache import Content, FileMemory
 from winnow_engine.platform import is_folder, read_regular
 from winnow_engine.storage.store import content_key
 from winnow_engine.untrusted import printable
 
-_FOLDER = "directory"
+_DIRECTORY = "directory"
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
 
@@ -87,13 +86,20 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
         if walk.read(candidate) is not None:
             asked = candidate.asked_for_by
             return Verdict(True, f"taken back by {asked}" if asked else "no rule leaves it out")
-    otherwise = _FOLDER if is_folder(root / relative) else "no such file"
+    otherwise = _DIRECTORY if is_folder(root / relative) else "no such file"
     return Verdict(False, next(iter(reasons.values()), otherwise))
+
+
+def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
+    """The folders that `scan` looks into, `root` first. Raises WorkspaceError as `scan` does."""
+    resolved = _checked(root)
+    walk = _Walk(resolved, rules or FileRules(), _not_asked, {})
+    return (root / relative_to(folder.path, resolved) for folder in walk.folders(None, lambda: None))
 
 
 def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
     """Whether `scan` looks into a folder: it lies below the root, and no rule leaves it out."""
-    return explain(root, folder, rules).reason == _FOLDER
+    return explain(root, folder, rules).reason == _DIRECTORY
 
 
 def _not_asked(_path: str, _reason: str) -> None:
@@ -122,6 +128,17 @@ class _CandidateFile:
     status: os.stat_result | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder with the names of its entries, the rules in it, and the files and folders in it that count."""
+
+    path: str
+    rules: IgnoreRules
+    names: Set[str]
+    files: list[_CandidateFile] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
 class _Walk:
     """One walk through a workspace."""
 
@@ -136,39 +153,32 @@ class _Walk:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
         self._rules = EntryRules(root, rules)
         self._memory = memory or FileMemory()
-        self._listings = self._memory.listings
 
     def candidates(
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
     ) -> Iterator[_CandidateFile]:
         """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
         check = checkpoint or (lambda: None)
-        self._listings.root(str(self._root))
+        for folder in self.folders(only, check):
+            yield from self._unsaved(folder) if self._open else ()
+            yield from folder.files
+
+    def folders(self, only: str | None, check: Callable[[], None]) -> Iterator[_Folder]:
+        """The folders that no rule leaves out, each before those in it; with `only`, those that lead to that file."""
         pending = [(str(self._root), rules_above(self._root))]
         while pending:
             directory, above = pending.pop()
             check()
-            listing = self._known(directory, above) or self._listed(directory, above, only, check)
-            yield from self._unsaved(Path(directory), listing.names, listing.rules) if self._open else ()
-            yield from listing.candidates
-            pending += [(folder, listing.rules) for folder in listing.folders]
+            folder = self._listed(directory, above, only, check)
+            yield folder
+            pending += [(inner, folder.rules) for inner in folder.folders]
 
-    def _known(self, directory: str, above: IgnoreRules) -> Listing | None:
-        """What was found in a directory, if neither it nor the rules have changed."""
-        known = self._listings.get(str(self._root), directory)
-        if known is None or (known.above is not above and known.above != above):
-            return None
-        if ".git" in known.names and above.below(Path(directory), self._root) != known.rules:
-            return None  # what git keeps is not watched
-        return known
-
-    def _listed(self, directory: str, above: IgnoreRules, only: str | None, check: Callable[[], None]) -> Listing:
-        """What is in a directory; with `only`, no more of it than leads to that file."""
-        watched = only is None and self._listings.watch(directory)  # first, so that nothing changes unnoticed
+    def _listed(self, directory: str, above: IgnoreRules, only: str | None, check: Callable[[], None]) -> _Folder:
+        """A folder's entries that count; with `only`, no more of them than lead to that file."""
         entries = self._entries(directory)
         names = frozenset(entry.name for entry in entries)
         rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
-        files, folders = list[_CandidateFile](), list[str]()
+        folder = _Folder(directory, rules, names)
         for entry in entries:
             check()
             path = relative_to(entry.path, self._root)
@@ -179,13 +189,11 @@ class _Walk:
             if reason is not None:
                 self._skipped(printable(path), reason)
             elif is_directory(entry):
-                folders.append(entry.path)
+                folder.folders.append(entry.path)
             else:
-                files.append(_CandidateFile(path, own.quoted if own else None, entry.stat(follow_symlinks=False)))
-        lasting = watched and all(file.status is not None and file.status.st_nlink == 1 for file in files)
-        listing = Listing(above, rules, names, tuple(files), tuple(folders), lasting)
-        self._listings.keep(str(self._root), directory, listing)
-        return listing
+                status = entry.stat(follow_symlinks=False)
+                folder.files.append(_CandidateFile(path, own.quoted if own else None, status))
+        return folder
 
     def read(self, candidate: _CandidateFile) -> Content | None:
         """What a file holds, or None if it cannot be read or a rule on content leaves it out."""
@@ -216,14 +224,14 @@ class _Walk:
             reason = content_rules.machine_written(data)
         return Content.of(path, data) if reason is None else Content(reason=reason)
 
-    def _unsaved(self, directory: Path, on_disk: Set[str], rules: IgnoreRules) -> Iterator[_CandidateFile]:
-        """The open documents of a directory that no rule on names leaves out and that are not on disk."""
+    def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
+        """The open documents of a folder that no rule on names leaves out and that are not on disk."""
         for document in self._open:
             path = self._root / document
-            if path.parent != directory or path.name in on_disk:
+            if path.parent != Path(folder.path) or path.name in folder.names:
                 continue
-            own = self._rules.users_pattern(str(path), False, rules)
-            reason = self._rules.reason_against_unsaved(path, own, rules)
+            own = self._rules.users_pattern(str(path), False, folder.rules)
+            reason = self._rules.reason_against_unsaved(path, own, folder.rules)
             if reason is None:
                 yield _CandidateFile(document, own.quoted if own else None, None)
             else:

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import FileChangedError
-from winnow_engine.index.listings import Listings
 from winnow_engine.index.postings import Strings
 from winnow_engine.platform import read_regular
 from winnow_engine.storage.store import content_key
@@ -65,19 +64,10 @@ class Content:
             data = read_regular(self.place, self.size + 1)
             unchanged = len(data) == self.size and _stamp(Path(self.place).lstat()) == self.stamp
         except OSError as error:
-            Listings.doubt()
             raise FileChangedError(f"{self.place} cannot be read any more: {error.strerror}; ask again") from error
         if unchanged or content_key(self.local_path, data) == self.key:
             return data
-        Listings.doubt()
         raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
-
-    def outdated(self) -> bool:
-        """Whether the system says something else of the file by now; False for bytes that are held."""
-        try:
-            return self.held is None and _stamp(Path(self.place).lstat()) != self.stamp
-        except OSError:
-            return True
 
     def settled(self, place: str, stamp: Stamp) -> Content:
         """The same, to be read from the disk when it is needed."""
@@ -105,7 +95,6 @@ class FileMemory:
         self._known: dict[Key, _Known] = {}
         self._asked: dict[Key, _Known] = {}
         self._new, self._saved_at = 0, -_SAVE_EVERY_S
-        self.listings = Listings(clock)
 
     @property
     def empty(self) -> bool:
@@ -116,7 +105,6 @@ class FileMemory:
     def reading(self) -> Iterator[None]:
         """A reading of all files: what it has not asked for when it ends is forgotten."""
         self._asked = {}
-        self.listings.begin()
         yield
         self._known = self._asked
 

@@ -6,7 +6,7 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,7 +22,6 @@ from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.indexing import NAMESPACE, FoundFile, Means, indexed
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
-from winnow_engine.index.listings import Listings
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
@@ -250,9 +249,6 @@ def read_workspace(
     before = _before(kept, before)
     means = means or Means()
     found = _look(sources, before, cancellation, means)
-    if _shown_and_outdated(found, before):
-        Listings.doubt()
-        found = _look(sources, before, cancellation, means)
     files = indexed(found, before.files, before.base, store, cancellation, means)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
@@ -270,13 +266,6 @@ def _look(sources: Sources, before: Workspace, cancellation: Cancellation, means
             FoundFile(folder.workspace_path(path), path, content)
             for folder, path, content in sources.look(cancellation, before.memory)
         ]
-
-
-def _shown_and_outdated(found: Sequence[FoundFile], before: Workspace) -> bool:
-    """Whether a file has changed, unreported, whose text is in memory and would be shown again."""
-    shown = {file.path: file.content for file in before.files if "data" in file.__dict__}
-    same = (one.content for one in found if shown.get(one.path) is one.content)
-    return any(content.outdated() for content in same)
 
 
 def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:

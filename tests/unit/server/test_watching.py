@@ -1,38 +1,56 @@
 """The system's watcher, on real files."""
 
 import asyncio
-import threading
-from collections.abc import Callable
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from lsprotocol import types
 
+from winnow_engine.config import FileRules
+from winnow_lsp.server.session.folder_watch import changes
 from winnow_lsp.server.session.folders import Folders
-from winnow_lsp.server.session.watching import FileWatcher
+from winnow_lsp.server.session.watching import FileWatcher, Watch
 
-PATIENCE_S = 30
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="counts watches as Linux tells them")
+
+PATIENCE_S = 120
 
 
 class Watched:
     """Folders with a watcher, as for a client that cannot watch; keeps which files are said to have changed."""
 
-    def __init__(self, *roots: Path) -> None:
+    def __init__(self, *roots: Path, watch: Watch = changes) -> None:
         folders = Folders().changed(types.WorkspaceFolder(root.as_uri(), root.name) for root in roots)
         client = SimpleNamespace(client_capabilities=types.ClientCapabilities())
+        editor = SimpleNamespace(folders=folders, settings=SimpleNamespace(files=FileRules()))
         self.changed: set[str] = set()
-        self.watcher = FileWatcher(SimpleNamespace(folders=folders), client, self.changed.update)
+        self._expected: set[str] = set()
+        self.watcher = FileWatcher(editor, client, self.changed.update, watch)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
+    async def until(self, holds: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while not holds():
                 await asyncio.sleep(0.01)
 
+    async def watches(self, count: int) -> None:
+        """Wait until the system watches so many folders for this process."""
+        self.watcher.start()
+        await self.until(lambda: watches() == count)
 
-def observers() -> int:
-    """How many threads watch."""
-    return sum("Observer" in type(thread).__name__ for thread in threading.enumerate())
+    async def noticed(self, *paths: Path) -> None:
+        """Wait until these files are said to have changed, and nothing else since the last time."""
+        self._expected |= {path.as_uri() for path in paths}
+        await self.until(lambda: self.changed >= self._expected)
+        assert self.changed == self._expected
+
+
+def watches() -> int:
+    """How many folders the system watches for this process."""
+    files = [path.read_text() for path in Path("/proc/self/fdinfo").iterdir() if path.exists()]
+    return sum(text.count("inotify wd:") for text in files)
 
 
 @pytest.fixture
@@ -40,45 +58,71 @@ async def watched(tmp_path: Path):
     made = Watched(tmp_path)
     yield made
     made.watcher.close()
-    await made.until(lambda: not observers())
+    await made.until(lambda: not watches())
 
 
 async def test_files_that_come_change_move_and_go_are_noticed(watched: Watched, tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text("x")
-    await watched.watcher.start()
+    await watched.watches(1)
     (tmp_path / "new.py").write_text("x")
     (tmp_path / "new.py").rename(tmp_path / "moved.py")
     (tmp_path / "old.py").unlink()
-    expected = {(tmp_path / name).as_uri() for name in ("new.py", "moved.py", "old.py")}
-    await watched.until(lambda: watched.changed == expected)
+    await watched.noticed(*(tmp_path / name for name in ("new.py", "moved.py", "old.py")))
 
 
-async def test_what_does_not_count_is_not(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "src").mkdir()
-    await watched.watcher.start()
-    for name in (".git/index", "picture.png", "src/last.py"):
+async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("/out\n")
+    for name in (".git/objects/aa", "node_modules/a/lib", "out/deep", "src"):
+        (tmp_path / name).mkdir(parents=True)
+    await watched.watches(2)
+    for name in (".git/index", "out/deep/made.py", "picture.png", "src/last.py"):
         (tmp_path / name).write_text("x")
-    await watched.until(lambda: bool(watched.changed))
-    assert watched.changed == {(tmp_path / "src" / "last.py").as_uri()}
+    await watched.noticed(tmp_path / "src" / "last.py")
 
 
-async def test_watching_again_takes_the_place_of_watching_before(watched: Watched) -> None:
-    await asyncio.gather(*(watched.watcher.start() for _ in range(3)))
-    await watched.until(lambda: observers() == 1)
+async def test_folders_are_followed_as_they_come_and_go(watched: Watched, tmp_path: Path) -> None:
+    await watched.watches(1)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "first.py").write_text("x")
+    await watched.noticed(tmp_path / "a" / "b" / "first.py")
+    await watched.until(lambda: watches() == 3)
+    (tmp_path / "a" / "b" / "second.py").write_text("x")
+    await watched.noticed(tmp_path / "a" / "b" / "second.py")
+    (tmp_path / "a" / "b").rename(tmp_path.parent / "elsewhere")
+    await watched.noticed(tmp_path / "a" / "b")
 
 
-async def test_a_client_that_has_left_meanwhile_is_not_watched_for(watched: Watched) -> None:
-    starting = asyncio.create_task(watched.watcher.start())
-    await asyncio.sleep(0)
-    watched.watcher.close()
-    await starting
-    await watched.until(lambda: not observers())
+async def test_a_folder_that_is_ignored_since_then_is_left_alone(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    await watched.watches(2)
+    (tmp_path / ".gitignore").write_text("/out\n")
+    await watched.until(lambda: watches() == 1)
+
+
+async def test_watching_again_takes_the_place_of_watching_before(watched: Watched, tmp_path: Path) -> None:
+    for _ in range(3):
+        watched.watcher.start()
+    await watched.watches(1)
+    (tmp_path / "a.py").write_text("x")
+    await watched.noticed(tmp_path / "a.py")
+    assert watches() == 1
 
 
 async def test_a_folder_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
     watched = Watched(tmp_path / "gone", tmp_path)
-    await watched.watcher.start()
+    await watched.watches(1)
     (tmp_path / "a.py").write_text("x")
-    await watched.until(lambda: bool(watched.changed))
+    await watched.noticed(tmp_path / "a.py")
     watched.watcher.close()
+
+
+async def test_where_no_watch_is_left_the_user_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def exhausted(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
+        raise OSError("limit reached")
+        yield set(roots)
+
+    watched = Watched(tmp_path, watch=exhausted)
+    with caplog.at_level(logging.WARNING):
+        watched.watcher.start()
+        await watched.until(lambda: "next question" in caplog.text)
+    assert "limit reached" in caplog.text

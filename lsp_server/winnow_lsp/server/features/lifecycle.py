@@ -32,17 +32,18 @@ def register(server: WinnowServer) -> None:
         server.editor.configured.set()
         server.indexer.start()
         _register_content(server)
-        await server.watcher.start()
+        server.watcher.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration(params: types.DidChangeConfigurationParams) -> None:
         await _configure(server, params.settings)
         server.indexer.start()
+        server.watcher.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
         _change_folders(server, params.event.added, [folder.uri for folder in params.event.removed])
-        await server.watcher.start()
+        server.watcher.start()
         server.indexer.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)

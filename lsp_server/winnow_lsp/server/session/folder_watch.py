@@ -1,0 +1,86 @@
+"""Changes of files on disk, as the operating system reports them.
+
+On Linux all programs of a user share a number of watches, and each folder takes one: so only folders that count are
+watched there, each without those in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
+from pathlib import Path
+
+from watchfiles import awatch
+from watchfiles.main import FileChange
+
+from winnow_engine.config import FileRules
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.index.files import folders
+from winnow_engine.index.ignore import RULE_FILES
+from winnow_engine.platform import watches_single_folders
+
+_DEBOUNCE_MS = 500
+_log = logging.getLogger(__name__)
+
+
+async def changes(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
+    """Files that changed below `roots`, and folders that are gone, in batches. Raises OSError at the system's limit.
+
+    Ends where there is no folder to watch.
+    """
+    now = await asyncio.to_thread(_watchable, roots, rules)
+    while watched := now:
+        try:
+            certain = False  # a folder made while the system was being asked to watch is not reported
+            async with aclosing(_asked_to_watch(watched)) as batches:
+                async for batch in batches:
+                    paths = {Path(path) for _, path in batch}
+                    files = {path for path in paths if path not in watched and not path.is_dir()}
+                    if files:
+                        yield files
+                    if certain and paths == files and RULE_FILES.isdisjoint(path.name for path in files):
+                        continue
+                    certain, now = True, await asyncio.to_thread(_watchable, roots, rules)
+                    if now != watched:
+                        break
+        except FileNotFoundError:  # a folder is gone since it was found
+            now = await asyncio.to_thread(_watchable, roots, rules)
+        if moved := (watched - now) | await asyncio.to_thread(_files_in, now - watched):
+            yield moved
+
+
+def _asked_to_watch(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]:
+    """Changes in folders; an empty set every few seconds in which there are none."""
+    # Without `ignore_permission_denied`, which would also hide that no watch is left.
+    return awatch(
+        *watched,
+        watch_filter=None,
+        debounce=_DEBOUNCE_MS,
+        recursive=not watches_single_folders(),
+        yield_on_timeout=True,
+    )
+
+
+def _watchable(roots: Iterable[Path], rules: FileRules) -> set[Path]:
+    """What to ask the system to watch: every folder that counts, or the roots where it watches what is in them, too."""
+    found = set[Path]()
+    for root in roots:
+        try:
+            found.update(folders(root, rules) if watches_single_folders() else [root])
+        except WorkspaceError as error:
+            _log.warning("%s", error)
+    return {folder for folder in found if os.access(folder, os.R_OK)}
+
+
+def _files_in(new: Iterable[Path]) -> set[Path]:
+    """The files of folders that are new."""
+    found = set[Path]()
+    for folder in new:
+        try:
+            found.update(path for path in folder.iterdir() if not path.is_dir())
+        except OSError:
+            continue
+    return found
