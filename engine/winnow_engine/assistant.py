@@ -30,6 +30,7 @@ from winnow_engine.index.indexing import Means, record_names, restore_records
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys.encoders import Encoders, OpenFleet
 from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.streaming_encoder import StreamingEncoder
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversations import Conversations
@@ -44,7 +45,6 @@ from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.ranking import Ranked, Selection
-from winnow_engine.selection.streaming_encoder import EncodedAsRead
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
@@ -90,7 +90,6 @@ class Assistant:
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
         self._reading = Gate(1)
-        self._indexes = False  # whether this process completes its index
         self.target = Loading(open_target) if open_target else None
 
     @property
@@ -192,15 +191,12 @@ class Assistant:
         `stages` is told how busy reading, parsing, encoding and the rest are.
         """
         cancellation, stages = cancellation or Cancellation(), stages or Stages()
-        self._indexes = True
         try:
-            with EncodedAsRead(self.keys, progress, cancellation, stages) as early:
+            with StreamingEncoder(self.keys, progress, cancellation, stages) as early:
                 workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
             cache = self.keys.wait_for(cancellation)
-            cache.soon(workspace, cancellation)  # for questions that come before the rest is done
             cache.of(workspace, progress, cancellation, first, stages)
-            cache.expect_edits(workspace, cancellation)
             complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation, stages)
@@ -247,7 +243,7 @@ class Assistant:
 
         Gives up before the long part if it is known that what is needed afterwards does not load.
         """
-        early = EncodedAsRead(self.keys, progress, cancellation, Stages())
+        early = StreamingEncoder(self.keys, progress, cancellation, Stages())
         with clock.stage("read"), early:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
@@ -264,7 +260,7 @@ class Assistant:
         with clock.stage("index"):
             question = with_change(question, changes, workspace, cache.drafter.count)
             question = with_past(question, past, workspace, cache.drafter.count)
-            keys = keys_for(question, workspace, cache, budget, progress, cancellation, self._indexes)
+            keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
             wanted = budget.tokens(keys.tokens)
             asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)

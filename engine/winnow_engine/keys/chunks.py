@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.keys.edits import lines_record
 from winnow_engine.storage.packs import Record
 
 _WHOLE = 16_000  # characters, up to which a file is one piece: about two segments
@@ -132,7 +131,6 @@ class PlannedFile:
             "hashes": np.frombuffer(bytes.fromhex("".join(self.hashes)), np.uint8).reshape(-1, 20),
             "ends": np.array([one.stop for one in self.ranges], np.int32),
             "keys": np.frombuffer(bytes.fromhex(self.file.units_key), np.uint8),
-            **lines_record(self.texts),
         }
 
 

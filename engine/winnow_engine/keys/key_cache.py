@@ -1,8 +1,8 @@
 """The drafter's keys for a workspace: taken from the store, or encoded and stored.
 
 The index has the keys of whole files. Where it is not complete, some units of a file can be encoded ahead of the rest
-(`first_look.py`). Their keys are stored apart from the index, because a unit that is encoded without those before it in
-its file gets other keys.
+(`first_look.py`). Their keys stay in memory, apart from the index, because a unit that is encoded without those before
+it in its file gets other keys.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, ProgressSink, Unit
+from winnow_engine.core import Budget, Cancellation, ProgressSink, Unit
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
 from winnow_engine.errors import WorkspaceError
@@ -25,7 +25,6 @@ from winnow_engine.keys.chunks import EarlierPieces, PlannedFile, path_key
 from winnow_engine.keys.index_report import IndexReport
 from winnow_engine.keys.key_lookup import LocatedKeys, locate, tidied
 from winnow_engine.keys.key_parts import (
-    UNITS,
     Part,
     Parts,
     keys_of,
@@ -34,7 +33,6 @@ from winnow_engine.keys.key_parts import (
     record_of,
     whole_file,
 )
-from winnow_engine.keys.provisional import ProvisionalKeys
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.runtime import Behind, Gate, Stages
 from winnow_engine.storage.store import Store
@@ -42,6 +40,7 @@ from winnow_engine.storage.store import Store
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
 _WRITTEN_BEHIND = 100  # files whose keys wait to be stored
 _GATES = 32
+_WORTH_WAITING_S = 10.0  # for the complete index, before a question is answered
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 
@@ -57,8 +56,7 @@ class KeyCache:
         self._encoders_for = encoders_for or (lambda size: drafter)
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
         self._pieces = f"pieces-1-{drafter.identity}"
-        self._ahead = f"ahead-{_FORMAT}-{drafter.identity}"
-        self._provisional = ProvisionalKeys(store, drafter, self._namespace, self._pieces)
+        self._ahead: dict[str, Part] = {}  # by the name of the keys of the whole file
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
         self._gates = [Gate(1) for _ in range(_GATES)]  # one workspace has always the same, others mostly another
@@ -82,19 +80,8 @@ class KeyCache:
             if last is None or last[0] != names:
                 found = self._complete(workspace, progress, cancellation, first, stages or Stages())
                 last = self._last = names, keys_of(workspace, found.parts(workspace), parts_of(found.loose))
-                self._provisional.forget()
+                self._ahead.clear()
             return last[1]
-
-    def soon(self, workspace: Workspace, cancellation: Cancellation) -> WorkspaceKeys | None:
-        """Provisional keys of every unit, if they are there much sooner than what `of` gives. Raises CancelledError."""
-        if self.drafter.place != "cpu" or (self._last is not None and self._last[0] == workspace.units_keys):
-            return None
-        return self._provisional.of(workspace, self.tokens_per_s, cancellation)
-
-    def expect_edits(self, workspace: Workspace, cancellation: Cancellation) -> None:
-        """See that there are provisional keys after an edit of any file that has keys. Raises CancelledError."""
-        if self.drafter.place == "cpu":
-            self._provisional.prepare(workspace, cancellation)
 
     def _complete(
         self,
@@ -125,13 +112,19 @@ class KeyCache:
     def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
         """Files by the names of their keys, in the order in which to encode them."""
         places = {path: place for place, path in enumerate(first)}
-        asked = self._store.keys(self._ahead, files)
+        asked = set(self._ahead)
 
         def order(named: tuple[str, IndexedFile]) -> tuple[int, bool]:
             name, file = named
             return places.get(file.path, len(first)), name not in asked
 
         return dict(sorted(files.items(), key=order))
+
+    def takes_all(self, budget: Budget, missing: int) -> bool:
+        """Whether a question has all keys made, where those of `missing` tokens are not there."""
+        tokens = budget.first_look_tokens
+        too_few = tokens < (budget.tokens(missing) or 0)
+        return not tokens or too_few or missing <= max(tokens, _WORTH_WAITING_S * self.tokens_per_s)
 
     def missing_tokens(self, workspace: Workspace) -> int:
         """About how many tokens the files have whose keys are not in the index."""
@@ -146,9 +139,7 @@ class KeyCache:
         """What has keys already: whole files, and of other files the units that were encoded ahead."""
         names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
-        ahead = self._store.get(self._ahead, [name for name in names if name not in whole])
-        parts = {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
-        parts.update({name: Part(record[UNITS], keys_of_record(record)) for name, record in ahead.items()})
+        parts = self._ahead | {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
         return {number: parts[name] for number, name in enumerate(names) if name in parts}
 
     def encode_ahead(
@@ -168,14 +159,12 @@ class KeyCache:
             for number, (_, some) in wanted.items()
         )
         found = dict(parts)
-        with self._store.writer(self._ahead) as writer:
-            encoded = self._timed(self.drafter.encode(texts, cancellation))
-            for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
-                part = Part(local, keys)
-                found[number] = found[number].joined(part) if number in found else part
-                record = {UNITS: found[number].units, **record_of(found[number].keys)}
-                writer.put(workspace.files[number].units_key, record)
-                report.add(keys, sizes[number])
+        encoded = self._timed(self.drafter.encode(texts, cancellation))
+        for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
+            part = Part(local, keys)
+            found[number] = found[number].joined(part) if number in found else part
+            self._ahead[workspace.files[number].units_key] = found[number]
+            report.add(keys, sizes[number])
         return found
 
     def encode(
@@ -204,7 +193,7 @@ class KeyCache:
         def store(one: PlannedFile) -> None:
             with stages.busy("write"):
                 writer.put(one.file.units_key, record_of(one.whole()))
-                if one.large or self.drafter.place == "cpu":  # elsewhere a small file takes no time
+                if one.large:
                     pieces.put(path_key(one.file.local_path), one.record())
 
         def finish() -> None:

@@ -15,9 +15,6 @@ from winnow_engine.keys.key_lookup import TOKENS
 from winnow_engine.keys.workspace_keys import KeyPart, WorkspaceKeys
 from winnow_engine.storage.packs import Record
 
-UNITS = "units"
-"""The array of a record that has keys of some units: their numbers in the file, int32 [N]."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -44,7 +41,7 @@ def record_of(keys: FileKeys) -> Record:
 
 def keys_of_record(record: Record) -> FileKeys:
     """The inverse of `record_of`."""
-    return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name not in (TOKENS, UNITS)})
+    return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name != TOKENS})
 
 
 def whole_file(keys: FileKeys) -> Part:

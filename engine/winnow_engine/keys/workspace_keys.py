@@ -51,14 +51,12 @@ class WorkspaceKeys:
     """The keys of a workspace's units, or of some of them.
 
     `unit_tokens`, int32 [U], is 0 for a unit without keys, and `missing_tokens` about how many tokens these have
-    together; 0 if there are none. Each unit with keys is in one of the `parts`. Keys of some files may be
-    `provisional`: those that an edit left (`edits.py`).
+    together; 0 if there are none. Each unit with keys is in one of the `parts`.
     """
 
     unit_tokens: NDArray[np.int32]
     parts: tuple[KeyPart, ...]
     missing_tokens: int
-    provisional: bool = False
 
     @classmethod
     def of(cls, workspace: Workspace, parts: tuple[KeyPart, ...]) -> WorkspaceKeys:

@@ -25,8 +25,6 @@ from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
-_PATIENCE_S = 10.0
-"""How long a question waits for the complete index."""
 _LARGEST_SHARE = 0.5  # of a first look's tokens, that one unit may take
 
 # Fitted without the drafter's features on the questions of the calibration split, then rounded; those about code at a
@@ -61,19 +59,14 @@ def keys_for(
     budget: Budget,
     progress: ProgressSink,
     cancellation: Cancellation,
-    completed_later: bool = False,
 ) -> WorkspaceKeys:
     """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
 
     Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace
-    has located the question. Right after an edit they are provisional, if the index is `completed_later`. Raises
-    CancelledError.
+    has located the question. Raises CancelledError.
     """
-    soon = cache.soon(workspace, cancellation) if completed_later else None
-    if soon is not None:
-        return soon
     tokens = budget.first_look_tokens
-    if not tokens or takes_all(cache, budget, cache.missing_tokens(workspace)):
+    if not tokens or cache.takes_all(budget, cache.missing_tokens(workspace)):
         return cache.of(workspace, progress, cancellation)
     parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
@@ -81,13 +74,6 @@ def keys_for(
     keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     found = keys.units_in(workspace, question.paths)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
-
-
-def takes_all(cache: KeyCache, budget: Budget, missing: int) -> bool:
-    """Whether all keys are made for a question, where those of `missing` tokens are not there."""
-    tokens = budget.first_look_tokens
-    too_few = tokens < (budget.tokens(missing) or 0)
-    return not tokens or too_few or missing <= max(tokens, _PATIENCE_S * cache.tokens_per_s)
 
 
 def _chosen(

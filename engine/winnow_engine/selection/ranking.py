@@ -27,8 +27,7 @@ class SelectionStats:
 
     Of `workspace_tokens`, `indexed_tokens` could be kept; where these are fewer, the former is an estimate.
     `budget_tokens` is how much could be kept, `answer_probability` how likely it is that anything in the workspace
-    answers. Right after an edit, some keys are `provisional`. `stages` are the seconds of wall clock that each stage of
-    the selection took, in order.
+    answers. `stages` are the seconds of wall clock that each stage of the selection took, in order.
     """
 
     workspace_tokens: int
@@ -37,17 +36,11 @@ class SelectionStats:
     budget_tokens: int = 0
     answer_probability: float = 1.0
     stages: Mapping[str, float] = field(default_factory=dict)
-    provisional: bool = False
 
     @property
     def complete(self) -> bool:
         """Whether the index was complete."""
         return self.indexed_tokens == self.workspace_tokens
-
-    @property
-    def final(self) -> bool:
-        """Whether there is nothing left to index."""
-        return self.complete and not self.provisional
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +134,6 @@ class Ranked:
             self.keys.tokens,
             budget_tokens,
             round(probability, 3),
-            provisional=self.keys.provisional,
         )
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)

@@ -63,7 +63,7 @@ class AgentRepository:
             selection, notices = _on_known_paths(select, question, assistant, sources, cancellation)
             selection = replace(selection, notices=(*notices, *selection.notices))
             found = found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
-            return found, selection.stats.final
+            return found, selection.stats.complete
 
         found, final = await self._run(work, reports)
         if not final:

@@ -43,7 +43,7 @@ def drafter() -> Words:
 
 @pytest.fixture
 def assistant(tmp_path: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch) -> Iterator[Assistant]:
-    monkeypatch.setattr("winnow_engine.selection.first_look._PATIENCE_S", 0.0)
+    monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 0.0)
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as one:
         yield one
 
@@ -157,7 +157,7 @@ def test_what_the_scores_decide_on_is_bounded(assistant: Assistant, root: Path) 
 
 
 def test_what_can_be_had_soon_is_waited_for(assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow_engine.selection.first_look._PATIENCE_S", 100.0)
+    monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 100.0)
     assert ask(assistant, root, "what does step_7_3 do?").stats.complete
 
 
@@ -195,41 +195,3 @@ def test_what_questions_led_to_is_indexed_next(assistant: Assistant, root: Path,
 )
 def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root: Path, budget: Budget) -> None:
     assert assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats.complete
-
-
-def test_right_after_an_edit_keys_are_provisional_where_the_index_is_completed_later(
-    assistant: Assistant, root: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("winnow_engine.keys.provisional._AT_ONCE_S", 0.0)
-    sources = Sources((Folder(root),))
-    assistant.index(sources)
-    (root / "m07.py").write_text(module(7).replace("result = value + 3\n", "result = value + 3\n    print(result)\n"))
-    drafter.encoded.clear()
-    first = ask(assistant, root, "what does step_7_3 do?")
-    assert drafter.encoded == ["    print(result)\n"]
-    assert first.stats.provisional
-    assert first.stats.complete
-    assert not first.stats.final
-    assert first.notices == ()
-    assert "print(result)" in shown(root, first)
-    assistant.index(sources)
-    assert len(drafter.encoded) > 20, "the file, for good"
-    assert ask(assistant, root, "what does step_7_3 do?").stats.final
-
-
-def test_a_process_that_never_indexes_has_no_provisional_keys(
-    assistant: Assistant, root: Path, tmp_path: Path, drafter: Words, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("winnow_engine.keys.provisional._AT_ONCE_S", 0.0)
-    ask(assistant, root, "what does step_7_3 do?", look=0)
-    (root / "m07.py").write_text(module(7) + "\n\nprint(1)\n")
-    assert ask(assistant, root, "what does step_7_3 do?", look=0).stats.final
-
-
-def shown(root: Path, selection: Any) -> str:
-    """The code that was kept."""
-    return "".join(
-        line
-        for span in selection.spans
-        for line in (root / span.path).read_text().splitlines(keepends=True)[span.start_line - 1 : span.end_line]
-    )

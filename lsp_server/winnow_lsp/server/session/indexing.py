@@ -65,9 +65,9 @@ class Indexer:
     def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
         """Take note of a question that saw these changes: it has indexed them, or taken a first look.
 
-        After a first look, or with provisional keys, the index is completed, unless that is under way.
+        After a first look, the index is completed, unless that is under way.
         """
-        if selection.final:
+        if selection.complete:
             self.fresh(seen)
         else:
             self._quiet_at = 0.0

@@ -16,10 +16,9 @@ from winnow_engine.index.indexing import Taker
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.runtime import Loading, Stages
-from winnow_engine.selection.first_look import takes_all
 
 
-class EncodedAsRead:
+class StreamingEncoder:
     """Encodes files on a thread of its own from `begin` to the end of the `with` block, which waits for the last one.
 
     What encoding raises is raised there. An exception inside the block ends it early.
@@ -42,9 +41,9 @@ class EncodedAsRead:
     def begin_for_question(self, budget: Budget, count: int, size: int) -> Taker | None:
         """As `begin`, if the drafter is there and a question would have all of these files encoded; else None."""
         cache = self._keys.loaded
-        return self.begin(count, size) if cache and takes_all(cache, budget, round(size * TOKENS_PER_BYTE)) else None
+        return self.begin(count, size) if cache and cache.takes_all(budget, round(size * TOKENS_PER_BYTE)) else None
 
-    def __enter__(self) -> EncodedAsRead:
+    def __enter__(self) -> StreamingEncoder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
