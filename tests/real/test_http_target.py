@@ -18,7 +18,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
-from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.target import HttpTarget
 
 from .llama_server import CONTEXT, serving
@@ -84,7 +84,7 @@ def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str
 
 def test_a_server_killed_in_the_middle_of_an_answer_ends_it_with_a_clear_error(smollm2: Path, tmp_path: Path) -> None:
     with serving(smollm2, tmp_path / "log") as (url, process):
-        target = HttpTarget.open(parse(url), CONTEXT, Patience(retries=(0.05,)))
+        target = HttpTarget.open(parse(url), CONTEXT, RetryPolicy(retries=(0.05,)))
         prompt, pieces, killed = target.chat_prompt(QUESTION), list[str](), list[float]()
 
         def kill(piece: str) -> None:

@@ -253,8 +253,8 @@ class Writer:
         """Store a record soon."""
         self._waiting[key] = record
         self._bytes += sum(array.nbytes for array in record.values())
-        patience_s = _PACK_EVERY_S if self._bytes >= _PACK_BYTES else _WRITE_EVERY_S
-        if time.monotonic() - self._flushed_at >= patience_s or self._bytes >= _MOST_WAITING_BYTES:
+        every_s = _PACK_EVERY_S if self._bytes >= _PACK_BYTES else _WRITE_EVERY_S
+        if time.monotonic() - self._flushed_at >= every_s or self._bytes >= _MOST_WAITING_BYTES:
             self.flush()
 
     def flush(self) -> None:

@@ -32,7 +32,7 @@ from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.roots import is_everything
 
 PROTOCOL_VERSION = 1
-_PATIENCE_S = 10.0  # for work to stop once the client has gone
+_STOP_WAIT_S = 10.0  # for work to stop once the client has gone
 # What is not offered is left out: agent-shell takes a `false` for an offer.
 _CAPABILITIES = {"promptCapabilities": {"embeddedContext": True}}
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class AcpAgent:
             for session in self._sessions.values():
                 _cancel(session)
             for thread in tuple(self._threads):
-                thread.join(_PATIENCE_S)
+                thread.join(_STOP_WAIT_S)
 
     def _take(self, message: Mapping[str, Any]) -> None:
         method, params = message["method"], message.get("params", {})

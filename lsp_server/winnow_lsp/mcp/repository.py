@@ -41,7 +41,7 @@ T = TypeVar("T")
 _CODE_SHARE = 0.8  # of a result's tokens; the rest names places and quotes
 _FIRST_LOOK_TOKENS = 2000  # agents ask often, and the index has more each time
 _NAMES_A_FILE = 12  # in the outline of a folder
-_NO_PATIENCE_S = 1e9  # an agent's model, not the target here, reads what is found
+_UNLIMITED_S = 1e9  # an agent's model, not the target here, reads what is found
 
 
 class AgentRepository:
@@ -158,7 +158,7 @@ def code_budget(settings: Budget, tokens: int) -> Budget:
         settings,
         keep_tokens=None,
         keep_ratio=None,
-        patience_s=_NO_PATIENCE_S,
+        patience_s=_UNLIMITED_S,
         most_tokens=int(_CODE_SHARE * tokens),
         first_look_tokens=min(settings.first_look_tokens, _FIRST_LOOK_TOKENS),
     )

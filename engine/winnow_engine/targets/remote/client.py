@@ -31,7 +31,7 @@ _RETRIED = (429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How many seconds to wait for a server.
 
     The first four are for a connection, a short response, the first token, and each next token. `after_last_s` is for
@@ -59,15 +59,15 @@ class Client:
     TargetProtocolError.
     """
 
-    def __init__(self, address: Address, key: str | None, patience: Patience, tls: ssl.SSLContext) -> None:
-        self.address, self.patience = address, patience
+    def __init__(self, address: Address, key: str | None, policy: RetryPolicy, tls: ssl.SSLContext) -> None:
+        self.address, self.policy = address, policy
         self._key = key
         headers = _headers(key)
         try:
             self._http = httpx.AsyncClient(
                 headers=headers,
                 verify=tls,
-                timeout=httpx.Timeout(None, connect=patience.connect_s),
+                timeout=httpx.Timeout(None, connect=policy.connect_s),
                 trust_env=not address.loopback,  # a proxy must not get what is meant for this machine
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
@@ -105,7 +105,7 @@ class Client:
 
     async def _whole(self, request: httpx.Request) -> Any:
         try:
-            async with asyncio.timeout(self.patience.short_s):
+            async with asyncio.timeout(self.policy.short_s):
                 response = await self._sent(request)
                 try:
                     self._check_type(response, "application/json")
@@ -114,7 +114,7 @@ class Client:
                     await response.aclose()
         except TimeoutError:
             raise TargetTimeoutError(
-                f"{self.address.host} did not answer {request.url.path} within {self.patience.short_s:g} s"
+                f"{self.address.host} did not answer {request.url.path} within {self.policy.short_s:g} s"
             ) from None
         try:
             return read_json(body)
@@ -124,8 +124,8 @@ class Client:
             ) from error
 
     async def _sent(self, request: httpx.Request) -> httpx.Response:
-        """The response, with its body unread, after as many attempts as `patience` allows."""
-        for pause in (*self.patience.retries, None):
+        """The response, with its body unread, after as many attempts as `policy` allows."""
+        for pause in (*self.policy.retries, None):
             try:
                 response = await self._http.send(request, stream=True)
             except httpx.TransportError as raised:
@@ -147,7 +147,7 @@ class Client:
     async def _refusal(self, response: httpx.Response) -> WinnowError:
         """The error that a response other than 200 stands for."""
         try:
-            async with asyncio.timeout(self.patience.short_s):
+            async with asyncio.timeout(self.policy.short_s):
                 body = await self._body(response, _MOST_ERROR_BYTES)
         except (TimeoutError, TargetProtocolError):
             body = b""  # the status says enough
@@ -161,7 +161,7 @@ class Client:
         if response.status_code not in _RETRIED or isinstance(error, BudgetError):
             return None
         asked = _seconds(response.headers.get("retry-after", ""))
-        return asked if asked <= self.patience.retry_after_s else None
+        return asked if asked <= self.policy.retry_after_s else None
 
     async def _body(self, response: httpx.Response, most: int) -> bytes:
         body = b""

@@ -10,7 +10,7 @@ from winnow_engine.prompting.tools import CallDelta
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage
-from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.thinking import MARKERS, ThoughtStream
 
 # A server that does not stop by itself is stopped after this many characters per token that it may send.
@@ -91,11 +91,11 @@ class StreamedReply:
             self._say(self._thoughts.end())
         return thinking
 
-    def late(self, patience: Patience, tools: bool) -> str:
+    def late(self, policy: RetryPolicy, tools: bool) -> str:
         """The deadline that was missed, in words."""
         if self._first_at is None:
-            return f"no token within {patience.first_token_s:g} s"
-        return f"no further token within {patience.next_s(tools):g} s"
+            return f"no token within {policy.first_token_s:g} s"
+        return f"no further token within {policy.next_s(tools):g} s"
 
     def broken_off(self, context_limit: int) -> str:
         """What an end without a reason to finish means, in words."""

@@ -27,7 +27,7 @@ from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.api import Api, OpenAiApi
 from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import DONE
-from winnow_engine.targets.remote.client import Client, Patience
+from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.reply import StreamedReply
@@ -44,15 +44,15 @@ _CALL_TOKENS, _TOOLS_TOKENS = 32, 400
 # Tokens by which a thought may exceed its limit, for a server that ends it by itself.
 _GRACE = 16
 # A model that thinks although it was asked again not to may do so for this many times the limit.
-_PATIENCE_WITH_THOUGHT = 8
+_LONGEST_THOUGHT = 8
 
 
 class HttpTarget:
     """A `Target` on a server. Each call has its own connection, so there is nothing to keep open."""
 
-    def __init__(self, address: Address, key: str | None, patience: Patience) -> None:
+    def __init__(self, address: Address, key: str | None, policy: RetryPolicy) -> None:
         """Do not call this; use `open`, which also asks the server about its model."""
-        self._address, self._key, self._patience = address, key, patience
+        self._address, self._key, self._policy = address, key, policy
         self.place = "server"
         self.host = None if address.loopback else address.host
         self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
@@ -64,14 +64,14 @@ class HttpTarget:
         self._closed = False
 
     @classmethod
-    def open(cls, address: Address, context_limit: int | None = None, patience: Patience | None = None) -> HttpTarget:
+    def open(cls, address: Address, context_limit: int | None = None, policy: RetryPolicy | None = None) -> HttpTarget:
         """Find the model and its context, unless `context_limit` is given. The key comes from the environment.
 
         Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError,
         and TargetAddressError for a model that Ollama runs elsewhere.
         """
         key = os.environ.get(KEY_VARIABLE, "").strip() or None
-        target = cls(address, key, patience or Patience())
+        target = cls(address, key, policy or RetryPolicy())
         target._run(lambda client: target._inquire(client, context_limit))
         return target
 
@@ -158,7 +158,7 @@ class HttpTarget:
         if not self.thinking_tokens(sampling):
             yield Attempt(sampling.thinking, 0, 0)
         yield Attempt(sampling.thinking, limit + _GRACE, limit)
-        yield Attempt("off", _PATIENCE_WITH_THOUGHT * limit, None, softly=True)
+        yield Attempt("off", _LONGEST_THOUGHT * limit, None, softly=True)
 
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
         """Make an attempt. If the server refuses the fields that it should ignore, make it again without them."""
@@ -190,10 +190,10 @@ class HttpTarget:
     async def _stream(
         self, client: Client, request: Request[RemotePrompt], document: dict[str, Any], reply: StreamedReply
     ) -> None:
-        loop, patience, tools, api = asyncio.get_running_loop(), self._patience, request.prompt.tools, self._api
+        loop, policy, tools, api = asyncio.get_running_loop(), self._policy, request.prompt.tools, self._api
         try:
             async with (
-                asyncio.timeout(patience.first_token_s) as limit,
+                asyncio.timeout(policy.first_token_s) as limit,
                 client.stream(api.url(self._address), document, api.framing) as events,
             ):
                 async for data in events:
@@ -203,11 +203,11 @@ class HttpTarget:
                     if not reply.add(chunk):
                         return
                     if chunk.finish or chunk.grew:
-                        wait = patience.after_last_s if reply.finish else patience.next_s(bool(tools))
+                        wait = policy.after_last_s if reply.finish else policy.next_s(bool(tools))
                         limit.reschedule(loop.time() + wait)
         except TimeoutError:
             if not reply.finish:
-                raise TargetTimeoutError(f"{self._address.host} sent {reply.late(patience, bool(tools))}") from None
+                raise TargetTimeoutError(f"{self._address.host} sent {reply.late(policy, bool(tools))}") from None
         if not reply.finish:
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 
@@ -217,7 +217,7 @@ class HttpTarget:
             raise TargetError("the target is closed: open it again")
 
         async def run() -> T:
-            async with Client(self._address, self._key, self._patience, self._tls) as client:
+            async with Client(self._address, self._key, self._policy, self._tls) as client:
                 return await work(client)
 
         return asyncio.run(run())

@@ -23,20 +23,20 @@ from winnow_engine.errors import (
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
-from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.sse import LONGEST_LINE
 from winnow_engine.targets.remote.target import HttpTarget
 
 from ..hostile import DONE, GOOD, Answer, Hostile, Talk, event, start
 
-PATIENT = Patience(after_last_s=0.2, retries=(0.02, 0.05))
-IMPATIENT = replace(PATIENT, first_token_s=1.5, between_tokens_s=0.3)
-SOON_S = 10  # a fraction of the patience with a server that is silent
+QUICK = RetryPolicy(after_last_s=0.2, retries=(0.02, 0.05))
+IMPATIENT = replace(QUICK, first_token_s=1.5, between_tokens_s=0.3)
+SOON_S = 10  # a fraction of the wait for a server that is silent
 QUESTION = [Message("system", "Be brief."), Message("user", "Hello?")]
 
 
-def opened(hostile: Hostile, model: str = "", *, patience: Patience = PATIENT, **options) -> HttpTarget:
-    return HttpTarget.open(parse(f"{hostile.url}/v1#{model}"), patience=patience, **options)
+def opened(hostile: Hostile, model: str = "", *, policy: RetryPolicy = QUICK, **options) -> HttpTarget:
+    return HttpTarget.open(parse(f"{hostile.url}/v1#{model}"), policy=policy, **options)
 
 
 def ask(target: Target, sampling: Sampling | None = None, **sinks) -> Generation:
@@ -131,7 +131,7 @@ BAD_ANSWERS: dict[str, tuple[Answer, type[WinnowError], str]] = {
 @pytest.mark.parametrize("name", BAD_ANSWERS)
 def test_a_bad_answer_has_a_name_comes_soon_and_is_never_asked_for_twice(hostile: Hostile, name: str) -> None:
     hostile.chat, kind, says = BAD_ANSWERS[name]
-    target = opened(hostile, patience=IMPATIENT if kind is TargetTimeoutError else PATIENT)
+    target = opened(hostile, policy=IMPATIENT if kind is TargetTimeoutError else QUICK)
     started = time.perf_counter()
     with pytest.raises(WinnowError) as raised:
         ask(target)
@@ -259,7 +259,7 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
         taken.bind(("127.0.0.1", 0))
         address = parse(f"http://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(TargetUnreachableError, match="is its server running"):
-            HttpTarget.open(address, patience=PATIENT)
+            HttpTarget.open(address, policy=QUICK)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_the_environment_names_to_reach_servers_may_be_unusable(
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(TargetUnreachableError, match=says):
-        HttpTarget.open(parse("https://example.org/v1"), patience=PATIENT)
+        HttpTarget.open(parse("https://example.org/v1"), policy=QUICK)
 
 
 def test_the_only_model_is_taken_and_one_of_several_must_be_named(hostile: Hostile) -> None:
@@ -307,7 +307,7 @@ BAD_LISTS: dict[str, tuple[Answer, type[WinnowError]]] = {
 def test_a_bad_list_of_models_has_a_name(hostile: Hostile, name: str) -> None:
     hostile.models, kind = BAD_LISTS[name]
     with pytest.raises(WinnowError) as raised:
-        opened(hostile, patience=replace(PATIENT, short_s=0.5) if kind is TargetTimeoutError else PATIENT)
+        opened(hostile, policy=replace(QUICK, short_s=0.5) if kind is TargetTimeoutError else QUICK)
     assert type(raised.value) is kind
 
 

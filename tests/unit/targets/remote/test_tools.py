@@ -11,7 +11,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import parse
-from winnow_engine.targets.remote.client import Patience
+from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.target import HttpTarget
 
 from ..hostile import DONE, GOOD, Hostile, event
@@ -30,9 +30,9 @@ def ask(
     tools: Tools = LOOKS,
     stop: tuple[str, ...] = (),
     messages: Any = CONVERSATION,
-    patience: Patience | None = None,
+    policy: RetryPolicy | None = None,
 ) -> tuple[Generation, list[CallDelta]]:
-    target, called = HttpTarget.open(parse(f"{hostile.url}/v1"), patience=patience), list[CallDelta]()
+    target, called = HttpTarget.open(parse(f"{hostile.url}/v1"), policy=policy), list[CallDelta]()
     prompt = target.chat_prompt(messages, tools)
     sampling = Sampling(max_tokens=8, stop=stop)
     return target.generate(Request(prompt, sampling, on_call=called.append)), called
@@ -102,7 +102,7 @@ def test_calls_come_back_as_they_stream(hostile: Hostile) -> None:
 def test_a_call_that_is_held_back_until_it_is_whole_is_waited_for(hostile: Hostile) -> None:
     pieces = (event("I look."), delta(tool_calls=[call(0, "{}", "1", "look")]), delta(finish="tool_calls"), DONE)
     hostile.chat = lambda talk: talk.stream(*pieces, pause_s=0.2)
-    _, called = ask(hostile, patience=Patience(between_tokens_s=0.05))
+    _, called = ask(hostile, policy=RetryPolicy(between_tokens_s=0.05))
     assert called == [CallDelta(0, "1", "look", "{}")]
 
 
