@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "engine").rglob("profiles/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "engine").rglob("card.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 _LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)|<img[^>]*\bsrc=\"([^\"]+)\"")
