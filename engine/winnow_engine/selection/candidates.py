@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
 
-_LEAST_WEIGHT = 0.1  # of the mean
 _LOOKED_AT = 1 << 16  # scores by which a threshold for the best is guessed
 
 
@@ -24,16 +23,13 @@ _LOOKED_AT = 1 << 16  # scores by which a threshold for the best is guessed
 class Candidates:
     """Some of a workspace's `total` units: `chosen` and `sample`, each int64 in ascending order.
 
-    `units`, int64 [C], are both together, in ascending order. Each stands for `weights` units, float32 [C]: one that
-    was chosen for itself, the others of the sample together for all that were not chosen. `known`, float32 [U], is a
-    score of every unit. The weights are such that its mean and deviation come out right, and so, nearly, do those of
-    scores like it (calibration estimators, Deville and Särndal 1992, eq. 2.5).
+    `units`, int64 [C], are both together, in ascending order. Each stands for `weights` units, float32 [C]: a chosen
+    one for itself, the others of the sample in equal shares for all units that were not chosen.
     """
 
     chosen: NDArray[np.int64]
     sample: NDArray[np.int64]
     total: int
-    known: Scores | None = None
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
@@ -42,32 +38,14 @@ class Candidates:
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
-        """How many units of the workspace each of `units` stands for."""
-        weights = np.ones(len(self.units), np.float32)
+        """The number of units of the workspace that each of `units` stands for."""
         others = ~np.isin(self.units, self.chosen, assume_unique=True)
-        if others.any():
-            weights[others] = self._weights_of(self.units[others])
-        return weights
-
-    def _weights_of(self, others: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How many of the units that were not chosen each of these stands for, float64 [N]."""
-        equal = (self.total - len(self.chosen)) / len(others)
-        powers = self._powers(others)
-        # Over all units the powers of a standardised score add up to their number, zero, and their number again.
-        wanted = self.total * np.array([1.0, 0.0, 1.0]) - self._powers(self.chosen).sum(axis=0)
-        shift = np.linalg.lstsq(powers.T @ powers, wanted / equal - powers.sum(axis=0), rcond=None)[0]
-        return np.asarray(equal * np.maximum(1 + powers @ shift, _LEAST_WEIGHT), np.float64)
-
-    def _powers(self, units: NDArray[np.int64]) -> NDArray[np.float64]:
-        """1, x and x² of each unit, float64 [N, 3], where x is the known score, standardised."""
-        if self.known is None:
-            return np.ones((len(units), 1)) * (1.0, 0.0, 1.0)
-        x = (self.known[units] - np.float64(self.known.mean())) / max(float(self.known.std()), 1e-9)
-        return np.stack([np.ones(len(units)), x, x**2], axis=1)
+        share = (self.total - len(self.chosen)) / max(int(others.sum()), 1)
+        return np.where(others, share, 1).astype(np.float32)
 
     def with_more(self, units: NDArray[np.int64]) -> Candidates:
         """These, and more that are chosen."""
-        return Candidates(np.union1d(self.chosen, units), self.sample, self.total, self.known)
+        return Candidates(np.union1d(self.chosen, units), self.sample, self.total)
 
 
 def best(scores: Scores, most: int) -> NDArray[np.int64]:

@@ -96,9 +96,7 @@ class TwoLevelSearch:
         """One question: candidates of the first level, then those that the leaders among them lead to."""
         matches, table = Matches(self.workspace, question), self.workspace.file_table
         chosen = united([always, *self._sources(matches, coarse)])
-        candidates = Candidates(
-            chosen, table.unit_sample, int(self.workspace.unit_starts[-1]), next(iter(coarse.values()), None)
-        )
+        candidates = Candidates(chosen, table.unit_sample, int(self.workspace.unit_starts[-1]))
         scores = self._scored(candidates.units, states)
         first = AskedQuestion(
             self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches

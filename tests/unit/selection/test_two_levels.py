@@ -184,20 +184,6 @@ def test_weights_add_up_to_the_workspace() -> None:
     assert candidates.with_more(np.array([1, 3])).weights.tolist() == [1, 1, 1, 1, 1, 45]
 
 
-def test_weights_make_the_mean_and_deviation_of_a_known_score_come_out_right() -> None:
-    random = np.random.default_rng(3)
-    known = random.standard_normal(5000).astype(np.float32) ** 3 + 7
-    chosen, sample = np.sort(highest(known, 200)), np.sort(random.choice(5000, 300, replace=False))
-    candidates = Candidates(chosen, sample, 5000, known)
-    values, weights = known[candidates.units].astype(np.float64), candidates.weights
-    mean = np.average(values, weights=weights)
-    assert weights.sum() == pytest.approx(5000, rel=1e-3)
-    assert mean == pytest.approx(known.mean(), rel=1e-3)
-    assert np.average((values - mean) ** 2, weights=weights) == pytest.approx(known.var(), rel=1e-2)
-    assert weights.min() > 0
-    assert (weights[np.isin(candidates.units, chosen)] == 1).all()
-
-
 @pytest.mark.parametrize("most", [1, 7, 500])
 @pytest.mark.parametrize("looked_at", [10, 1 << 16])
 def test_the_highest_are_found_whatever_is_guessed(most: int, looked_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
