@@ -39,7 +39,7 @@ from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker
 from winnow_engine.reranker.opening import OpenReranker, open_reranker
 from winnow_engine.reranker.reranking import rerank
-from winnow_engine.runtime import Clock, Gate, Loading, Stages
+from winnow_engine.runtime import Clock, Gate, Loading
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
@@ -184,22 +184,18 @@ class Assistant:
         sources: Sources,
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
-        stages: Stages | None = None,
     ) -> Workspace:
-        """Bring the cached keys of the workspace up to date, first those of files that are open or changed lately.
-
-        `stages` is told how busy reading, parsing, encoding and the rest are.
-        """
-        cancellation, stages = cancellation or Cancellation(), stages or Stages()
+        """Bring the cached keys of the workspace up to date, first those of files that are open or changed lately."""
+        cancellation = cancellation or Cancellation()
         try:
-            with StreamingEncoder(self.keys, progress, cancellation, stages) as early:
-                workspace = self.read(sources, cancellation, Means(self._analysts, stages, early.begin))
+            with StreamingEncoder(self.keys, progress, cancellation) as early:
+                workspace = self.read(sources, cancellation, Means(self._analysts, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
             cache = self.keys.wait_for(cancellation)
-            cache.of(workspace, progress, cancellation, first, stages)
+            cache.of(workspace, progress, cancellation, first)
             complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
-            return self.index(sources, progress, cancellation, stages)
+            return self.index(sources, progress, cancellation)
         return workspace
 
     def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:
@@ -243,7 +239,7 @@ class Assistant:
 
         Gives up before the long part if it is known that what is needed afterwards does not load.
         """
-        early = StreamingEncoder(self.keys, progress, cancellation, Stages())
+        early = StreamingEncoder(self.keys, progress, cancellation)
         with clock.stage("read"), early:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
@@ -37,73 +36,6 @@ class Clock:
         started = time.perf_counter()
         yield
         self.stages[name] = time.perf_counter() - started
-
-
-@dataclass(frozen=True, slots=True)
-class Busy:
-    """How much a stage of a pipeline had to do.
-
-    `busy_s` adds up what its `workers` worked, in seconds, `active_s` is the time in which at least one of them did.
-    `share` and `active` are the same as parts of the time that the pipeline ran: of all workers', and of the clock's.
-    """
-
-    busy_s: float
-    active_s: float
-    workers: int
-    share: float
-    active: float
-
-
-class Stages:
-    """Counts how busy each stage of a pipeline is. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._started = time.perf_counter()
-        self._workers: dict[str, int] = {}
-        self._busy: dict[str, float] = {}
-        self._active: dict[str, float] = {}
-        self._running: dict[str, tuple[int, float]] = {}  # how many work now, and since when at least one does
-
-    @contextmanager
-    def busy(self, stage: str, workers: int = 1) -> Iterator[None]:
-        """One of the stage's `workers` works inside the `with` block."""
-        started = time.perf_counter()
-        with self._lock:
-            self._workers[stage] = workers
-            running, since = self._running.get(stage, (0, 0.0))
-            self._running[stage] = running + 1, since if running else started
-        try:
-            yield
-        finally:
-            with self._lock:
-                now = time.perf_counter()
-                running, since = self._running[stage]
-                self._running[stage] = running - 1, since
-                self._busy[stage] = self._busy.get(stage, 0.0) + now - started
-                if running == 1:
-                    self._active[stage] = self._active.get(stage, 0.0) + now - since
-
-    def each(self, stage: str, items: Iterable[T]) -> Iterator[T]:
-        """The same items; the time that the iterable takes to make them is the stage's."""
-        iterator = iter(items)
-        while True:
-            with self.busy(stage):
-                try:
-                    item = next(iterator)
-                except StopIteration:
-                    return
-            yield item
-
-    def report(self) -> dict[str, Busy]:
-        """Every stage's part of the time until now, in the order in which they began."""
-        with self._lock:
-            wall = max(time.perf_counter() - self._started, 1e-9)
-            return {
-                stage: Busy(busy, active, workers, busy / wall / workers, active / wall)
-                for stage, workers in self._workers.items()
-                for busy, active in [(self._busy.get(stage, 0.0), self._active.get(stage, 0.0))]
-            }
 
 
 def mapped_ahead(

@@ -52,20 +52,3 @@ def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> 
     assert "a.py: counts" in winnow(*arguments, "--explain", os.path.relpath(workspace / "a.py")).stdout
     said = json.loads(winnow(*arguments, "--explain", "a.py", "--json").stdout)
     assert said == {"path": "a.py", "counts": True, "reason": "no rule leaves it out"}
-
-
-def test_index_says_how_busy_its_stages_were(smollm2: Path, tmp_path: Path) -> None:
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    (workspace / "a.py").write_text("def alpha():\n    return 1\n")
-    arguments = ("index", "-w", str(workspace), "--drafter", "smollm2-135m")
-    done = winnow(*arguments, "--json", WINNOW_CACHE_DIR=str(tmp_path / "one"))
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    (indexed,) = said["indexed"]
-    assert indexed["files"] == indexed["units"] == 1
-    assert {"read", "analyse", "tokenise", "encode", "write"} <= set(said["stages"])
-    for busy in said["stages"].values():
-        assert 0 < busy["active_s"] <= busy["busy_s"] <= indexed["seconds"] * busy["workers"]
-    lines = winnow(*arguments, "-v", WINNOW_CACHE_DIR=str(tmp_path / "two")).stdout.splitlines()
-    assert any(line.startswith("encode: ") and " at work " in line for line in lines)

@@ -21,8 +21,6 @@ def test_a_folder_is_indexed_asked_about_edited_and_opened_again(smollm2: Path, 
     assert json.loads(out.read_text()) == document
     (found,) = document["folders"]
     assert 2000 < found["tokens"] < 40_000
-    assert {"read", "analyse", "encode"} <= set(found["stages"])
-    assert all(0 <= stage["share"] <= 1.01 for stage in found["stages"].values())
     assert set(found["one_core_tokens_per_s"]) == {"read", "hash", "parse", "words", "tokenise"}
     assert found["stored_bytes_a_token"] > 8
     assert found["memory"]["peak_bytes"] >= found["memory"]["before_bytes"]

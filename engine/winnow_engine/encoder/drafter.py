@@ -26,7 +26,6 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.platform import physical_cores
 from winnow_engine.question import CodeAtCursor
-from winnow_engine.runtime import Stages
 
 
 class Drafter:
@@ -83,15 +82,14 @@ class Drafter:
         self,
         files: Iterable[FileText],
         cancellation: Cancellation,
-        stages: Stages | None = None,
         fixed_batches: bool = False,
     ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
-        `stages` is told how busy tokenising, encoding and the rest are. With `fixed_batches` it depends on the files
-        alone what is encoded together (`FileEncoder.encode`). Raises CancelledError, within the time of a layer.
+        With `fixed_batches` it depends on the files alone what is encoded together (`FileEncoder.encode`). Raises
+        CancelledError, within the time of a layer.
         """
-        return self._files.encode(files, cancellation, stages or Stages(), fixed_batches)
+        return self._files.encode(files, cancellation, fixed_batches)
 
     def score(
         self,

@@ -19,7 +19,7 @@ from winnow_engine.encoder.profile import Arrays, Profile, Read, joined
 from winnow_engine.encoder.segments import Segment, batch_of, cut_ids, evened, pack, runs_of
 from winnow_engine.encoder.template import Template
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.runtime import Gate, Stages, mapped_ahead
+from winnow_engine.runtime import Gate, mapped_ahead
 
 _AHEAD_BATCHES = 4  # of text that is tokenised before the encoder asks for it
 _BYTES_A_TOKEN = 4
@@ -49,7 +49,7 @@ class FileKeys:
 class EncodesFiles(Protocol):
     """A drafter, or several."""
 
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+    def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
         """The keys of each file, in order. Raises CancelledError."""
 
 
@@ -86,7 +86,7 @@ class FileEncoder:
         self._gate = Gate(self.threads)
 
     def encode(
-        self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages, fixed_batches: bool = False
+        self, files: Iterable[FileText], cancellation: Cancellation, fixed_batches: bool = False
     ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
@@ -101,36 +101,32 @@ class FileEncoder:
             ThreadPoolExecutor(self.threads) as runners,
             ThreadPoolExecutor(self.tokenisers) as cutters,
         ):
-            groups = self._groups(cutters, files, pending, stages)
+            groups = self._groups(cutters, files, pending)
             if self.encoder.parallel and not fixed_batches:
                 groups = evened(groups, self.threads)
 
             def read(group: list[Segment]) -> Read:
-                with self._gate.entered(cancellation), stages.busy("encode", self.threads):
+                with self._gate.entered(cancellation):
                     return self._read_group(group, cancellation)
 
             for group, found in mapped_ahead(runners, read, _checked(groups, cancellation), self.threads):
-                with stages.busy("put together"):
-                    for segment, part in _dealt(group, found):
-                        pending[segment.file].add(segment, part)
+                for segment, part in _dealt(group, found):
+                    pending[segment.file].add(segment, part)
                 while done in pending and pending[done].missing == 0:
-                    with stages.busy("put together"):
-                        keys = self._finish(pending.pop(done))
-                    yield keys
+                    yield self._finish(pending.pop(done))
                     done += 1
         while done in pending:
             yield self._finish(pending.pop(done))
             done += 1
 
     def _groups(
-        self, cutters: ThreadPoolExecutor, files: Iterable[FileText], pending: dict[int, _Pending], stages: Stages
+        self, cutters: ThreadPoolExecutor, files: Iterable[FileText], pending: dict[int, _Pending]
     ) -> Iterator[list[Segment]]:
         """Batches of segments; each file whose segments are among them, or that has none, is `pending` by then."""
         ahead = _AHEAD_BATCHES * self.encoder.batch_tokens * _BYTES_A_TOKEN
 
         def tokenised(numbered: tuple[int, FileText]) -> tuple[Int32, list[Segment]]:
-            with stages.busy("tokenise", self.tokenisers):
-                return self._cut(*numbered)
+            return self._cut(*numbered)
 
         def segments() -> Iterator[Segment]:
             cuts = mapped_ahead(cutters, tokenised, enumerate(files), ahead, lambda numbered: numbered[1].characters)

@@ -18,7 +18,6 @@ from typing import Protocol
 
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
-from winnow_engine.runtime import Stages
 
 CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}
 """About four batches, by the place of a drafter."""
@@ -80,7 +79,7 @@ class Fleet:
         for thread in self._threads:
             thread.start()
 
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+    def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
         """As `Drafter.encode`. `files` is read a few chunks ahead of the workers."""
         waiting: deque[_Chunk] = deque()
         try:
@@ -89,9 +88,9 @@ class Fleet:
                 waiting.append(_Chunk(texts))
                 self._chunks.put(waiting[-1])
                 while len(waiting) > (_AT_ONCE + 1) * self._count:
-                    yield from self._done(waiting.popleft(), cancellation, stages)
+                    yield from self._done(waiting.popleft(), cancellation)
             while waiting:
-                yield from self._done(waiting.popleft(), cancellation, stages)
+                yield from self._done(waiting.popleft(), cancellation)
         finally:
             for chunk in waiting:
                 chunk.keys.cancel()
@@ -108,15 +107,14 @@ class Fleet:
         for thread in self._threads:
             thread.join()
 
-    def _done(self, chunk: _Chunk, cancellation: Cancellation, stages: Stages) -> list[FileKeys]:
+    def _done(self, chunk: _Chunk, cancellation: Cancellation) -> list[FileKeys]:
         """The keys of a chunk, once they are there. Raises CancelledError, or what encoding raised."""
-        with stages.busy("wait for workers"):
-            while True:
-                cancellation.check()
-                try:
-                    return chunk.keys.result(_POLL_S)
-                except NotYetError:
-                    continue
+        while True:
+            cancellation.check()
+            try:
+                return chunk.keys.result(_POLL_S)
+            except NotYetError:
+                continue
 
     def _drive(self, number: int) -> None:
         """Give one worker its chunks until the fleet is closed. A lost worker is opened again a few times."""

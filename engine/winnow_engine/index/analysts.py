@@ -28,7 +28,7 @@ from winnow_engine.index.analyst import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
 from winnow_engine.platform import can_fork, physical_cores
-from winnow_engine.runtime import Stages, mapped_ahead
+from winnow_engine.runtime import mapped_ahead
 from winnow_engine.storage.packs import Record
 
 SMALL_BYTES = 100_000
@@ -36,7 +36,6 @@ SMALL_BYTES = 100_000
 _STARTING_BYTES = 1_000_000  # what it takes longer to analyse here than to start processes for
 _CHUNK_BYTES = 64_000
 _TIME_LIMIT_S = 120.0  # for a chunk; a parse alone is stopped after syntax.TIME_LIMIT_S
-_STAGE = "analyse"
 # Starting them takes 0.3 s of a core, which is spared where few cores have to load the models meanwhile.
 _CORES_TO_START_AT_ONCE = 4
 
@@ -101,9 +100,7 @@ class Analysts:
             except OSError as error:
                 self._give_up(f"files are parsed by one process, because no other can be started: {error}")
 
-    def analysed(
-        self, texts: Iterable[Text], total: int, cancellation: Cancellation, stages: Stages
-    ) -> Iterator[Record]:
+    def analysed(self, texts: Iterable[Text], total: int, cancellation: Cancellation) -> Iterator[Record]:
         """What the index keeps of each file, in order; `total` is their size in bytes. Raises CancelledError.
 
         What takes only a moment is done in this process.
@@ -111,14 +108,11 @@ class Analysts:
         if total >= _STARTING_BYTES:
             self.start()
         if total < SMALL_BYTES or not self._started or not self._count:
-            yield from self._here(texts, cancellation, stages)
+            yield from self._here(texts, cancellation)
             return
 
-        def work(chunk: list[Text]) -> list[Record]:
-            return self._elsewhere(chunk, stages)
-
         chunks = _chunks(texts, min(_CHUNK_BYTES, total // (2 * self._count)))
-        for _, records in mapped_ahead(self._threads, work, chunks, 3 * self._count):
+        for _, records in mapped_ahead(self._threads, self._elsewhere, chunks, 3 * self._count):
             cancellation.check()
             yield from records
 
@@ -130,47 +124,43 @@ class Analysts:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _here(self, texts: Iterable[Text], cancellation: Cancellation, stages: Stages) -> Iterator[Record]:
+    def _here(self, texts: Iterable[Text], cancellation: Cancellation) -> Iterator[Record]:
         for path, data in texts:
             cancellation.check()
-            with stages.busy(_STAGE):
-                record = analysed(path, data)
-            yield record
+            yield analysed(path, data)
 
-    def _elsewhere(self, texts: list[Text], stages: Stages) -> list[Record]:
+    def _elsewhere(self, texts: list[Text]) -> list[Record]:
         """The records of a chunk. If its process is lost, each file gets another one to itself."""
         try:
-            return self._asked(texts, stages)
+            return self._asked(texts)
         except _LostError:
-            return [self._alone(text, stages) for text in texts]
+            return [self._alone(text) for text in texts]
 
-    def _alone(self, text: Text, stages: Stages) -> Record:
+    def _alone(self, text: Text) -> Record:
         """A file's record; that of a text in no language if no process survives it.
 
         One that is lost may have been killed before, with others: only the second one tells of the file.
         """
         for _ in range(2):
             with suppress(_LostError):
-                return self._asked([text], stages)[0]
+                return self._asked([text])[0]
         path, data = text
         self.notices.append(f"{path} is taken for text in no language: its grammar crashed or did not end")
         return record_of(plain_analysis(data), data)
 
-    def _asked(self, texts: list[Text], stages: Stages) -> list[Record]:
+    def _asked(self, texts: list[Text]) -> list[Record]:
         """The records of files, from the next idle process. Raises _LostError, with another process in its place."""
         if not self._count:
             return [analysed(*text) for text in texts]
         worker = self._idle.get()
         try:
-            with stages.busy(_STAGE, self._count):
-                records = worker.analyse(texts)
+            return worker.analyse(texts)
         except _LostError:
             worker.close()
             worker = self._replacement(worker)
             raise
         finally:
             self._idle.put(worker)
-        return records
 
     def _replacement(self, lost: _Worker) -> _Worker:
         """Another process; the lost one, which cannot be used, if there is no point in trying."""

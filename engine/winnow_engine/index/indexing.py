@@ -12,7 +12,7 @@ from winnow_engine.index.indexed_file import IndexedFile, Row
 from winnow_engine.index.records import analysed
 from winnow_engine.index.stat_cache import Content
 from winnow_engine.index.tables import Tables
-from winnow_engine.runtime import Behind, Stages
+from winnow_engine.runtime import Behind
 from winnow_engine.storage.store import Store
 
 NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
@@ -30,7 +30,6 @@ class Means:
     """
 
     analysts: Analysts = field(default_factory=lambda: Analysts(0))
-    stages: Stages = field(default_factory=Stages)
     begin: Callable[[int, int], Taker | None] = lambda count, size: None
 
 
@@ -76,7 +75,7 @@ def _new(files: Sequence[FoundFile], store: Store, cancellation: Cancellation, m
     size = sum(one.content.size for one in missing.values())
     taker = means.begin(len(missing), size) if missing else None
     texts = ((one.local_path, one.content.read()) for one in missing.values())
-    records = means.analysts.analysed(texts, size, cancellation, means.stages)
+    records = means.analysts.analysed(texts, size, cancellation)
     with store.writer(NAMESPACE) as writer, Behind(_WRITTEN_BEHIND) as behind:
         for one in files:
             cancellation.check()

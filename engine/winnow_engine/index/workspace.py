@@ -248,7 +248,7 @@ def read_workspace(
     kept = KeptWorkspace(store.workspaces, f"{NAMESPACE} {sources.identity}")
     before = _before(kept, before)
     means = means or Means()
-    found = _look(sources, before, cancellation, means)
+    found = _look(sources, before, cancellation)
     files = indexed(found, before.files, before.base, store, cancellation, means)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
@@ -260,8 +260,8 @@ def read_workspace(
     return _written(Workspace(files, before.memory, before.base, kept.identity), kept)
 
 
-def _look(sources: Sources, before: Workspace, cancellation: Cancellation, means: Means) -> list[FoundFile]:
-    with before.memory.reading(), means.stages.busy("read"):
+def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> list[FoundFile]:
+    with before.memory.reading():
         return [
             FoundFile(folder.workspace_path(path), path, content)
             for folder, path, content in sources.look(cancellation, before.memory)

@@ -34,7 +34,7 @@ from winnow_engine.keys.key_parts import (
     whole_file,
 )
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
-from winnow_engine.runtime import Behind, Gate, Stages
+from winnow_engine.runtime import Behind, Gate
 from winnow_engine.storage.store import Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
@@ -67,7 +67,6 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
         first: Sequence[str] = (),
-        stages: Stages | None = None,
     ) -> WorkspaceKeys:
         """The keys of every unit. What a cancelled run has encoded is stored, too.
 
@@ -78,7 +77,7 @@ class KeyCache:
         with self._gates[hash(names) % _GATES].entered(cancellation):
             last = self._last
             if last is None or last[0] != names:
-                found = self._complete(workspace, progress, cancellation, first, stages or Stages())
+                found = self._complete(workspace, progress, cancellation, first)
                 last = self._last = names, keys_of(workspace, found.parts(workspace), parts_of(found.loose))
                 self._ahead.clear()
             return last[1]
@@ -89,7 +88,6 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
         first: Sequence[str],
-        stages: Stages,
     ) -> LocatedKeys:
         """Where the keys of all files lie, after encoding those missing. WorkspaceError if these do not stay."""
         found = locate(self._store, self._namespace, workspace)
@@ -97,7 +95,7 @@ class KeyCache:
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
             size = sum(file.content.size for file in files.values())
             ordered = self._in_order(files, first).values()
-            self.encode(ordered, len(files), size, progress, cancellation, stages)
+            self.encode(ordered, len(files), size, progress, cancellation)
             found = locate(self._store, self._namespace, workspace)
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
@@ -174,7 +172,6 @@ class KeyCache:
         size: int,
         progress: ProgressSink,
         cancellation: Cancellation,
-        stages: Stages,
     ) -> None:
         """Encode `count` files with `size` bytes in all, also of a workspace that is still being read.
 
@@ -191,10 +188,9 @@ class KeyCache:
                 yield from missing
 
         def store(one: PlannedFile) -> None:
-            with stages.busy("write"):
-                writer.put(one.file.units_key, record_of(one.whole()))
-                if one.large:
-                    pieces.put(path_key(one.file.local_path), one.record())
+            writer.put(one.file.units_key, record_of(one.whole()))
+            if one.large:
+                pieces.put(path_key(one.file.local_path), one.record())
 
         def finish() -> None:
             while planned and planned[0].complete:
@@ -204,7 +200,7 @@ class KeyCache:
 
         writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
         with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
-            for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation, stages)):
+            for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation)):
                 finish()  # files all of whose pieces are as they were
                 planned[0].add(keys)
                 finish()

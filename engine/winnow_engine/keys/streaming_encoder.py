@@ -15,7 +15,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.indexing import Taker
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
-from winnow_engine.runtime import Loading, Stages
+from winnow_engine.runtime import Loading
 
 
 class StreamingEncoder:
@@ -24,10 +24,8 @@ class StreamingEncoder:
     What encoding raises is raised there. An exception inside the block ends it early.
     """
 
-    def __init__(
-        self, keys: Loading[KeyCache], progress: ProgressSink, cancellation: Cancellation, stages: Stages
-    ) -> None:
-        self._keys, self._progress, self._cancellation, self._stages = keys, progress, cancellation, stages
+    def __init__(self, keys: Loading[KeyCache], progress: ProgressSink, cancellation: Cancellation) -> None:
+        self._keys, self._progress, self._cancellation = keys, progress, cancellation
         self._files: SimpleQueue[IndexedFile | None] = SimpleQueue()
         self._thread = ThreadPoolExecutor(1)
         self._encoding: Future[None] | None = None
@@ -56,7 +54,7 @@ class StreamingEncoder:
     def _encode(self, count: int, size: int) -> None:
         cache = self._keys.wait_for(self._cancellation)
         if cache.drafter.place == "resident":
-            cache.encode(self._taken(), count, size, self._progress, self._cancellation, self._stages)
+            cache.encode(self._taken(), count, size, self._progress, self._cancellation)
 
     def _taken(self) -> Iterator[IndexedFile]:
         while (file := self._files.get()) is not None and not self._given_up:

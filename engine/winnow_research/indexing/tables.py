@@ -13,10 +13,6 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     memory, question, again = found["memory"], found["question"], found["new_process"]
     yield f"{found['tokens']:,} tokens, {found['files']:,} files, {found['units']:,} units"
     yield f"  text to searchable   {found['seconds']:9.2f} s, {found['tokens_per_s']:,} tokens/s"
-    for name, stage in found["stages"].items():
-        rate = found["tokens"] / stage["active_s"] if stage["active_s"] else 0.0
-        busy = f"{stage['active']:4.0%} of the time, {stage['share']:4.0%} of {stage['workers']} workers"
-        yield f"    {name:19}{stage['active_s']:9.2f} s, {rate:,.0f} tokens/s, {busy}"
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in found["one_core_tokens_per_s"].items())
     yield f"  one core, tokens/s   {rates}"
     yield f"  on disk              {found['stored_bytes_a_token']:9.1f} bytes a token"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +16,6 @@ from winnow_engine.core import Budget, Cancellation, Progress
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.question import Question
-from winnow_engine.runtime import Stages
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.storage.store import Store
 from winnow_research.first_token.memory import watched
@@ -63,12 +62,12 @@ class Timeline:
 
     def _indexed(self, assistant: Assistant, material: Material, folder: Path) -> dict[str, Any]:
         """A cold index, and the same again while nothing has changed."""
-        stages, last = Stages(), [Progress("index", 0, 0)]
+        last = [Progress("index", 0, 0)]
         with watched() as before:
             pass
         with watched() as peak:
             started = time.perf_counter()
-            workspace = assistant.index(material.sources, lambda one: last.append(one), self.cancellation, stages)
+            workspace = assistant.index(material.sources, lambda one: last.append(one), self.cancellation)
             seconds = time.perf_counter() - started
         tokens, size = max(one.tokens for one in last), sum(file.content.size for file in workspace.files)
         stored = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -80,7 +79,6 @@ class Timeline:
             "seconds": round(seconds, 4),
             "tokens_per_s": round(tokens / seconds),
             "one_core_tokens_per_s": one_core(workspace, material.root, self.drafter),
-            "stages": {name: _rounded(asdict(busy)) for name, busy in stages.report().items()},
             "stored_bytes_a_token": round(stored / max(tokens, 1), 1),
             "memory": {
                 "before_bytes": before.anonymous,
@@ -173,7 +171,3 @@ class Timeline:
             assistant = Assistant(store, lambda: self.drafter, analysts=self.analysts)
             assistant.keys.wait_for(self.cancellation)
             yield assistant
-
-
-def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in numbers.items()}

@@ -24,7 +24,6 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.keys.encoders import OpenFleet
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.models.cache import locate
-from winnow_engine.runtime import Stages
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
 from winnow_lsp.cli.progress import ProgressView
@@ -54,7 +53,6 @@ from winnow_lsp.cli.session import assistant
 @click.option(
     "--address", metavar="ADDRESS", help="Have the Ray cluster at ADDRESS run the workers, one a GPU unless told."
 )
-@click.option("-v", "--verbose", is_flag=True, help="Say how busy each stage was.")
 @json_option
 def index(
     explain: str | None,
@@ -63,7 +61,6 @@ def index(
     workers: int | None,
     ray: bool,
     address: str | None,
-    verbose: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -76,11 +73,11 @@ def index(
     if explain is not None:
         _explain(folders[0].root, explain, config.files, as_json)
         return
-    stages, indexed = Stages(), []
+    indexed = []
     open_fleet = _fleet(config.models, workers, ray, address)
     with cancel_on_interrupt() as cancellation, assistant(config, answers=False, open_fleet=open_fleet) as helper:
         for folder in folders:
-            one, workspace = _index(helper, folder, config.files, cancellation, stages, as_json)
+            one, workspace = _index(helper, folder, config.files, cancellation, as_json)
             indexed.append(one)
             if out is not None:
                 shard = helper.publish(workspace, out, name or folder.name or folder.root.name)
@@ -88,10 +85,7 @@ def index(
         for notice in helper.notices:
             click.echo(f"winnow: {notice}", err=True)
     if as_json:
-        busy = {stage: asdict(busy) for stage, busy in stages.report().items()}
-        click.echo(json.dumps({"indexed": [asdict(one) for one in indexed], "stages": busy}))
-    elif verbose:
-        _say_busy(stages)
+        click.echo(json.dumps({"indexed": [asdict(one) for one in indexed]}))
 
 
 def _fleet(models: ModelConfig, workers: int | None, ray: bool, address: str | None) -> OpenFleet:
@@ -119,12 +113,12 @@ class _Indexed:
 
 
 def _index(
-    helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation, stages: Stages, as_json: bool
+    helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation, as_json: bool
 ) -> tuple[_Indexed, Workspace]:
     """Index one repository on its own: what its records are called depends on no other."""
     started = time.perf_counter()
     with ProgressView(quiet=as_json) as view:
-        workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation, stages)
+        workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation)
     one = _Indexed(str(folder.root), len(workspace.files), len(workspace.units), time.perf_counter() - started)
     said = f"{counted(one.files, 'file')}, {counted(one.units, 'unit')}, {one.seconds:.1f} s"
     _say(f"{folder.name}: {said}" if folder.name else said, as_json)
@@ -135,13 +129,6 @@ def _say(line: str, as_json: bool) -> None:
     """Print a line, unless JSON is wanted alone."""
     if not as_json:
         click.echo(line)
-
-
-def _say_busy(stages: Stages) -> None:
-    """A line for each stage: its workers' time, as seconds and as a share, and how long any of them worked."""
-    for stage, busy in stages.report().items():
-        of_all = f"{busy.busy_s:.2f} s, {busy.share:.0%} of {busy.workers}"
-        click.echo(f"{stage}: {of_all}, at work {busy.active:.0%} of the time")
 
 
 def _explain(root: Path, path: str, rules: FileRules, as_json: bool) -> None:

@@ -13,7 +13,6 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.file_encoder import FileEncoder, FileKeys, FileText
 from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.errors import CancelledError
-from winnow_engine.runtime import Stages
 
 from .fakes import Identity, Letters, Paths, Recorder
 
@@ -26,7 +25,7 @@ def encoder(profile: Identity, **options: Any) -> FileEncoder:
 
 
 def encode(files: list[FileText], profile: Identity | None = None, **options: Any) -> list[FileKeys]:
-    return list(encoder(profile or Identity(), **options).encode(files, Cancellation(), Stages()))
+    return list(encoder(profile or Identity(), **options).encode(files, Cancellation()))
 
 
 @pytest.mark.parametrize("options", [{"parallel": True}, {"batch_tokens": 9000, "parallel": False}])
@@ -72,7 +71,7 @@ def test_files_are_not_read_far_ahead_of_the_encoder() -> None:
             read += 1
             yield FileText("f", ("x" * SEGMENT_TOKENS,))
 
-    files = encoder(Identity()).encode(endless(), Cancellation(), Stages())
+    files = encoder(Identity()).encode(endless(), Cancellation())
     for _ in range(5):
         next(files)
     assert read < 50
@@ -81,7 +80,7 @@ def test_files_are_not_read_far_ahead_of_the_encoder() -> None:
 
 def test_cancelled_within_a_batch() -> None:
     cancellation = Cancellation()
-    files = encoder(Identity()).encode([FileText("f", ("x" * 500,))] * 100, cancellation, Stages())
+    files = encoder(Identity()).encode([FileText("f", ("x" * 500,))] * 100, cancellation)
     next(files)
     cancellation.cancel()
     with pytest.raises(CancelledError):
@@ -95,13 +94,4 @@ def test_what_a_tokeniser_raises_is_raised() -> None:
 
     parts = cast("tuple[Any, ...]", (Broken(), Paths(), Recorder(), Identity()))
     with pytest.raises(ValueError, match="no such text"):
-        list(FileEncoder(*parts, threads=1, tokenisers=1).encode([FileText("f", ("x",))], Cancellation(), Stages()))
-
-
-def test_stages_say_how_busy_they_were() -> None:
-    stages = Stages()
-    list(encoder(Identity()).encode([FileText("f", ("x" * 500,))] * 20, Cancellation(), stages))
-    report = stages.report()
-    assert set(report) == {"tokenise", "encode", "put together"}
-    assert report["encode"].workers == 3
-    assert all(0 < one.active_s <= one.busy_s and 0 < one.share <= one.active <= 1 for one in report.values())
+        list(FileEncoder(*parts, threads=1, tokenisers=1).encode([FileText("f", ("x",))], Cancellation()))

@@ -22,7 +22,6 @@ from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.fleet.on_ray import RayFleet
 from winnow_engine.fleet.processes import open_processes
 from winnow_engine.fleet.worker import encode
-from winnow_engine.runtime import Stages
 
 _CHUNK = 2000  # characters, so that a few files are several chunks
 _SOURCES = sorted((Path(__file__).parents[2] / "real").glob("test_*.py"))
@@ -66,7 +65,7 @@ class OneDrafter:
 
         with closing(open_processes(self.model, self.drafter, 2)) as made:
             same(list(encoded(made)), self.keys)
-            same(list(made.encode(killing(), Cancellation(), Stages())), self.keys * 3)
+            same(list(made.encode(killing(), Cancellation())), self.keys * 3)
             assert any("was lost" in notice for notice in made.notices)
 
     def check_ray(self) -> None:
@@ -78,7 +77,7 @@ class OneDrafter:
             assert not made.notices
             actors = processes("ray::RayDrafter")
             assert len(actors) == 2
-            files = made.encode(FILES * 3, Cancellation(), Stages())
+            files = made.encode(FILES * 3, Cancellation())
             first = next(files)
             actors[0].kill()
             same([first, *files], self.keys * 3)
@@ -94,7 +93,7 @@ def deal_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def encoded(made: Fleet) -> Iterator[FileKeys]:
-    return made.encode(FILES, Cancellation(), Stages())
+    return made.encode(FILES, Cancellation())
 
 
 def same(found: Sequence[FileKeys], expected: Sequence[FileKeys]) -> None:

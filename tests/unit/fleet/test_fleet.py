@@ -19,7 +19,6 @@ from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import CancelledError, ModelDamagedError
 from winnow_engine.fleet import fleet
 from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError, chunks
-from winnow_engine.runtime import Stages
 
 FILES = [FileText(f"f{number}", ("x" * number,)) for number in range(1, 60)]
 
@@ -59,7 +58,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def encoded(made: Fleet, cancellation: Cancellation | None = None) -> list[int]:
-    found = made.encode(iter(FILES), cancellation or Cancellation(), Stages())
+    found = made.encode(iter(FILES), cancellation or Cancellation())
     return [int(keys.unit_tokens[0]) for keys in found]
 
 
@@ -174,7 +173,7 @@ def test_files_are_not_read_far_ahead() -> None:
             yield FileText("f", ("x" * 100,))
 
     with closing(Fleet(2, lambda _: Here(), here, "cpu")) as made:
-        files = made.encode(endless(), Cancellation(), Stages())
+        files = made.encode(endless(), Cancellation())
         next(files)
         assert read < 20
         files.close()  # type: ignore[attr-defined]

@@ -21,7 +21,6 @@ from winnow_engine.index.analyst import Text
 from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.records import analysed as analysed_here
 from winnow_engine.index.records import analysis_of
-from winnow_engine.runtime import Stages
 from winnow_engine.storage.packs import Record
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
@@ -42,7 +41,7 @@ def pool() -> Iterator[Analysts]:
 
 
 def analysed(pool: Analysts, texts: list[Text]) -> list[Record]:
-    return list(pool.analysed(texts, size(texts), Cancellation(), Stages()))
+    return list(pool.analysed(texts, size(texts), Cancellation()))
 
 
 def size(texts: list[Text]) -> int:
@@ -169,7 +168,7 @@ def test_a_program_that_is_not_there_is_no_obstacle(texts: list[Text], monkeypat
 
 def test_cancelling_ends_it_and_leaves_the_pool_usable(pool: Analysts, texts: list[Text]) -> None:
     cancellation = Cancellation()
-    records = pool.analysed(texts * 10, 10 * size(texts), cancellation, Stages())
+    records = pool.analysed(texts * 10, 10 * size(texts), cancellation)
     next(records)
     cancellation.cancel()
     with pytest.raises(CancelledError):

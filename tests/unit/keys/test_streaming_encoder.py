@@ -18,7 +18,6 @@ from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import CancelledError, WorkspaceError
 from winnow_engine.index import analysts
 from winnow_engine.index.workspace import Sources
-from winnow_engine.runtime import Stages
 from winnow_engine.storage.store import Store
 
 
@@ -35,14 +34,13 @@ class Device:
     def count(self, text: str) -> int:
         return len(text)
 
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Iterator[FileKeys]:
+    def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
         self.threads.add(threading.get_ident())
         for file in files:
             cancellation.check()
             self.encoded.append(file.path)
             tokens = np.array([len(unit) for unit in file.units], np.int32)
-            with stages.busy("encode"):
-                yield FileKeys(tokens, {"codes": np.zeros((tokens.sum(), 4), np.int8)})
+            yield FileKeys(tokens, {"codes": np.zeros((tokens.sum(), 4), np.int8)})
 
 
 @pytest.fixture
@@ -54,20 +52,17 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-def indexed(root: Path, store: Store, device: Device, cancellation: Cancellation | None = None) -> Stages:
-    stages = Stages()
+def indexed(root: Path, store: Store, device: Device, cancellation: Cancellation | None = None) -> None:
     with closing(Assistant(store, lambda: cast(Drafter, device))) as assistant:
-        assistant.index(Sources((Folder(root),)), ignore_progress, cancellation, stages)
-    return stages
+        assistant.index(Sources((Folder(root),)), ignore_progress, cancellation)
 
 
 def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, tmp_path: Path) -> None:
     device = Device()
     with closing(Store(tmp_path / "index.sqlite")) as store:
-        report = indexed(root, store, device).report()
+        indexed(root, store, device)
         assert device.encoded == [f"m{number:02}.py" for number in range(30)]
         assert threading.get_ident() not in device.threads
-        assert {"read", "analyse", "encode", "write"} <= set(report)
         (root / "m07.py").write_text("def changed():\n    pass\n")
         indexed(root, store, device)
     assert device.encoded[30:] == ["m07.py"]
@@ -83,7 +78,7 @@ def test_on_the_cpu_reading_comes_first(root: Path, tmp_path: Path) -> None:
 
 def test_what_encoding_raises_is_raised_once_the_files_are_read(root: Path, tmp_path: Path) -> None:
     class Broken(Device):
-        def encode(self, files: Iterable[FileText], cancellation: Cancellation, stages: Stages) -> Any:
+        def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Any:
             raise RuntimeError("no device")
 
     with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(RuntimeError, match="no device"):
@@ -109,8 +104,8 @@ def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, tmp_path: 
     cancellation = Cancellation()
 
     class Late(Device):
-        def encode(self, files: Iterable[FileText], _: Cancellation, stages: Stages) -> Iterator[FileKeys]:
-            for keys in super().encode(files, cancellation, stages):
+        def encode(self, files: Iterable[FileText], _: Cancellation) -> Iterator[FileKeys]:
+            for keys in super().encode(files, cancellation):
                 if len(self.encoded) == 10:
                     cancellation.cancel()
                 yield keys

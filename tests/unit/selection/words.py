@@ -22,7 +22,7 @@ class Words:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def encode(self, files: Iterable[FileText], _: Cancellation, stages: object = None) -> Iterator[FileKeys]:
+    def encode(self, files: Iterable[FileText], _: Cancellation) -> Iterator[FileKeys]:
         for file in files:
             self.encoded += file.units
             tokens = np.array([self.count(text) for text in file.units], np.int32)

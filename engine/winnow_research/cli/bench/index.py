@@ -46,8 +46,7 @@ def index(
 ) -> None:
     """How fast a workspace is indexed, what that takes, and how long questions wait.
 
-    Workspaces are pinned repositories, fetched on first use, one after the other. Each stage says how long at least one
-    of its workers was busy: a stage that is busy all the time is what the others wait for.
+    Workspaces are pinned repositories, fetched on first use, one after the other.
     """
     file = locate(drafter)
     folders = list[dict[str, Any]]()
