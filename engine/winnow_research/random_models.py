@@ -1,4 +1,4 @@
-"""Models of random weights for tests and faults: a drafter that is a target, too, and a reader for any drafter."""
+"""Models of random weights for tests and faults: a drafter that is a target, too, and a reranker for any drafter."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def byte_tokens() -> list[str]:
     return [chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256)]
 
 
-def reader_tensors(drafter: Path, layers: int, rank: int = 4, update: float = 0.1, seed: int = 0) -> Tensors:
+def reranker_tensors(drafter: Path, layers: int, rank: int = 4, update: float = 0.1, seed: int = 0) -> Tensors:
     """Updates of about `update` times the size of a matrix's rows, and a head."""
     random, header = np.random.default_rng(seed), read_header(drafter)
 
@@ -78,7 +78,7 @@ def reader_tensors(drafter: Path, layers: int, rank: int = 4, update: float = 0.
     }
 
 
-def write_reader(path: Path, drafter: Path, layers: int, rank: int = 4, update: float = 0.1) -> Path:
+def write_reranker(path: Path, drafter: Path, layers: int, rank: int = 4, update: float = 0.1) -> Path:
     """Write one for the first `layers` layers of a drafter."""
-    write_tensors(path, reader_tensors(drafter, layers, rank, update), 2.0)
+    write_tensors(path, reranker_tensors(drafter, layers, rank, update), 2.0)
     return path

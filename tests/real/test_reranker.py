@@ -28,7 +28,7 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.winnow import Winnow
-from winnow_research.random_models import write_reader
+from winnow_research.random_models import write_reranker
 
 pytestmark = pytest.mark.real_weights
 
@@ -46,7 +46,7 @@ def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shipped = shipped_profile(name)
     assert shipped is not None
     write_profile(folder, name, shipped.fusion, adapter=shipped.adapter)
-    write_reader(folder / "reranker.safetensors", qwen_small, 4, rank=2)
+    write_reranker(folder / "reranker.safetensors", qwen_small, 4, rank=2)
     document = json.loads((folder / "profile.json").read_text())
     (folder / "profile.json").write_text(json.dumps({**document, "reranker": {"file": "reranker.safetensors", **USE}}))
     return folder

@@ -27,7 +27,7 @@ def calibrate(drafter: str, thorough: bool, jobs: int, out: Path | None) -> None
     """Learn which of a drafter's heads find answers, and how to weigh them against words and names.
 
     Fetches the sources of 21 projects on first use: twelve to learn from, and nine to check what was learned. A profile
-    that does worse on those than what ships is not written. A drafter with an adapter keeps it, and its reader.
+    that does worse on those than what ships is not written. A drafter with an adapter keeps it, and its reranker.
     """
     if out is not None and out.suffix == ".json":
         raise click.UsageError(f"a profile is a folder now: --out {out.with_suffix('')}")

@@ -86,22 +86,6 @@ class LowRank(nn.Module):
         self.b.zero_()
 
 
-class FullRank(nn.Module):
-    """W x + bias + rate · update x with an update [out, in] of all of W, which starts at 0."""
-
-    def __init__(self, low: LowRank, rate: float) -> None:
-        super().__init__()
-        self.register_buffer("weight", low.get_buffer("weight"), persistent=False)
-        self.register_buffer("bias", low._buffers["bias"], persistent=False)
-        self.update = nn.Parameter(torch.zeros_like(low.get_buffer("weight"), dtype=torch.float32))
-        self._rate = rate
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[T, in] → [T, out]."""
-        weight = self.get_buffer("weight") + (self._rate * self.update).to(x.dtype)
-        return functional.linear(x, weight, self._buffers["bias"])
-
-
 class Layer(nn.Module):
     """One decoder layer."""
 
@@ -197,13 +181,6 @@ class Network(nn.Module):
                 assert isinstance(update, LowRank)
                 yield f"lora.{index}.{name}.a", update.a
                 yield f"lora.{index}.{name}.b", update.b
-
-    def train_all(self, rate: float = 1.0) -> None:
-        """Train all of each matrix, at `rate` times the learning rate, in place of a low-rank update."""
-        for layer in self.layers:
-            for name, module in list(layer.named_children()):
-                if isinstance(module, LowRank):
-                    setattr(layer, name, FullRank(module, rate))
 
     def merge(self) -> None:
         """Make the updates part of the frozen weights."""

@@ -1,4 +1,4 @@
-"""The learning rate of adapters and readers, as a share of its peak."""
+"""The learning rate of adapters and rerankers, as a share of its peak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was trained of a model, in the file that the product reads: adapters and readers."""
+"""What was trained of a model, in the file that the product reads: adapters and rerankers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from winnow_engine.encoder.profiles import fingerprint_of, write_profile
 from winnow_engine.models import registry
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.reranker.opening import open_reranker
-from winnow_research.random_models import write_model, write_reader
+from winnow_research.random_models import write_model, write_reranker
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 USE = {"file": "reranker.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}
@@ -43,7 +43,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     write_profile(folder, fingerprint_of(drafter), {}, HEADS)
     document = json.loads((folder / "profile.json").read_text())
     (folder / "profile.json").write_text(json.dumps({**document, "reranker": USE}))
-    return Files(drafter, model, write_reader(folder / "reranker.safetensors", model, 2))
+    return Files(drafter, model, write_reranker(folder / "reranker.safetensors", model, 2))
 
 
 def test_a_reranker_of_a_registered_model_is_used(files: Files) -> None:

@@ -25,7 +25,7 @@ from winnow_engine.reranker.file import read_reranker
 from winnow_engine.reranker.head import RerankerHead
 from winnow_engine.reranker.layout import UnitText, segments_of
 from winnow_engine.reranker.reranker import Reranker, load_reranker
-from winnow_research.random_models import WIDTH, reader_tensors, write_model, write_reader
+from winnow_research.random_models import WIDTH, reranker_tensors, write_model, write_reranker
 
 PREFIX = np.array([1, 2, 3], np.int32)
 QUESTION = np.arange(70, 90, dtype=np.int32)
@@ -61,7 +61,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reranker(drafter: Path, cache: Path) -> Reranker:
-    return opened(drafter, write_reader(cache / "reranker.safetensors", drafter, 4))
+    return opened(drafter, write_reranker(cache / "reranker.safetensors", drafter, 4))
 
 
 def opened(drafter: Path, file: Path) -> Reranker:
@@ -130,7 +130,7 @@ def test_the_head_is_its_formula() -> None:
 
 
 def test_scores_are_those_of_the_layers_with_the_updates(drafter: Path, cache: Path, reranker: Reranker) -> None:
-    tensors = reader_tensors(drafter, 4)
+    tensors = reranker_tensors(drafter, 4)
 
     def merge(name: str, value: np.ndarray) -> np.ndarray:
         a, b = (tensors[f"{name.replace('blk', 'lora').removesuffix('.weight')}.{part}"] for part in "ab")
@@ -202,7 +202,7 @@ def test_merged_weights_are_mapped_the_next_time(
 
 def broken(change: Callable[[Tensors], object]) -> Callable[[Path, Path], None]:
     def write(path: Path, drafter: Path) -> None:
-        tensors = reader_tensors(drafter, 4)
+        tensors = reranker_tensors(drafter, 4)
         change(tensors)
         write_tensors(path, tensors, 2.0)
 
@@ -210,7 +210,7 @@ def broken(change: Callable[[Tensors], object]) -> Callable[[Path, Path], None]:
 
 
 def halved(path: Path, drafter: Path) -> None:
-    data = write_reader(path, drafter, 4).read_bytes()
+    data = write_reranker(path, drafter, 4).read_bytes()
     path.write_bytes(data[: len(data) // 2])
 
 

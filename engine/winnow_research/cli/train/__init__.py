@@ -1,4 +1,4 @@
-"""`winnow train`: data and training of the drafter's adapter, readers and drafts. docs/training.md has the recipes."""
+"""`winnow train`: data for, and training of, adapters, rerankers and drafts. docs/training.md has the recipes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _COMMANDS = {
     "draft": "Train a draft for `--speculate` on what `prompts` wrote.",
     "histories": "Write a data set of commits, each with what it changed.",
     "join": "Join the kinds of questions of data sets.",
-    "judge": "Judge a joint reader by what is kept with it.",
+    "judge": "Judge a reranker by what is kept with it.",
     "mean": "Write the mean of several adapters.",
     "prepare": "Fetch the pinned projects and write a data set.",
     "prompts": "Fetch the pinned projects and write prompts about them: what a draft is trained on.",
-    "reader": "Train a joint reader on a data set.",
     "recall": "Print how often an adapter keeps what questions need.",
     "run": "Train an adapter on a data set.",
+    "reranker": "Train a reranker on a data set.",
     "ship": "Write what ships of a trained draft.",
 }
 _MODULES = {
@@ -28,7 +28,7 @@ _MODULES = {
     **dict.fromkeys(("mean", "recall", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "judge": "judge",
-    "reader": "reader",
+    "reranker": "reranker",
 }
 
 

@@ -1,11 +1,11 @@
-"""How a reader's scores are added to the product's, and what its rule looks at."""
+"""How a reranker's scores are added to the product's, and what its rule looks at."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from winnow_research.training.reader.judging import Record, compared, gain
+from winnow_research.training.reranker.judging import Record, compared, gain
 
 NOTHING = np.zeros(0, np.int32)
 WAYS = {16_000: [np.array([0, 1, 2])], 32_000: [np.array([0, 1, 2, 3])]}

@@ -1,4 +1,4 @@
-"""Chooses what a reader is shown of each question in training: its golds among units that mislead the first stage."""
+"""Chooses what a reranker is shown of each question in training: its golds among units that mislead the first stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.random import Generator
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.reranker.layout import MOST_UNIT_TOKENS, RerankerSegment, UnitText, segments_of
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.reader.lists import Lists, tokens_of
+from winnow_research.training.reranker.lists import Lists, tokens_of
 
 _NEAR_TOKENS = 8_000  # of leading units that are drawn most often
 _SIBLING, _USED, _FAR, _ANYWHERE = 0.6, 1.0, 0.08, 0.03  # how often units are drawn, a leader once

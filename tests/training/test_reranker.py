@@ -1,9 +1,8 @@
-"""A reader on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
+"""A reranker on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
 
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +24,17 @@ from winnow_engine.reranker.reranker import load_reranker
 from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.network import FullRank, LowRank
-from winnow_research.training.reader.choosing import Chooser
-from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of, questions_of
-from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
-from winnow_research.training.reader.run import load, save
-from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader
+from winnow_research.training.network import LowRank
 from winnow_research.training.recall import scores_of
+from winnow_research.training.reranker.choosing import Chooser
+from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of, questions_of
+from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
+from winnow_research.training.reranker.run import load, save
+from winnow_research.training.reranker.trainer import RerankerRecipe, RerankerTrainer, new_reranker
 from winnow_research.training.trainer import TrainingRecipe, new_model
 
 CPU = torch.device("cpu")
-RECIPE = ReaderRecipe(
+RECIPE = RerankerRecipe(
     layers=2, rank=8, steps=80, accumulate=1, questions=5, segments=1, segment_tokens=1024, learning_rate=1e-2
 )
 
@@ -75,15 +74,15 @@ def test_a_low_rank_update_has_the_gradients_of_the_plain_formula() -> None:
 
 
 def test_padding_and_the_segments_beside_it_do_not_move_a_score(drafter: Path) -> None:
-    reader = new_reader(drafter, RECIPE, CPU)
+    reranker = new_reranker(drafter, RECIPE, CPU)
     with torch.no_grad():
-        for parameter in reader.parameters():
+        for parameter in reranker.parameters():
             parameter.normal_(0, 0.1)
     units = [UnitText(0, _ids(258, 40), _ids(*range(50 + n, 60 + n))) for n in range(4)]
     segments = list(segments_of(_ids(256), _ids(70, 71), units, _ids(258), 32))
     assert len(segments) == 2
-    both = reader(batch_of(segments, 64, 3, CPU))
-    alone = torch.cat([reader(batch_of([segment], 32, 1, CPU)) for segment in segments])
+    both = reranker(batch_of(segments, 64, 3, CPU))
+    alone = torch.cat([reranker(batch_of([segment], 32, 1, CPU)) for segment in segments])
     torch.testing.assert_close(both, alone, atol=1e-4, rtol=1e-4)
 
 
@@ -131,8 +130,8 @@ def test_examples_show_all_golds_in_the_order_of_the_workspace(data: Dataset, li
 
 
 def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists) -> None:
-    reader = new_reader(drafter, RECIPE, CPU)
-    trainer = ReaderTrainer(reader, data, lists, data.headers[0][:1], RECIPE)
+    reranker = new_reranker(drafter, RECIPE, CPU)
+    trainer = RerankerTrainer(reranker, data, lists, data.headers[0][:1], RECIPE)
     told = trainer.run(600, lambda _: None)
     assert told[-1]["loss"] < 0.5 * told[0]["loss"]
     assert told[-1]["rank"] > 0.8
@@ -140,17 +139,17 @@ def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists)
 
 
 def test_it_learns_with_frozen_weights_in_bfloat16_as_on_a_gpu(drafter: Path, data: Dataset, lists: Lists) -> None:
-    recipe = ReaderRecipe(layers=2, rank=2, steps=3, accumulate=1, questions=2, segments=1, segment_tokens=512)
-    reader = new_reader(drafter, recipe, CPU)
-    reader.network.compute_in(torch.bfloat16)
-    told = ReaderTrainer(reader, data, lists, data.headers[0][:1], recipe).run(600, lambda _: None)
+    recipe = RerankerRecipe(layers=2, rank=2, steps=3, accumulate=1, questions=2, segments=1, segment_tokens=512)
+    reranker = new_reranker(drafter, recipe, CPU)
+    reranker.network.compute_in(torch.bfloat16)
+    told = RerankerTrainer(reranker, data, lists, data.headers[0][:1], recipe).run(600, lambda _: None)
     assert all(np.isfinite(one["gradient"]) and one["gradient"] > 0 for one in told)
-    updates = [module for module in reader.modules() if isinstance(module, LowRank)]
+    updates = [module for module in reranker.modules() if isinstance(module, LowRank)]
     assert all(update.b.dtype == torch.float32 and update.b.abs().max() > 0 for update in updates)
 
 
 def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists, tmp_path: Path) -> None:
-    recipe = ReaderRecipe(layers=1, rank=2, steps=6, accumulate=1, questions=2, segments=1, segment_tokens=256)
+    recipe = RerankerRecipe(layers=1, rank=2, steps=6, accumulate=1, questions=2, segments=1, segment_tokens=256)
     closing = data.headers[0][:1]
 
     def stop(text: str) -> None:
@@ -158,12 +157,12 @@ def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists
             raise KeyboardInterrupt
 
     checkpoint = tmp_path / "checkpoint"
-    reader = new_reader(drafter, recipe, CPU)
+    reranker = new_reranker(drafter, recipe, CPU)
     with pytest.raises(KeyboardInterrupt):
-        ReaderTrainer(reader, data, lists, closing, recipe).run(1e9, stop, checkpoint, every=2)
-    resumed, whole = new_reader(drafter, recipe, CPU), new_reader(drafter, recipe, CPU)
-    ReaderTrainer(resumed, data, lists, closing, recipe).run(1e9, lambda _: None, checkpoint, every=2)
-    ReaderTrainer(whole, data, lists, closing, recipe).run(1e9, lambda _: None)
+        RerankerTrainer(reranker, data, lists, closing, recipe).run(1e9, stop, checkpoint, every=2)
+    resumed, whole = new_reranker(drafter, recipe, CPU), new_reranker(drafter, recipe, CPU)
+    RerankerTrainer(resumed, data, lists, closing, recipe).run(1e9, lambda _: None, checkpoint, every=2)
+    RerankerTrainer(whole, data, lists, closing, recipe).run(1e9, lambda _: None)
     for name, value in whole.state_dict().items():
         torch.testing.assert_close(resumed.state_dict()[name], value, atol=1e-5, rtol=1e-4)
 
@@ -180,12 +179,12 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     drafter: Path, data: Dataset, adapter: Path, tmp_path: Path
 ) -> None:
     data.save(tmp_path / "data.npz")
-    out = tmp_path / "reader.safetensors"
+    out = tmp_path / "reranker.safetensors"
     options = ["--drafter", str(drafter), "--adapter", str(adapter), "--steps", "2", "--layers", "2", "--rank", "4"]
     options += ["--segments", "1", "--batch", "2", "--asked", "8", "--minutes", "5", "--turns", "name=3"]
     options += ["--learning-rate", "0.001"]
     done = CliRunner().invoke(
-        command, ["reader", str(tmp_path / "data.npz"), str(out), *options], catch_exceptions=False
+        command, ["reranker", str(tmp_path / "data.npz"), str(out), *options], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
     record = json.loads(out.with_suffix(".json").read_text())
@@ -202,7 +201,7 @@ def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset,
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     said = []
     for name, start in (("alone", []), ("shared", torchrun)):
-        command = [*start, "-m", "winnow_lsp", "train", "reader", tmp_path / "data.npz", tmp_path / name, *options]
+        command = [*start, "-m", "winnow_lsp", "train", "reranker", tmp_path / "data.npz", tmp_path / name, *options]
         done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         said.append(done.stderr.count("questions have lists"))
@@ -215,7 +214,7 @@ def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset,
 
 def test_the_engine_scores_units_as_training_does(drafter: Path, data: Dataset, tmp_path: Path) -> None:
     units = [UnitText(n // 5, data.headers[n // 5], data.units[n]) for n in range(10)]
-    file = written(drafter, 2, 4, tmp_path / "reader.safetensors", data.prefix, data.questions[0], units)
+    file = written(drafter, 2, 4, tmp_path / "reranker.safetensors", data.prefix, data.questions[0], units)
     assert agree(drafter, file, 2, 4, data.prefix, data.questions[0], units).std() > 0.1
 
 
@@ -228,24 +227,24 @@ def test_the_engine_scores_real_code_as_training_does_after_all_layers_of_the_dr
     texts = source.read_text().split("\n\n\n")
     units = [UnitText(0, template.header("network.py"), vocabulary.tokenize(text)) for text in texts]
     question = template.question("Where are low-rank updates made part of the frozen weights?").ids
-    file = written(drafter, 24, 4, tmp_path / "reader.safetensors", template.prefix, question, units)
+    file = written(drafter, 24, 4, tmp_path / "reranker.safetensors", template.prefix, question, units)
     assert agree(drafter, file, 24, 4, template.prefix, question, units).std() > 0.1
 
 
 def written(
     drafter: Path, layers: int, rank: int, path: Path, prefix: Int32, question: Int32, units: list[UnitText]
 ) -> Path:
-    """The file of an untrained reader whose updates and head are not nothing, and whose head has measured."""
-    reader = Reader(drafter, layers, rank)
+    """The file of an untrained reranker whose updates and head are not nothing, and whose head has measured."""
+    reranker = TrainableReranker(drafter, layers, rank)
     torch.manual_seed(1)
     with torch.no_grad():
-        for name, parameter in reader.named_parameters():
+        for name, parameter in reranker.named_parameters():
             if name.endswith(".b"):
                 parameter.normal_(0, 0.02)
-        reader.head.measure(reader.hidden(read_of(prefix, question, units)))
-        reader.head.votes.normal_(0, 0.1)
-        reader.head.length.fill_(-0.5)
-    reader.save(path)
+        reranker.head.measure(reranker.hidden(read_of(prefix, question, units)))
+        reranker.head.votes.normal_(0, 0.1)
+        reranker.head.length.fill_(-0.5)
+    reranker.save(path)
     return path
 
 
@@ -253,10 +252,10 @@ def agree(
     drafter: Path, file: Path, layers: int, rank: int, prefix: Int32, question: Int32, units: list[UnitText]
 ) -> np.ndarray:
     """The engine's scores, which are those of PyTorch."""
-    reader = Reader(drafter, layers, rank)
-    reader.load(file)
+    reranker = TrainableReranker(drafter, layers, rank)
+    reranker.load(file)
     with torch.no_grad():
-        wanted = reader(read_of(prefix, question, units)).numpy()
+        wanted = reranker(read_of(prefix, question, units)).numpy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WINNOW_CACHE_DIR", str(file.parent / "cache"))
         patch.setattr("winnow_engine.reranker.reranker.bare_matrix_form", lambda: "float32")  # as on a GPU
@@ -269,14 +268,3 @@ def agree(
 def read_of(prefix: Int32, question: Int32, units: list[UnitText]) -> ReadBatch:
     segments = list(segments_of(prefix, question, units, units[0].header[:1], 2048))
     return batch_of(segments, max(map(len, segments)), len(segments), CPU)
-
-
-def test_all_weights_can_be_trained_instead_of_updates(drafter: Path, data: Dataset, lists: Lists) -> None:
-    reader = new_reader(drafter, replace(RECIPE, learning_rate=1e-3), CPU)
-    reader.network.train_all()
-    assert not any(isinstance(module, LowRank) for module in reader.modules())
-    whole = [module for module in reader.modules() if isinstance(module, FullRank)]
-    told = ReaderTrainer(reader, data, lists, data.headers[0][:1], replace(RECIPE, steps=40)).run(100, lambda _: None)
-    assert told[-1]["loss"] < told[0]["loss"]
-    assert len(whole) == 7 * RECIPE.layers
-    assert all(module.update.any() for module in whole)

@@ -1,4 +1,4 @@
-"""Training of a reader within a time limit, from lists of the first stage."""
+"""Training of a reranker within a time limit, from lists of the first stage."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.heads import loss_of
 from winnow_research.training.processes import team
-from winnow_research.training.reader.choosing import Chooser, Example
-from winnow_research.training.reader.lists import Lists
-from winnow_research.training.reader.model import ReadBatch, Reader, batch_of
+from winnow_research.training.reranker.choosing import Chooser, Example
+from winnow_research.training.reranker.lists import Lists
+from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
 from winnow_research.training.schedule import cosine, set_rates
 
 _WARM_UP = 30  # steps
@@ -33,8 +33,8 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderRecipe:
-    """How a reader is trained.
+class RerankerRecipe:
+    """How a reranker is trained.
 
     A step adds up the gradients of `accumulate` batches of `questions` questions, each in `segments` segments. The
     learning rate falls with the steps or the time that have passed, whichever is further on.
@@ -52,7 +52,7 @@ class ReaderRecipe:
 
 
 @dataclass(frozen=True)
-class ReaderBatch:
+class RerankerBatch:
     """Several questions: what is read of them, and pairs of (question, unit) as `loss_of` wants them."""
 
     read: ReadBatch
@@ -62,7 +62,7 @@ class ReaderBatch:
     first: Tensor  # [units, 2]
 
 
-def reader_batch(examples: Sequence[Example], recipe: ReaderRecipe, device: torch.device) -> ReaderBatch:
+def reranker_batch(examples: Sequence[Example], recipe: RerankerRecipe, device: torch.device) -> RerankerBatch:
     """The examples together."""
     segments = [segment for example in examples for segment in example.segments]
     read = batch_of(segments, recipe.segment_tokens, recipe.segments * recipe.questions, device)
@@ -72,30 +72,32 @@ def reader_batch(examples: Sequence[Example], recipe: ReaderRecipe, device: torc
     others = np.stack(np.nonzero(owner[None] != np.arange(len(examples))[:, None]))
     first = torch.from_numpy(np.concatenate([example.first for example in examples])).to(device)
     positives, ignored = (torch.from_numpy(part.astype(np.int64)).to(device) for part in (np.array(gold).T, others))
-    return ReaderBatch(read, len(examples), positives, ignored, first)
+    return RerankerBatch(read, len(examples), positives, ignored, first)
 
 
-def new_reader(model: Path, recipe: ReaderRecipe, device: torch.device) -> Reader:
-    """An untrained reader with the layers of a GGUF, on `device`. On a GPU the frozen layers compute in bfloat16."""
+def new_reranker(model: Path, recipe: RerankerRecipe, device: torch.device) -> TrainableReranker:
+    """An untrained reranker with the layers of a GGUF, on `device`. On a GPU the frozen layers compute in bfloat16."""
     torch.manual_seed(recipe.seed)
-    reader = Reader(model, recipe.layers, recipe.rank)
+    reranker = TrainableReranker(model, recipe.layers, recipe.rank)
     if device.type == "cuda":
-        reader.network.compute_in(torch.bfloat16)
-    return reader.to(device)
+        reranker.network.compute_in(torch.bfloat16)
+    return reranker.to(device)
 
 
-class ReaderTrainer:
-    """Trains a reader step by step. Under `torchrun`, each process takes its share of a step's batches."""
+class RerankerTrainer:
+    """Trains a reranker step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
-    def __init__(self, reader: Reader, data: Dataset, lists: Lists, closing: Int32, recipe: ReaderRecipe) -> None:
+    def __init__(
+        self, reranker: TrainableReranker, data: Dataset, lists: Lists, closing: Int32, recipe: RerankerRecipe
+    ) -> None:
         """Raises TrainingError if there are more processes than a step has batches."""
         self._team = team()
         self._share = self._team.share(recipe.accumulate)
-        self._reader, self._recipe, self._lists = reader, recipe, lists
+        self._reranker, self._recipe, self._lists = reranker, recipe, lists
         self._chooser = Chooser(data, lists, closing, recipe.segments, recipe.segment_tokens)
-        head = reader.head
+        head = reranker.head
         described = [
-            {"params": list(reader.network.parameters()), "peak": recipe.learning_rate},
+            {"params": list(reranker.network.parameters()), "peak": recipe.learning_rate},
             {"params": [head.votes], "peak": recipe.learning_rate * _HEAD_FASTER},
             {"params": [head.length], "peak": recipe.learning_rate * _SCALE_FASTER},
         ]
@@ -135,7 +137,7 @@ class ReaderTrainer:
         names = ("loss", "rank", "first stage's loss", "first stage's rank", "gradient")
         values = [round(value, 4) for value in means.tolist()]
         tokens = self._recipe.accumulate * self._recipe.questions * self._recipe.segments * self._recipe.segment_tokens
-        memory = torch.cuda.max_memory_allocated() >> 20 if self._reader.device.type == "cuda" else 0
+        memory = torch.cuda.max_memory_allocated() >> 20 if self._reranker.device.type == "cuda" else 0
         return {
             "step": self._done,
             **dict(zip(names, values, strict=True)),
@@ -144,17 +146,17 @@ class ReaderTrainer:
             "MiB": memory,
         }
 
-    def _steps(self, pool: ThreadPoolExecutor) -> Iterator[list[ReaderBatch]]:
+    def _steps(self, pool: ThreadPoolExecutor) -> Iterator[list[RerankerBatch]]:
         """This process's batches of each step, from the next one on, made ahead."""
         numbers = ((step, part) for step in range(self._done, self._recipe.steps) for part in self._share)
-        batches: list[ReaderBatch] = []
+        batches: list[RerankerBatch] = []
         for _, batch in mapped_ahead(pool, lambda number: self._batch(*number), numbers, _AHEAD):
             batches.append(batch)
             if len(batches) == len(self._share):
                 yield batches
                 batches = []
 
-    def _batch(self, step: int, part: int) -> ReaderBatch:
+    def _batch(self, step: int, part: int) -> RerankerBatch:
         """One of the batches of a step."""
         recipe = self._recipe
         size = recipe.questions * recipe.accumulate
@@ -162,34 +164,34 @@ class ReaderTrainer:
         first = place * size + part * recipe.questions
         rows = [row % len(self._lists) for row in range(first, first + recipe.questions)]
         examples = [self._chooser.example(row, (recipe.seed, epoch)) for row in rows]
-        return reader_batch(examples, recipe, self._reader.device)
+        return reranker_batch(examples, recipe, self._reranker.device)
 
     @torch.no_grad()
     def _measure(self) -> None:
         """Measure the head's statistics on the first batch, with the untrained layers."""
-        self._reader.head.measure(self._reader.hidden(self._batch(0, 0).read))
+        self._reranker.head.measure(self._reranker.hidden(self._batch(0, 0).read))
 
-    def _step(self, batches: Sequence[ReaderBatch], passed: float) -> Tensor:
+    def _step(self, batches: Sequence[RerankerBatch], passed: float) -> Tensor:
         """Make one update. Returns the means of what `_backward` returns, and the gradient's norm, [5]."""
         set_rates(self._optimiser, cosine(self._done, self._recipe.steps, _WARM_UP, passed))
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches]).mean(0)
-        trained = list(self._reader.parameters())
+        trained = list(self._reranker.parameters())
         self._team.add_up(trained)
         norm = torch.nn.utils.clip_grad_norm_(trained, _CLIP)
         self._optimiser.step()
         return torch.cat([results, norm.detach().reshape(1).float()])
 
-    def _backward(self, batch: ReaderBatch) -> Tensor:
-        """Add a batch's gradients. Returns loss and reciprocal rank, the reader's and the first stage's: [4]."""
-        scores = self._reader(batch.read)
+    def _backward(self, batch: RerankerBatch) -> Tensor:
+        """Add a batch's gradients. Returns loss and reciprocal rank, the reranker's and the first stage's: [4]."""
+        scores = self._reranker(batch.read)
         loss = self._loss(scores, batch)
         (loss / self._recipe.accumulate).backward()
         with torch.no_grad():
             before = batch.first.sum(1)
             return torch.stack([loss, _rank(scores, batch), self._loss(before, batch), _rank(before, batch)]).detach()
 
-    def _loss(self, scores: Tensor, batch: ReaderBatch) -> Tensor:
+    def _loss(self, scores: Tensor, batch: RerankerBatch) -> Tensor:
         return loss_of(scores.expand(batch.questions, -1), batch.positives, batch.ignored)
 
     def _save(self, path: Path) -> None:
@@ -197,19 +199,19 @@ class ReaderTrainer:
             "recipe": asdict(self._recipe),
             "step": self._done,
             "seconds": self._spent,
-            "trained": {name: value.detach().cpu() for name, value in self._reader.state_dict().items()},
+            "trained": {name: value.detach().cpu() for name, value in self._reranker.state_dict().items()},
             "optimiser": self._optimiser.state_dict(),
         }
         checkpoints.save(state, path)
 
     def _resume(self, path: Path) -> None:
-        state = checkpoints.load(path, self._reader.device, asdict(self._recipe))
+        state = checkpoints.load(path, self._reranker.device, asdict(self._recipe))
         self._done, self._spent = state["step"], state["seconds"]
         self._optimiser.load_state_dict(state["optimiser"])
-        self._reader.load_state_dict(state["trained"], strict=False)
+        self._reranker.load_state_dict(state["trained"], strict=False)
 
 
-def _rank(scores: Tensor, batch: ReaderBatch) -> Tensor:
+def _rank(scores: Tensor, batch: RerankerBatch) -> Tensor:
     """The mean reciprocal rank of each question's best gold among its units."""
     shown = scores.detach().expand(batch.questions, -1).clone()
     shown[batch.ignored[0], batch.ignored[1]] = -torch.inf

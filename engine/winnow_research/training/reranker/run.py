@@ -1,4 +1,4 @@
-"""`winnow train reader`: lists of the first stage, then training, within so many minutes together."""
+"""`winnow train reranker`: lists of the first stage, then training, within so many minutes together."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
 from winnow_engine.errors import TrainingError
 from winnow_research.training.dataset import Dataset, Rows
 from winnow_research.training.processes import device_of_process, team
-from winnow_research.training.reader.lists import ListRecipe, Lists, lists_of
-from winnow_research.training.reader.trainer import ReaderRecipe, ReaderTrainer, new_reader
+from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of
+from winnow_research.training.reranker.trainer import RerankerRecipe, RerankerTrainer, new_reranker
 
 _ROWS = ("units", "scores")
 
 
-def train_reader(
+def train_reranker(
     drafter: Path,
     data: Dataset,
     out: Path,
     lists: ListRecipe,
-    recipe: ReaderRecipe,
+    recipe: RerankerRecipe,
     minutes: float,
     say: Callable[[str], None],
     adapter: Path | None = None,
     model: Path | None = None,
 ) -> None:
-    """Write the reader `out` and its record beside it (JSON), within so many minutes from now.
+    """Write the reranker `out` and its record beside it (JSON), within so many minutes from now.
 
-    The reader has the layers of `model`, which has the drafter's vocabulary, else those of the drafter. The first stage
-    is `adapter`, else the one that ships. `out`.lists and `out`.checkpoint are written on the way; where they exist,
-    work resumes there. Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
+    The reranker has the layers of `model`, which has the drafter's vocabulary, else those of the drafter. The first
+    stage is `adapter`, else the one that ships. `out`.lists and `out`.checkpoint are written on the way; where they
+    exist, work resumes there. Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
     """
     started, device, processes = time.monotonic(), device_of_process(), team()
     torch.set_float32_matmul_precision("high")
@@ -53,13 +53,13 @@ def train_reader(
         if processes.leads:
             save(listed, kept)
     told(f"{len(listed):,} questions have lists")
-    reader = new_reader(model or drafter, recipe, device)
-    trainer = ReaderTrainer(reader, data, listed, data.headers[0][:1], recipe)
+    reranker = new_reranker(model or drafter, recipe, device)
+    trainer = RerankerTrainer(reranker, data, listed, data.headers[0][:1], recipe)
     told("training begins")
     steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))
     if not processes.leads:
         return
-    reader.save(out)
+    reranker.save(out)
     record = {"recipe": asdict(recipe), "lists": asdict(lists), "steps": steps}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     told(f"wrote {out}")

@@ -1,7 +1,7 @@
-"""Records what the product says of questions and what a reader makes of it, to judge the reader.
+"""Records what the product says of questions and what a reranker makes of it, to judge the reranker.
 
 `record` asks the questions of a split and keeps, in one file each, what the product says of the units that lead and
-what would be read of them. `read` has the engine run a reader over that, as the product would on a GPU; on a CPU a
+what would be read of them. `read` has the engine run a reranker over that, as the product would on a GPU; on a CPU a
 question takes minutes. `compare` adds its scores to the product's, with the weight that keeps most of the calibration
 split, and needs no GPU.
 """
@@ -47,7 +47,7 @@ from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import laid_out
 from winnow_research.evaluation.tasks import all_tasks
-from winnow_research.training.reader.judging import WAYS, Record, compared
+from winnow_research.training.reranker.judging import WAYS, Record, compared
 
 _SPLITS = (Split.CALIBRATION, Split.DEVELOPMENT)
 _TOKENS, _QUESTIONS = 128_000, 4  # of a workspace, for tasks made by rule
@@ -107,16 +107,16 @@ class Recorder:
         )
 
 
-def _scored(reader: Reranker, records: Sequence[Record]) -> dict[int, Any]:
-    """Let a reader score what each record's ways read, into `said`. Returns by way the time of a question of *real*."""
+def _scored(reranker: Reranker, records: Sequence[Record]) -> dict[int, Any]:
+    """Have a reranker score what each record's ways read, into `said`. By way, the time of a question of *real*."""
     figures = {}
     for way in WAYS:
         times, tokens = [], []
         for record in records:
             texts = [[record.texts[place] for place in places.tolist()] for places in record.ways[way]]
             started = time.perf_counter()
-            laid = [reader.segments(*one) for one in zip(record.questions, texts, strict=True)]
-            record.said[way] = [reader.scores(segments, _NEVER) for segments in laid]
+            laid = [reranker.segments(*one) for one in zip(record.questions, texts, strict=True)]
+            record.said[way] = [reranker.scores(segments, _NEVER) for segments in laid]
             if record.task == "real":
                 times.append(time.perf_counter() - started)
                 tokens.append(sum(len(segment) for segments in laid for segment in segments))
@@ -140,23 +140,23 @@ def record(folder: Path, jobs: int) -> None:
 
 
 def read(folder: Path, file: Path, model: Path, name: str) -> None:
-    """Have the engine score what was recorded with a reader, and write that under a name."""
+    """Have the engine score what was recorded with a reranker, and write that under a name."""
     from winnow_engine.llama.model import LlamaModel
     from winnow_engine.llama.vocabulary import Vocabulary
 
     prefix = Template(Vocabulary(LlamaModel(model, vocabulary_only=True))).prefix
-    reader = load_reranker(model, read_reranker(file, read_header(model)), prefix)
+    reranker = load_reranker(model, read_reranker(file, read_header(model)), prefix)
     for split in _SPLITS:
         started = time.perf_counter()
         records = pickle.loads((folder / f"records-{split}.pickle").read_bytes())
-        figures = {"seconds": _scored(reader, records), "questions": len(records)}
+        figures = {"seconds": _scored(reranker, records), "questions": len(records)}
         slim = [replace(one, texts={}, questions=()) for one in records]
         (folder / f"{name}-{split}.pickle").write_bytes(pickle.dumps(slim))
         print(json.dumps({"split": split, **figures, "whole": round(time.perf_counter() - started)}), flush=True)
 
 
 def compare(folder: Path, name: str) -> list[dict[str, Any]]:
-    """What `compared` says of a reader's scores for the splits of calibration and development."""
+    """What `compared` says of a reranker's scores for the splits of calibration and development."""
     return compared(*(pickle.loads((folder / f"{name}-{split}.pickle").read_bytes()) for split in _SPLITS))
 
 

@@ -1,4 +1,4 @@
-"""`winnow train reader`: a joint reader."""
+"""`winnow train reranker`: a reranker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from winnow_research.training.dataset import Dataset
 @click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
 @click.option("--model", help="Whose layers it has, of the drafter's vocabulary [the drafter].")
 @drafter_option
-def reader(
+def reranker(
     data: Path,
     out: Path,
     minutes: float,
@@ -49,19 +49,19 @@ def reader(
     model: str | None,
     drafter: str,
 ) -> None:
-    """Train a joint reader on DATA and write OUT (safetensors), with its record beside it (JSON)."""
+    """Train a reranker on DATA and write OUT (safetensors), with its record beside it (JSON)."""
     require("torch")
-    from winnow_research.training.reader.lists import ListRecipe
-    from winnow_research.training.reader.run import train_reader
-    from winnow_research.training.reader.trainer import ReaderRecipe
+    from winnow_research.training.reranker.lists import ListRecipe
+    from winnow_research.training.reranker.run import train_reranker
+    from winnow_research.training.reranker.trainer import RerankerRecipe
 
     given: dict[str, Any] = {"steps": steps, "layers": layers, "rank": rank, "learning_rate": learning_rate}
     given |= {"segments": segments, "questions": batch}
-    recipe = ReaderRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
+    recipe = RerankerRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     dataset = Dataset.load(data)
     lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
     lists = replace(lists, turns={**lists.turns, **turns_of(turns, dataset)})
-    train_reader(
+    train_reranker(
         locate(drafter),
         dataset,
         out,

@@ -1,4 +1,4 @@
-"""Judges a reader by what the product keeps with its scores, and how much of them to add."""
+"""Judges a reranker by what the product keeps with its scores, and how much of them to add."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FEWEST, _MOST = 256, 32_768  # tokens between which what a question needs is to
 class Record:
     """What is known of a question: of its K best units and those to be read, in ascending order of their numbers.
 
-    `questions` are what a reader is asked, in tokens: the question, or of a list each of its parts. `golds`, `focus`
+    `questions` are what a reranker is asked, in tokens: the question, or of a list each of its parts. `golds`, `focus`
     and `companions` are places among the units; a gold that is not among them is -1. `log_shares` are those of
     `FusedScores`, float32 [1 + P, K]. `ways` has by way the places that are read for each of `questions`, `texts` the
-    tokens of all that are. `said` has by way what a reader said of them.
+    tokens of all that are. `said` has by way what a reranker said of them.
     """
 
     task: str
@@ -72,7 +72,7 @@ class Record:
         return math.log2(min(max(int(self.tokens[best[: at[-1] + 1]].sum()), _FEWEST), _MOST))
 
     def with_said(self, way: int, weight: float) -> Float32:
-        """The scores with what the reader said of what it read in a way."""
+        """The scores with what the reranker said of what it read in a way."""
         read = zip(self.said[way], self.ways[way], strict=True)
         added = [addition(weight, said, places, len(self.total)) for said, places in read]
         more = added[0] if self.log_shares is None else gained(self.log_shares, np.stack(added))

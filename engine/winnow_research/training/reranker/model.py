@@ -1,4 +1,4 @@
-"""The reader in PyTorch: all layers of the drafter with low-rank updates, and a score for each unit."""
+"""The reranker in PyTorch: all layers of the drafter with low-rank updates, and a score for each unit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def batch_of(segments: Sequence[RerankerSegment], length: int, count: int, devic
     return ReadBatch(Packed(moved[0], moved[1], (length,) * count), moved[2], Segments(lengths, device), moved[3])
 
 
-class ReaderHead(Standardised):
+class TrainableRerankerHead(Standardised):
     """A unit's score: what its tokens say on weighted average, what its last one says, and its length.
 
     The last token has read the question and the whole unit, but a unit of hundreds of tokens may answer in a line
@@ -75,7 +75,7 @@ class ReaderHead(Standardised):
         return pooled + votes[:, 2].index_select(0, last) + self.length * units.log_length
 
 
-class Reader(nn.Module):
+class TrainableReranker(nn.Module):
     """The first `layers` layers of a drafter with low-rank updates of rank `rank`, and the head."""
 
     def __init__(self, drafter: Path, layers: int, rank: int) -> None:
@@ -84,7 +84,7 @@ class Reader(nn.Module):
         header = read_header(drafter)
         shape = shape_of(header, layers)
         self.network = Network(GgufTensors(drafter, header), shape, rank, SCALE)
-        self.head = ReaderHead(shape.width)
+        self.head = TrainableRerankerHead(shape.width)
 
     @property
     def device(self) -> torch.device:
@@ -106,7 +106,7 @@ class Reader(nn.Module):
         trained_file.save(self._named(), path)
 
     def load(self, path: Path) -> None:
-        """Load what `save` wrote of a reader with the same layers and rank."""
+        """Load what `save` wrote of a reranker with the same layers and rank."""
         trained_file.load(self._named(), path)
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
