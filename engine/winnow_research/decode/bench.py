@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Cancellation, Prompt, Sampling
@@ -23,18 +22,14 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
-from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
-from winnow_engine.targets.local.pass_costs import measured
 
 PLAIN = "off"
-_PASSES = (1, 2, 4, 8, 16)
 _N_CTX = 8192
 
 
@@ -106,49 +101,6 @@ class DecodeBench:
             gap = self._gap(prompt, plain, answer.tokens)
             counts = answer.rounds, answer.drafted, answer.accepted
             yield TimedAnswer(load, name, len(answer.tokens), seconds, worked, *counts, gap)
-
-    def passes(self, prompt_tokens: int, repeats: int) -> dict[int, float]:
-        """Median seconds of a pass by its number of tokens, behind a prompt of random tokens. Sizes take turns.
-
-        Sizes that the target cannot roll back are left out.
-        """
-        tokens = self._random_tokens(prompt_tokens + max(_PASSES))
-        sizes = [size for size in _PASSES if size <= 1 + self._cache.context.branches]
-        seconds: dict[int, list[float]] = {size: [] for size in sizes}
-        for size in sizes * repeats:
-            cache = self._plain if size == 1 else self._cache
-            seconds[size].append(self._pass(cache, tokens[:prompt_tokens], tokens[prompt_tokens:][:size]))
-        return {size: statistics.median(found) for size, found in seconds.items()}
-
-    def _pass(self, cache: KvCache, prompt: Prompt, tokens: NDArray[np.int32]) -> float:
-        """Seconds of one pass over `tokens` behind `prompt`; none of them stays in the cache."""
-        self._read(cache, prompt)
-        root, *drafted = tokens.tolist()
-        tree = chain(drafted, [1.0] * len(drafted)) if drafted else NOTHING
-        with cache.context.choosing():
-            started = time.perf_counter()
-            cache.verify(root, tree)
-            cache.context.likeliest()  # a GPU has evaluated it only then
-            seconds = time.perf_counter() - started
-        cache.keep(tree, [])
-        return seconds
-
-    def teach(self, prompt_tokens: int) -> dict[int, float]:
-        """Tell drafts that adapt what passes cost, as the product does behind a model's first answer.
-
-        Returns it: plain steps by the number of drafted tokens, behind a prompt of random tokens.
-        """
-        if self._model.keeps_states:
-            return {}
-        self._read(self._cache, self._random_tokens(prompt_tokens))
-        costs = dict(sorted(measured(self._cache).items()))
-        for draft in self._drafts.values():
-            if isinstance(draft, AdaptiveDraft):
-                draft.know(costs)
-        return costs
-
-    def _random_tokens(self, count: int) -> NDArray[np.int32]:
-        return np.random.default_rng(0).integers(0, self._vocabulary.size, count).astype(np.int32)
 
     def close(self) -> None:
         """Free the contexts and the model."""

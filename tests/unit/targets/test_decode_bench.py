@@ -61,12 +61,6 @@ def test_drafted_answers_are_the_plain_ones_whatever_was_answered_before(bench: 
     assert drafted.rounds == 39 - drafted.accepted
 
 
-def test_passes_are_as_long_as_the_target_can_forget_again(bench: DecodeBench) -> None:
-    seconds = bench.passes(40, 2)
-    assert list(seconds) == [1, 2, 4, 8]
-    assert all(one > 0 for one in seconds.values())
-
-
 def test_a_target_that_cannot_roll_back_is_refused(tiny_mamba: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "decode", "--target", str(tiny_mamba)]) == 1
     assert "the recurrent memory of tiny-mamba.gguf cannot roll back" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def answers(
 ) -> None:
     """How often answers are right from what Winnow keeps, against the full context and other ways to choose.
 
-    It gives back functions, and answers a third as many multiple-choice questions.
+    It gives back functions.
     docs/results/answers.md explains the figures.
     """
     with opened(drafter, target, split, questions, seed) as bench, json_lines(out) as write:

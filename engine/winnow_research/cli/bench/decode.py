@@ -34,7 +34,6 @@ from winnow_research.machine import processor
 
 _REPOSITORIES = {one.name: one for one in repositories(Split.TEST)}
 _BYTES = 4  # of code a token, about
-_READ_BEFORE = 256  # tokens before the passes that are timed alone
 
 
 @click.command()
@@ -45,8 +44,6 @@ _READ_BEFORE = 256  # tokens before the passes that are timed alone
 @click.option("--prompts", type=click.IntRange(1), default=8, show_default=True, help="Of each load.")
 @click.option("--code", type=click.IntRange(1), default=1000, show_default=True, help="Tokens of code in a prompt.")
 @click.option("--max-tokens", type=click.IntRange(2), default=160, show_default=True, help="Longest answer.")
-@click.option("--passes", type=click.IntRange(0), default=9, show_default=True, help="Timed of each number of tokens.")
-@click.option("--taught/--fresh", default=True, show_default=True, help="Do drafts know what passes cost?")
 @click.option("--threads", type=click.IntRange(1), help="Of the target [one a physical core].")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON here after each prompt.")
@@ -59,8 +56,6 @@ def decode(
     prompts: int,
     code: int,
     max_tokens: int,
-    passes: int,
-    taught: bool,
     threads: int | None,
     seed: int,
     out: Path | None,
@@ -68,8 +63,7 @@ def decode(
 ) -> None:
     """How fast the target decodes with each draft and without one, and whether the answers stay the same.
 
-    Decoding is greedy; drafts take turns. They know from the start what passes cost, as in the product after a model's
-    first answer, unless --fresh is given. Quotes and explanations are about a pinned repository, which is fetched on
+    Decoding is greedy; drafts take turns. Quotes and explanations are about a pinned repository, which is fetched on
     first use, as HumanEval is. Without --json, figures are printed when each load is done.
     """
     about = {"target": target, "repository": repository, "code": code, "seed": seed, "threads": threads}
@@ -77,10 +71,8 @@ def decode(
         run = _DecodeRun(about, out)
         cancellation = stack.enter_context(cancel_on_interrupt())
         bench = _opened(locate(target), drafts or ("auto", "lookup"), threads, stack)
-        run.cost = bench.passes(_READ_BEFORE, passes) if passes else {}
-        run.taught = bench.teach(_READ_BEFORE) if taught else {}
         if not as_document:
-            _say_all([_machine_line(), *_pass_lines(run.cost)])
+            _say_all([_machine_line()])
         for load in loads or LOADS:
             for found in _answers(
                 bench, load, _REPOSITORIES[repository], code, prompts, seed, max_tokens, cancellation
@@ -96,8 +88,6 @@ class _DecodeRun:
     """What has been measured so far; written to a file, if one is given, after each prompt."""
 
     def __init__(self, about: dict[str, Any], out: Path | None) -> None:
-        self.cost: dict[int, float] = {}
-        self.taught: dict[int, float] = {}
         self.timed: list[TimedAnswer] = []
         self._about, self._out = about, out
         self._write()
@@ -109,7 +99,7 @@ class _DecodeRun:
 
     def document(self) -> str:
         """All of it as one JSON object."""
-        document = {"machine": _machine(), **self._about, "passes_s": self.cost, "taught": self.taught}
+        document = {"machine": _machine(), **self._about}
         document["figures"] = [asdict(one) for one in figures(self.timed)]
         document["answers"] = [asdict(one) for one in self.timed]
         return json.dumps(document, indent=2)
@@ -173,11 +163,6 @@ def _say_all(lines: Iterable[str]) -> None:
 
 def _machine_line() -> str:
     return ", ".join(f"{name} {value}" for name, value in _machine().items())
-
-
-def _pass_lines(cost: dict[int, float]) -> Iterator[str]:
-    for size, seconds in cost.items():
-        yield f"a pass over {size:2} tokens: {1000 * seconds:7.1f} ms, {seconds / cost[1]:5.2f} plain ones"
 
 
 def _line(one: DraftFigure) -> str:

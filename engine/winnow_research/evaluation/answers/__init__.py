@@ -1,4 +1,1 @@
-"""Is the target's answer right? It gives back functions and chooses among facts, from the code that each method keeps.
-
-docs/results/answers.md explains what is measured.
-"""
+"""Shares of right answers: the target gives back functions, from the code that each method keeps."""

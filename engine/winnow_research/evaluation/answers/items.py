@@ -10,11 +10,9 @@ from winnow_engine.index.files import SourceFile
 from winnow_engine.question import Question
 from winnow_research.evaluation.answers.similarity import bleu
 
-LETTERS = "ABCD"
 _SAME = 0.8  # from this similarity on it is the wanted function, as in RepoQA (Liu et al. 2024, arXiv 2406.06025)
 _BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"^ {0,4}\d+ (?= *\S)", re.MULTILINE)  # copied from the prompt
-_LETTER = re.compile(r"\W*([A-D])\b|.*?\b(?:answer|option)\b(?: is)?\W*([A-D])\b", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +40,5 @@ def gives_back(function: str) -> Callable[[str], bool]:
     def right(answer: str) -> bool:
         block = _BLOCK.search(answer)
         return bleu(_NUMBER.sub("", block[1] if block else answer), function) >= _SAME
-
-    return right
-
-
-def chooses(letter: str) -> Callable[[str], bool]:
-    """Judges whether an answer names the right option, at its beginning or in words such as "the answer is B"."""
-
-    def right(answer: str) -> bool:
-        match = _LETTER.match(answer)
-        return match is not None and (match[1] or match[2]).upper() == letter
 
     return right

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from winnow_engine.core import Cancellation, Folder, Sampling
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.storage.store import Store
-from winnow_research.evaluation.answers import facts, functions
+from winnow_research.evaluation.answers import functions
 from winnow_research.evaluation.answers.items import Sheet
 from winnow_research.evaluation.answers.methods import AnswerMethod, Ask
 from winnow_research.evaluation.cases import Scene
@@ -77,8 +77,6 @@ class AnswerRun:
 
 
 def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:
-    """A workspace for each repository, with at most `corpus.questions` functions and a third as many facts to ask."""
+    """A workspace for each repository, with at most `corpus.questions` functions to ask."""
     for haystack in corpus.haystacks(tokens):
-        sheet = functions.sheet(corpus, haystack, corpus.questions)
-        known = facts.items(haystack, corpus.rng(haystack.repository, "facts"), -(-corpus.questions // 3))
-        yield replace(sheet, items=(*sheet.items, *known))
+        yield functions.sheet(corpus, haystack, corpus.questions)

@@ -1,4 +1,4 @@
-"""Questions about functions and facts: equal for equal seeds, and answers judged right and wrong."""
+"""Questions about functions: equal for equal seeds, and answers judged right and wrong."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,17 +7,13 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import EvaluationError
-from winnow_engine.index.files import SourceFile
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
-from winnow_research.evaluation.answers import facts
-from winnow_research.evaluation.answers.items import chooses, gives_back
+from winnow_research.evaluation.answers.items import gives_back
 from winnow_research.evaluation.answers.run import AnswerRun, sheets
 from winnow_research.evaluation.answers.similarity import bleu
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.methods.base import Subject
-from winnow_research.evaluation.repositories import Repository
 
 FUNCTION = """def monthly_summary(path, month):
     totals = {}
@@ -61,16 +57,6 @@ def test_another_function_is_wrong() -> None:
     assert not gives_back(FUNCTION)("```python\ndef print_summary(path):\n    print(path)\n```")
 
 
-@pytest.mark.parametrize("answer", ["B", "B.", "**B**", "B. ledger/store.py", "The right answer is B.", "Option B"])
-def test_a_letter_counts_at_the_beginning_or_as_the_answer(answer: str) -> None:
-    assert chooses("B")(answer)
-    assert not chooses("C")(answer)
-
-
-def test_an_answer_without_a_letter_is_wrong() -> None:
-    assert not chooses("A")("I cannot see that.")
-
-
 def test_sheets_are_equal_for_equal_seeds_and_hide_the_documentation(corpus: Corpus) -> None:
     def asked() -> list[tuple[str, str]]:
         return [(item.test, item.question.text) for sheet in sheets(corpus, 1000) for item in sheet.items]
@@ -83,40 +69,6 @@ def test_sheets_are_equal_for_equal_seeds_and_hide_the_documentation(corpus: Cor
     assert "check its balance" not in code
     (loading,) = (item for item in functions if "check its balance" in item.question.text)
     assert loading.right(code[code.index("def load_accounts") : code.index("def save_accounts")])
-
-
-def test_facts_are_those_of_the_code(ledger: Repository) -> None:
-    values = "".join(f"LIMIT_{letter} = {number}\n" for number, letter in enumerate("ABCDE"))
-    getters = "".join(
-        f"def get_{name}(self):\n    found = self.lookup(key='{name}', default=None)\n"
-        f"    self.count_one_more('{name}', found)\n    return self._{name}\n\n\n"
-        for name in ("first", "second", "third", "fourth")
-    )
-    files = [SourceFile("ledger/limits.py", values.encode()), SourceFile("ledger/view.py", getters.encode())]
-    haystack = Haystack(ledger, indexed(files))
-    constants = {fact.text: fact for fact in facts.constants(haystack)}
-    assert constants["What is the value of the constant `LIMIT_C`?"].answer == "2"
-    assert set(constants["What is the value of the constant `LIMIT_C`?"].wrong) == {"0", "1", "3", "4"}
-    returns = {fact.text: fact.answer for fact in facts.returns(haystack)}
-    assert returns["What does `get_third` return?"] == "self._third"
-
-
-def test_a_case_is_asked_with_the_values_of_the_other_cases(ledger: Repository) -> None:
-    arms = "".join(f'    case {number}: return "{word}";\n' for number, word in enumerate(["ok", "no", "late", "lost"]))
-    code = f"const char *stateName(int state) {{\n  switch (state) {{\n{arms}  }}\n  return 0;\n}}\n"
-    haystack = Haystack(ledger, indexed([SourceFile("ledger/state.c", code.encode())]))
-    found = {fact.text: fact for fact in facts.cases(haystack)}
-    fact = found["What does `stateName` return for `2`?"]
-    assert fact.answer == '"late"'
-    assert set(fact.wrong) == {'"ok"', '"no"', '"lost"'}
-
-
-def test_the_right_option_is_among_four(corpus: Corpus) -> None:
-    for sheet in sheets(corpus, 1000):
-        for item in sheet.items:
-            if item.test != "function":
-                assert [item.right(letter) for letter in "ABCD"].count(True) == 1
-                assert item.question.text.count("\n") == 5
 
 
 class Repeating:
