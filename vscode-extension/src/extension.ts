@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { Definitions, registerDefinitions } from './agents/register';
-import { registerAskView } from './ask/view';
-import type { AskService, AskView } from './ask/contract';
+import { AskView } from './ask/view';
 import { History } from './asking/history';
 import { sendCommand } from './asking/requests';
 import { Service } from './asking/service';
@@ -10,22 +9,22 @@ import { registerParticipant } from './chat/participant';
 import { registerAsking } from './commands/asking';
 import { registerChanges } from './commands/changes';
 import { registerServerCommands } from './commands/server';
-import { registerSpansCommands } from './commands/spans';
+import { SpansCommands } from './commands/spans';
 import { clientOptions } from './middleware';
 import { registerModels } from './models/register';
 import { findServer } from './server/finding';
 import { machine } from './server/machine';
 import { Session } from './server/session';
 import { registerSetUp } from './setup/register';
-import { registerSpans, type SpansView } from './spans/register';
+import { SpansView } from './spans/view';
 import { registerStatusBar } from './status/bar';
 import { registerContext } from './status/context';
 import { registerTools } from './tools/register';
 
-/** What the tests look at; no promise to other extensions. */
+/** For the tests; no promise to other extensions. */
 export interface Api {
   session: Session;
-  service: AskService;
+  service: Service;
   ask: AskView;
   spans: SpansView;
   definitions: Definitions;
@@ -35,12 +34,12 @@ export function activate(context: vscode.ExtensionContext): Api {
   const log = vscode.window.createOutputChannel('Winnow', { log: true });
   const find = () => findServer(machine(context, log));
   const send = async (command: string, args: unknown[]): Promise<unknown> => sendCommand(await session.ready(), command, args);
-  const session: Session = new Session(find, clientOptions(() => ({ ask, search: commands.search, send })), log);
-  const spans = registerSpans(context);
-  const service = new Service(session, new History(context.workspaceState), (exchange) => spans.reveal(exchange));
-  const ask = registerAskView(context, service);
+  const session: Session = new Session(find, clientOptions(() => ({ ask, search: (question) => commands.search(question), send })), log);
+  const spans = new SpansView(context.extensionUri);
+  const service = new Service(session, new History(context.workspaceState));
+  const ask = new AskView(vscode.Uri.joinPath(context.extensionUri, 'dist'), service, session, (exchange) => spans.reveal(exchange));
   const definitions = new Definitions(session, find, versionOf(context), log);
-  const commands = registerSpansCommands(session, service, spans);
+  const commands = new SpansCommands(session, service, spans);
   context.subscriptions.push(
     log,
     session,
@@ -55,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerContext(session),
     registerSetUp(context, session, log),
     registerModels(session, find, log),
-    registerParticipant({ service, find: commands.find }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
+    registerParticipant({ service, commands }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),
     registerDefinitions(definitions),

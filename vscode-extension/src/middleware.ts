@@ -1,6 +1,7 @@
 /** Between VS Code and the language client: settings of our own stay here, and our views show what commands answer. */
 import type { LanguageClientOptions } from 'vscode-languageclient/node';
-import type { AskView, Question } from './ask/contract';
+import type { Question } from './ask/contract';
+import type { AskView } from './ask/view';
 import { questionOf } from './commands/asking';
 import { ServerCommand, type AskParams } from './server/protocol';
 import { configuration } from './settings';

@@ -1,16 +1,12 @@
-/** The question that is being answered, and everything the page must know to show it: also a page that comes late. */
-import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, KeptLink, Question } from './contract';
-import { keptLinks, shownExchange } from './links';
-
-/** `vscode.CancellationTokenSource`. */
-export interface Cancellation {
-  readonly token: CancellationToken;
-  cancel(): void;
-  dispose(): void;
-}
+/** The question that is being answered, and everything a page needs to show it, even one that is loaded later. */
+import type { CancellationTokenSource } from 'vscode';
+import type { Service } from '../asking/service';
+import type { Exchange, HostMessage, KeptLink, Question } from './contract';
+import { keptLinks, shownExchange, type Relative } from './links';
+import { wording } from './wording';
 
 interface Running {
-  cancellation: Cancellation;
+  cancellation: CancellationTokenSource;
   done: Promise<Exchange>;
   started: Extract<HostMessage, { type: 'started' }>;
   kept: KeptLink[];
@@ -18,28 +14,31 @@ interface Running {
   progress: string;
 }
 
+/** The parts of the extension that an asker uses; a test has its own. */
+export interface AskContext {
+  service: Pick<Service, 'ask' | 'history'>;
+  relative: Relative;
+  /** Sends a message to the page; without a page it is lost, and `replay` sends it again. */
+  post: (message: HostMessage) => void;
+  cancellation: () => CancellationTokenSource;
+  newId: () => string;
+}
+
 export class Asker {
   private running: Running | undefined;
 
-  /** `post` tells the page; without one it is lost, and `replay` says it again. */
-  constructor(
-    private readonly service: AskService,
-    private readonly post: (message: HostMessage) => void,
-    private readonly cancellation: () => Cancellation,
-    private readonly newId: () => string,
-  ) {}
+  constructor(private readonly context: AskContext) {}
 
-  /** Ask; an answer that is on its way is stopped first. */
+  /** Ask; an answer that is still being written is stopped first. */
   async ask(question: Question): Promise<Exchange> {
     while (this.running) await this.stop();
-    const conversation = question.conversation ?? this.newId();
-    const running = this.start({ ...question, conversation }, conversation);
+    const running = this.start({ ...question, conversation: question.conversation ?? this.context.newId() });
     this.running = running;
-    this.post(running.started);
+    this.context.post(running.started);
     return running.done;
   }
 
-  /** Stop what is on its way; resolves once it has ended. */
+  /** Stop the current answer; resolves once it has ended. */
   async stop(): Promise<void> {
     this.running?.cancellation.cancel();
     await this.running?.done;
@@ -47,82 +46,59 @@ export class Asker {
 
   /** Tell the page about the history; after what is under way now, so that `finished` comes before it. */
   changedHistory(): void {
-    setTimeout(() => { this.post(this.history()); });
+    setTimeout(() => { this.context.post(this.history()); });
   }
 
-  history(): HostMessage {
-    return { type: 'history', exchanges: this.service.history().map((exchange) => this.shown(exchange)) };
-  }
-
-  /** What a page that has just been loaded has missed. */
+  /** The messages that a page that has just been loaded has missed. */
   replay(): HostMessage[] {
     if (!this.running) return [this.history()];
     const { started, kept, answer, progress } = this.running;
     return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer }];
   }
 
-  private start(question: Question, conversation: string): Running {
-    const { place } = question;
-    const cancellation = this.cancellation();
+  private history(): HostMessage {
+    const { service, relative } = this.context;
+    return { type: 'history', exchanges: service.history().map((exchange) => shownExchange(exchange, relative)) };
+  }
+
+  private start(question: Question & { conversation: string }): Running {
     const running: Running = {
-      cancellation,
+      cancellation: this.context.cancellation(),
       kept: [],
       answer: '',
       progress: '',
-      started: { type: 'started', question: wording(question), conversation, ...(place && { place }) },
+      started: { type: 'started', question: wording(question), conversation: question.conversation, place: question.place },
       done: Promise.resolve().then(() => this.run(question, running)),
     };
     return running;
   }
 
   private async run(question: Question, running: Running): Promise<Exchange> {
-    const listener: AskListener = {
-      kept: (spans): void => {
-        running.kept = keptLinks(spans, (uri) => this.service.relative(uri));
-        this.post({ type: 'kept', links: running.kept });
+    const { service, relative, post } = this.context;
+    const listener = {
+      kept: (spans: Exchange['spans']): void => {
+        running.kept = keptLinks(spans, relative);
+        post({ type: 'kept', links: running.kept });
       },
-      delta: (text): void => {
+      delta: (text: string): void => {
         running.answer += text;
-        this.post({ type: 'delta', text });
+        post({ type: 'delta', text });
       },
-      progress: (message): void => {
+      progress: (message: string): void => {
         running.progress = message;
-        this.post({ type: 'progress', message });
+        post({ type: 'progress', message });
       },
     };
-    const answer = this.service.ask(question, listener, running.cancellation.token);
-    const exchange = await answer.catch((error: unknown) => failed(running, error));
+    const exchange = await service.ask(question, listener, running.cancellation.token).catch((error: unknown) => failed(running, error));
     running.cancellation.dispose();
     this.running = undefined;
-    this.post({ type: 'finished', exchange: this.shown(exchange) });
+    post({ type: 'finished', exchange: shownExchange(exchange, relative) });
     return exchange;
   }
-
-  private shown(exchange: Exchange): Extract<HostMessage, { type: 'finished' }>['exchange'] {
-    return shownExchange(exchange, (uri) => this.service.relative(uri));
-  }
 }
 
-/** A question that was not answered because of a fault of the service, which should not reject. */
+/** An exchange that failed because of a fault of the service, which should not reject. */
 function failed({ started: { question, conversation, place }, answer }: Running, error: unknown): Exchange {
-  const known = { id: `failed-${Date.now()}`, conversation, question, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
-  return { ...known, outcome: 'failed', error: error instanceof Error ? error.message : String(error), ...(place && { place }) };
-}
-
-/** How a question reads before the server has worded it. */
-function wording({ text, about, place }: Question): string {
-  if (text !== undefined) return text;
-  const what = place?.label ?? 'this';
-  switch (about) {
-    case 'usage':
-      return `How is ${what} used?`;
-    case 'impact':
-      return `What would break if ${what} changed?`;
-    case 'why':
-      return `Why is ${what} so?`;
-    case 'diagnostic':
-      return `Explain the problem in ${what}`;
-    default:
-      return `Explain ${what}`;
-  }
+  const known = { id: `failed-${Date.now()}`, conversation, question, place, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
+  return { ...known, outcome: 'failed', error: error instanceof Error ? error.message : String(error) };
 }

@@ -1,6 +1,6 @@
-/** What the Ask view says above the question box while the server is not ready. */
+/** The banner above the question box of the Ask view while the server is not ready. */
 import type { Status } from '../server/protocol';
-import type { ServerState } from '../server/state';
+import { explain, type ServerState } from '../server/state';
 import type { Readiness } from './contract';
 
 const SET_UP = { label: 'Set up…', command: 'winnow.setUp' };
@@ -9,25 +9,21 @@ const OUTPUT = { label: 'Show output', command: 'winnow.showOutput' };
 const MODELS = { label: 'Download models', command: 'winnow.pullModels' };
 const TRUST = { label: 'Manage trust', command: 'workbench.trust.manage' };
 
+const BLOCKED: Partial<Record<ServerState['kind'], Pick<Readiness, 'severity' | 'actions'>>> = {
+  stopped: { severity: 'info', actions: [RESTART] },
+  untrusted: { severity: 'warning', actions: [TRUST] },
+  missing: { severity: 'warning', actions: [SET_UP] },
+  failed: { severity: 'error', actions: [RESTART, SET_UP, OUTPUT] },
+};
+
 /** Undefined when questions are answered at once. */
 export function readinessOf(state: ServerState, status: Status | undefined): Readiness | undefined {
-  switch (state.kind) {
-    case 'stopped':
-      return { severity: 'info', blocked: true, message: 'The server is stopped.', actions: [RESTART] };
-    case 'untrusted':
-      return { severity: 'warning', blocked: true, message: 'Winnow starts once you trust this workspace.', actions: [TRUST] };
-    case 'missing':
-      return { severity: 'warning', blocked: true, message: state.message, actions: [SET_UP] };
-    case 'failed':
-      return { severity: 'error', blocked: true, message: state.message, actions: [RESTART, SET_UP, OUTPUT] };
-    case 'starting':
-      return waiting('The server is starting.');
-    case 'running':
-      return status === undefined ? waiting('Waiting for the server.') : running(status);
-  }
+  if (state.kind === 'running' && status !== undefined) return running(status);
+  const blocked = BLOCKED[state.kind];
+  return { ...waiting(explain(state)), ...(blocked && { ...blocked, blocked: true }) };
 }
 
-/** Files that changed since (`stale`) hold no question up. */
+/** Files that changed since they were indexed (`stale`) delay no question. */
 function running({ state, message, models }: Status): Readiness | undefined {
   const text = sentence(message);
   if (state === 'loading' || state === 'indexing') return waiting(text);

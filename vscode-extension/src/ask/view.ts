@@ -1,31 +1,42 @@
-/** The Ask view in the side bar: holds the page, and passes on what it and the rest of the extension tell each other. */
+/** The Ask view in the side bar: holds the page, and carries messages between it and the rest of the extension. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
+import { currentPlace, openLocation, relativePath } from '../asking/places';
+import type { Service } from '../asking/service';
+import type { Session } from '../server/session';
 import { Asker } from './asker';
-import type { AskService, AskView, Exchange, HostMessage, PageMessage, Question } from './contract';
+import type { Exchange, HostMessage, PageMessage, Question } from './contract';
 import { pageHtml } from './page';
+import { readinessOf } from './readiness';
 
 const VIEW = 'winnow.askView';
 
-export function registerAskView(context: vscode.ExtensionContext, service: AskService): AskView {
-  return new View(vscode.Uri.joinPath(context.extensionUri, 'dist'), service);
-}
-
-class View implements AskView, vscode.WebviewViewProvider {
+export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
   private webview: vscode.Webview | undefined;
-  /** Said before the page was ready. */
+  /** Messages from before the page was ready. */
   private waiting: HostMessage[] = [];
   private ready = false;
   private readonly asker: Asker;
-  private readonly subscriptions: { dispose(): unknown }[];
+  private readonly subscriptions: vscode.Disposable[];
 
-  constructor(private readonly files: vscode.Uri, private readonly service: AskService) {
-    this.asker = new Asker(service, (message) => { this.post(message); }, () => new vscode.CancellationTokenSource(), randomUUID);
+  /** `files` is the folder with the page's script and style; `showSpans` shows those of an exchange. */
+  constructor(
+    private readonly files: vscode.Uri,
+    private readonly service: Service,
+    private readonly session: Session,
+    private readonly showSpans: (exchange: Exchange) => Promise<void>,
+  ) {
+    const post = (message: HostMessage): void => { this.post(message); };
+    this.asker = new Asker({ service, relative: relativePath, post, cancellation: () => new vscode.CancellationTokenSource(), newId: randomUUID });
+    const moved = (): void => { post(place()); };
+    const turned = (): void => { post(this.readiness()); };
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(VIEW, this),
       service.onDidChangeHistory(() => { this.asker.changedHistory(); }),
-      service.onDidChangePlace(() => { this.post(this.place()); }),
-      service.onDidChangeReadiness(() => { this.post(this.readiness()); }),
+      vscode.window.onDidChangeActiveTextEditor(moved),
+      vscode.window.onDidChangeTextEditorSelection(moved),
+      session.onDidChange(turned),
+      session.onDidReport(turned),
     ];
   }
 
@@ -40,23 +51,26 @@ class View implements AskView, vscode.WebviewViewProvider {
     webview.html = pageHtml({ source: webview.cspSource, script: address('ask.js'), style: address('ask.css'), nonce });
   }
 
+  /** Reveal the view and focus the question box, with `text` in it if given. */
   async show(text?: string): Promise<void> {
-    this.sayOnceReady({ type: 'focus', ...(text !== undefined && { text }) });
+    this.sayOnceReady({ type: 'focus', text });
     await vscode.commands.executeCommand(`${VIEW}.focus`);
   }
 
+  /** Reveal the view and ask; resolves with the exchange once it is over. */
   async ask(question: Question): Promise<Exchange> {
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     return this.asker.ask(question);
   }
 
+  /** Start a new conversation. */
   async clear(): Promise<void> {
     this.sayOnceReady({ type: 'new' });
     await this.show();
   }
 
   dispose(): void {
-    for (const subscription of this.subscriptions) subscription.dispose();
+    vscode.Disposable.from(...this.subscriptions).dispose();
     void this.asker.stop();
   }
 
@@ -66,36 +80,36 @@ class View implements AskView, vscode.WebviewViewProvider {
         this.welcome();
         return;
       case 'ask':
-        await this.asker.ask(questionOf(message));
+        await this.asker.ask(message);
         return;
       case 'stop':
         return this.asker.stop();
       case 'open':
-        return this.service.openLocation(message.location);
+        return openLocation(message.location);
       case 'spans':
-        return this.service.showSpans(message.exchangeId);
+        return this.reveal(message.exchangeId);
       case 'copy':
-        return this.service.copy(message.text);
+        await vscode.env.clipboard.writeText(message.text);
+        return;
       case 'insert':
-        return this.service.insert(message.text);
+        return insert(message.text);
       case 'forget':
         return this.forget(message.conversation);
       case 'browse':
-        await browse(message.address);
-        return;
+        return browse(message.address);
       case 'act':
-        await this.act(message.index);
+        return this.act(message.index);
     }
   }
 
   private welcome(): void {
     this.ready = true;
-    const messages = [this.readiness(), this.place(), ...this.asker.replay(), ...this.waiting];
+    const messages = [this.readiness(), place(), ...this.asker.replay(), ...this.waiting];
     this.waiting = [];
     for (const message of messages) this.post(message);
   }
 
-  /** What the page cannot ask for again waits until it listens; all else it gets when it is ready. */
+  /** Messages that the page cannot ask for again wait until it listens; it gets all others when it is ready. */
   private sayOnceReady(message: HostMessage): void {
     if (this.ready) this.post(message);
     else this.waiting.push(message);
@@ -105,14 +119,8 @@ class View implements AskView, vscode.WebviewViewProvider {
     if (this.ready) void this.webview?.postMessage(message);
   }
 
-  private place(): HostMessage {
-    const place = this.service.place();
-    return { type: 'place', ...(place && { place }) };
-  }
-
-  private readiness(): HostMessage {
-    const readiness = this.service.readiness();
-    return { type: 'readiness', ...(readiness && { readiness }) };
+  private readiness(): Extract<HostMessage, { type: 'readiness' }> {
+    return { type: 'readiness', readiness: readinessOf(this.session.state, this.session.status) };
   }
 
   private forgetPage(webview: vscode.Webview): void {
@@ -121,19 +129,30 @@ class View implements AskView, vscode.WebviewViewProvider {
     this.ready = false;
   }
 
+  private async reveal(id: string): Promise<void> {
+    const exchange = this.service.history().find((one) => one.id === id);
+    if (exchange !== undefined) await this.showSpans(exchange);
+  }
+
   private async forget(conversation: string | undefined): Promise<void> {
-    if (conversation === undefined && !(await sureToForgetAll())) return;
-    await this.service.forget(conversation);
+    if (conversation !== undefined || (await sureToForgetAll())) await this.service.forget(conversation);
   }
 
   private async act(index: number): Promise<void> {
-    const action = this.service.readiness()?.actions[index];
+    const action = this.readiness().readiness?.actions[index];
     if (action) await vscode.commands.executeCommand(action.command);
   }
 }
 
-function questionOf({ text, about, place, conversation }: Extract<PageMessage, { type: 'ask' }>): Question {
-  return { ...(text !== undefined && { text }), ...(about && { about }), ...(place && { place }), ...(conversation !== undefined && { conversation }) };
+function place(): HostMessage {
+  return { type: 'place', place: currentPlace() };
+}
+
+/** Put text where the editor's cursor is. */
+async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor !== undefined) await editor.edit((edit) => { edit.replace(editor.selection, text); });
+  else void vscode.window.showInformationMessage('Winnow: open a file first; the text is inserted at its cursor.');
 }
 
 /** VS Code asks the user before it opens an address outside of it, unless they trust its domain. */

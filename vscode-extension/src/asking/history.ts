@@ -1,4 +1,4 @@
-/** What was asked in this workspace, across sessions. */
+/** The questions and answers of this workspace, across sessions. */
 import type { Exchange, SpanInfo } from '../ask/contract';
 import type { Turn } from '../server/protocol';
 
@@ -27,10 +27,6 @@ export class History {
   /** Oldest first. */
   all(): readonly Exchange[] {
     return this.exchanges;
-  }
-
-  find(id: string): Exchange | undefined {
-    return this.exchanges.find((exchange) => exchange.id === id);
   }
 
   /** The answered questions of a conversation, for a server that has not seen them. */

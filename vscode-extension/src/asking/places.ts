@@ -1,11 +1,12 @@
-/** Where in the workspace the editor is, and how places are named for people. */
+/** The editor's place in the workspace, and names of places for people. */
 import * as vscode from 'vscode';
-import type { Location, Place } from '../ask/contract';
+import type { Location, Place, Position } from '../ask/contract';
+import { lineLabel } from '../lines';
 import type { CitedBefore } from '../server/protocol';
 
 const SHORT_HASH = 9;
 
-/** What the Git extension reads from the address of one of its documents. */
+/** The query in the address of one of the Git extension's documents. */
 interface GitQuery {
   path: string;
   ref: string;
@@ -17,11 +18,11 @@ export function currentPlace(editor = vscode.window.activeTextEditor): Place | u
   const { document, selection } = editor;
   const name = relativePath(document.uri.toString());
   if (selection.isEmpty) return { uri: document.uri.toString(), label: name };
-  return { uri: document.uri.toString(), range: plain(selection), label: `${name}:${lines(selection)}` };
+  return { uri: document.uri.toString(), range: plain(selection), label: `${name}:${lineLabel(selection)}` };
 }
 
 /** The cursor in a file, if an editor shows it. */
-export function cursorIn(uri: string): vscode.Position | undefined {
+export function cursorIn(uri: string): Position | undefined {
   const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
   return editors.find((editor) => editor?.document.uri.toString() === uri)?.selection.active;
 }
@@ -47,18 +48,12 @@ export function atCommit({ location: { uri, range }, commit }: CitedBefore): Loc
 
 /** `path:first-last`. */
 export function label(location: Location): string {
-  return `${relativePath(location.uri)}:${lines(location.range)}`;
+  return `${relativePath(location.uri)}:${lineLabel(location.range)}`;
 }
 
-/** First and last line, counted from 1; a range that ends at the start of a line does not hold that line. */
-export function lines(range: Location['range']): string {
-  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line : range.end.line + 1;
-  return last === range.start.line + 1 ? `${last}` : `${range.start.line + 1}-${last}`;
-}
-
-export function plain(range: vscode.Range): Location['range'] {
-  const position = ({ line, character }: vscode.Position): Location['range']['start'] => ({ line, character });
-  return { start: position(range.start), end: position(range.end) };
+/** VS Code's own ranges become arrays in JSON. */
+export function plain({ start, end }: vscode.Range): Location['range'] {
+  return { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
 }
 
 export function toRange({ start, end }: Location['range']): vscode.Range {

@@ -1,14 +1,15 @@
 /** Sends questions to the server and passes on what comes back. */
-import { ErrorCodes, ExecuteCommandRequest, WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
 import { randomUUID } from 'node:crypto';
-import type { AskListener, CancellationToken } from '../ask/contract';
+import type * as vscode from 'vscode';
+import { ErrorCodes, ExecuteCommandRequest, WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
+import type { AskListener } from '../ask/contract';
 import { onKept } from '../server/kept';
 import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type SpansResult } from '../server/protocol';
 
 /** Codes of the client by which a request ends whose server is gone. */
 const GONE_CODES: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 
-export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: CancellationToken): Promise<AskResult> {
+export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: vscode.CancellationToken): Promise<AskResult> {
   const partialResultToken = randomUUID();
   const kept = onKept(partialResultToken, (spans) => { listener.kept(spans); });
   const deltas = client.onProgress(DeltaProgress, partialResultToken, ({ text }) => { if (text !== '') listener.delta(text); });
@@ -21,7 +22,7 @@ export async function sendAsk(client: LanguageClient, params: AskParams, listene
   }
 }
 
-export async function sendSpans(client: LanguageClient, params: AskParams, listener: Pick<AskListener, 'progress'>, token: CancellationToken): Promise<SpansResult> {
+export async function sendSpans(client: LanguageClient, params: AskParams, listener: Pick<AskListener, 'progress'>, token: vscode.CancellationToken): Promise<SpansResult> {
   return withProgress(client, listener, (workDoneToken) => client.sendRequest(SpansRequest, { ...params, workDoneToken }, token));
 }
 

@@ -1,119 +1,60 @@
-/** `AskService`: asks the server, remembers, opens. */
+/** Asks the server, and remembers what was answered. */
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { AskListener, AskService, CancellationToken, Exchange, Location, Place, Question, Readiness } from '../ask/contract';
-import { readinessOf } from '../ask/readiness';
+import type { AskListener, Exchange, Question } from '../ask/contract';
+import { wording } from '../ask/wording';
 import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
-import { atCommit, currentPlace, cursorIn, openLocation, plain, relativePath } from './places';
+import { atCommit, cursorIn } from './places';
 import { reason, sendAsk, wasStopped } from './requests';
 
-/** What is known before the answer. */
-type Asked = Pick<Exchange, 'id' | 'conversation' | 'question' | 'askedAt' | 'citations' | 'spans' | 'notices'> & { place?: Place };
+type Asked = Omit<Exchange, 'outcome' | 'answer'>;
 
-export class Service implements AskService, vscode.Disposable {
+export class Service implements vscode.Disposable {
   private readonly historyChanged = new vscode.EventEmitter<void>();
-  private readonly placeChanged = new vscode.EventEmitter<void>();
-  private readonly readinessChanged = new vscode.EventEmitter<void>();
-  private readonly subscriptions: vscode.Disposable[];
 
   readonly onDidChangeHistory = this.historyChanged.event;
-  readonly onDidChangePlace = this.placeChanged.event;
-  readonly onDidChangeReadiness = this.readinessChanged.event;
 
-  constructor(
-    private readonly session: Session,
-    private readonly past: History,
-    private readonly spansOf: (exchange: Exchange) => Promise<void>,
-  ) {
-    const moved = (): void => { this.placeChanged.fire(); };
-    const turned = (): void => { this.readinessChanged.fire(); };
-    this.subscriptions = [
-      vscode.window.onDidChangeActiveTextEditor(moved),
-      vscode.window.onDidChangeTextEditorSelection(moved),
-      session.onDidChange(turned),
-      session.onDidReport(turned),
-    ];
-  }
+  constructor(private readonly session: Session, private readonly past: History) {}
 
-  async ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange> {
-    const asked = this.begin(question);
-    let text = '';
-    const gather = { ...listener, delta: (piece: string): void => { text += piece; listener.delta(piece); } };
+  /**
+   * Ask, and add the exchange to the history. Never rejects: errors are exchanges that `failed`, and cancelling `token`
+   * makes one that was `cancelled`, with the answer as far as it came.
+   */
+  async ask(question: Question, listener: AskListener, token: vscode.CancellationToken): Promise<Exchange> {
+    const asked = begin(question);
+    let answer = '';
+    const gather = { ...listener, delta: (piece: string): void => { answer += piece; listener.delta(piece); } };
     let exchange: Exchange;
     try {
       const client = await this.session.ready(token);
       exchange = answered(asked, await sendAsk(client, this.params(question, asked.conversation), gather, token));
     } catch (error) {
-      exchange = stopped(asked, text, error, token.isCancellationRequested || wasStopped(error));
+      const cancelled = token.isCancellationRequested || wasStopped(error);
+      exchange = { ...asked, answer, ...(cancelled ? { outcome: 'cancelled' } : { outcome: 'failed', error: reason(error) }) };
     }
     await this.past.add(exchange);
     this.historyChanged.fire();
     return exchange;
   }
 
+  /** Everything asked in this workspace, oldest first, in earlier sessions too. */
   history(): readonly Exchange[] {
     return this.past.all();
   }
 
+  /** Forget one conversation, or all. */
   async forget(conversation?: string): Promise<void> {
     await this.past.forget(conversation);
     this.historyChanged.fire();
   }
 
-  place(): Place | undefined {
-    return currentPlace();
-  }
-
-  readiness(): Readiness | undefined {
-    return readinessOf(this.session.state, this.session.status);
-  }
-
-  openLocation(location: Location): Promise<void> {
-    return openLocation(location);
-  }
-
-  async showSpans(exchangeId: string): Promise<void> {
-    const exchange = this.past.find(exchangeId);
-    if (exchange !== undefined) await this.spansOf(exchange);
-  }
-
-  async insert(text: string): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    if (editor === undefined) {
-      void vscode.window.showInformationMessage('Open a file first: Winnow inserts where its cursor is.');
-      return;
-    }
-    await editor.edit((edit) => { edit.replace(editor.selection, text); });
-  }
-
-  async copy(text: string): Promise<void> {
-    await vscode.env.clipboard.writeText(text);
-  }
-
-  relative(uri: string): string {
-    return relativePath(uri);
-  }
-
   dispose(): void {
-    vscode.Disposable.from(...this.subscriptions, this.historyChanged, this.placeChanged, this.readinessChanged).dispose();
+    this.historyChanged.dispose();
   }
 
-  private begin({ text, about, place, conversation }: Question): Asked {
-    return {
-      id: randomUUID(),
-      conversation: conversation ?? randomUUID(),
-      question: text ?? `${about ?? ''} ${place?.label ?? ''}`.trim(),
-      askedAt: Date.now(),
-      citations: [],
-      spans: [],
-      notices: [],
-      ...(place && { place }),
-    };
-  }
-
-  /** Earlier turns come along, because a server that was restarted does not know them. */
+  /** Earlier turns are sent too, because a server that was restarted does not know them. */
   private params(question: Question, conversation: string): AskParams {
     return { ...askParams(question), conversation, earlier: this.past.turns(conversation) };
   }
@@ -121,19 +62,18 @@ export class Service implements AskService, vscode.Disposable {
 
 /** A question as the server takes it. A file without a selection stands for the cursor in it. */
 export function askParams({ text, about, diagnostics, place }: Question): AskParams {
-  const words = { ...(text !== undefined && { question: text }), ...(about && { about }), ...(diagnostics && { diagnostics }) };
+  const words = { question: text, about, diagnostics };
   if (place === undefined) return words;
   const cursor = cursorIn(place.uri);
-  const range = place.range ?? (cursor && plain(new vscode.Range(cursor, cursor)));
-  return { ...words, textDocument: { uri: place.uri }, ...(range && { range }) };
+  return { ...words, textDocument: { uri: place.uri }, range: place.range ?? (cursor && { start: cursor, end: cursor }) };
+}
+
+function begin(question: Question): Asked {
+  const { conversation = randomUUID(), place } = question;
+  return { id: randomUUID(), conversation, question: wording(question), place, askedAt: Date.now(), citations: [], spans: [], notices: [] };
 }
 
 function answered(asked: Asked, { question, answer, thinking, finish, citations, citedBefore = [], spans, stats, notices }: AskResult): Exchange {
   const cited = [...citations, ...citedBefore.map(atCommit)];
-  return { ...asked, outcome: 'answered', question, answer, ...(thinking && { thinking }), finish, citations: cited, spans, stats, notices };
-}
-
-function stopped(asked: Asked, answer: string, error: unknown, cancelled: boolean): Exchange {
-  if (cancelled) return { ...asked, outcome: 'cancelled', answer };
-  return { ...asked, outcome: 'failed', answer, error: reason(error) };
+  return { ...asked, outcome: 'answered', question, answer, thinking, finish, citations: cited, spans, stats, notices };
 }

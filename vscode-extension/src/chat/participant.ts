@@ -1,23 +1,25 @@
 /** `@winnow` in the chat panel. */
 import * as vscode from 'vscode';
-import type { AskListener, AskService, Disposable, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
-import { label, lines, plain, relativePath, toRange } from '../asking/places';
+import type { AskListener, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
+import { label, plain, relativePath, toRange } from '../asking/places';
 import { reason } from '../asking/requests';
-import { likelihood, percent } from '../spans/heat';
+import type { Service } from '../asking/service';
+import { percent } from '../figures';
+import { likelihood } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
 import { aboutChanges } from '../commands/reviewed';
-import type { Find } from '../commands/spans';
+import type { SpansCommands } from '../commands/spans';
 import { conversationOf, exchangeOf, type Metadata } from './turns';
 
 const ID = 'winnow.repository';
 const MOST_FOUND = 10;
 
 export interface ChatDeps {
-  service: AskService;
-  find: Find;
+  service: Service;
+  commands: SpansCommands;
 }
 
-export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposable {
+export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): vscode.Disposable {
   const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
     switch (request.command) {
       case 'find':
@@ -36,10 +38,10 @@ export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): Disposabl
   participant.followupProvider = {
     provideFollowups: (result) => (metadata(result)?.exchange === undefined ? [] : [{ prompt: '', command: 'why', label: 'Why these spans?' }]),
   };
-  return participant;
+  return vscode.Disposable.from(participant);
 }
 
-async function ask(service: AskService, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+async function ask(service: Service, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   const conversation = conversationOf(results(context));
   const refer = once((location) => { stream.reference(toLocation(location)); });
   const listener: AskListener = {
@@ -47,7 +49,7 @@ async function ask(service: AskService, question: Question, context: vscode.Chat
     delta: (text) => { stream.markdown(text); },
     progress: (message) => { stream.progress(message); },
   };
-  const exchange = await service.ask({ ...question, ...(conversation !== undefined && { conversation }) }, listener, token);
+  const exchange = await service.ask({ ...question, conversation }, listener, token);
   exchange.citations.forEach(refer);
   for (const notice of exchange.notices) stream.markdown(`\n\n*${notice}*`);
   if (exchange.citations.length > 0) cite(exchange, stream);
@@ -71,7 +73,7 @@ async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vsc
   const about = attached.place === undefined || isOpenFile(attached.place) ? questionAbout('code') : { about: 'code' as const, ...attached };
   if (about === undefined) return refusal('Open a file of the workspace, or attach one.');
   const { place } = about;
-  const question = request.prompt.trim() === '' ? about : { text: request.prompt, ...(place && { place }) };
+  const question = request.prompt.trim() === '' ? about : { text: request.prompt, place };
   return ask(deps.service, question, context, stream, token);
 }
 
@@ -79,7 +81,7 @@ async function find(deps: ChatDeps, request: vscode.ChatRequest, stream: vscode.
   if (request.prompt.trim() === '') return refusal('Say what to find: `@winnow /find where is the fee decided?`');
   stream.progress('searching');
   try {
-    const { spans } = await deps.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
+    const { spans } = await deps.commands.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
     if (spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
     listSpans(spans, stream);
     return {};
@@ -100,7 +102,7 @@ function why({ service }: ChatDeps, context: vscode.ChatContext, stream: vscode.
 function listSpans(spans: readonly SpanInfo[], stream: vscode.ChatResponseStream): void {
   for (const span of spans.toSorted((a, b) => b.score - a.score).slice(0, MOST_FOUND)) {
     stream.reference(toLocation(span.location));
-    stream.anchor(toLocation(span.location), `${relativePath(span.location.uri)}:${lines(span.location.range)}`);
+    stream.anchor(toLocation(span.location), label(span.location));
     const strongest = Object.entries(span.features).sort(([, a], [, b]) => b - a)[0]?.[0];
     stream.markdown(` ${percent(likelihood(span.score))} likely${strongest === undefined ? '' : `, most by ${strongest}`}\n\n`);
   }
@@ -129,7 +131,7 @@ function isOpenFile({ uri, range }: Place): boolean {
 }
 
 function placeOf(uri: vscode.Uri, range?: vscode.Range): Place {
-  return { uri: uri.toString(), label: relativePath(uri.toString()), ...(range && { range: plain(range) }) };
+  return { uri: uri.toString(), label: relativePath(uri.toString()), range: range && plain(range) };
 }
 
 function results(context: vscode.ChatContext): vscode.ChatResult[] {

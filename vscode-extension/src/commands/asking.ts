@@ -1,6 +1,7 @@
 /** Commands that ask: from the palette, the editor's menu, and the server's code actions and lenses. */
 import * as vscode from 'vscode';
-import type { AskView, Question, Topic } from '../ask/contract';
+import type { Question, Topic } from '../ask/contract';
+import type { AskView } from '../ask/view';
 import { currentPlace, plain, relativePath } from '../asking/places';
 import type { AskParams } from '../server/protocol';
 
@@ -11,10 +12,7 @@ export function registerAsking(view: AskView): vscode.Disposable {
   };
   return vscode.Disposable.from(
     vscode.commands.registerCommand('winnow.askQuestion', (text?: unknown) => view.show(typeof text === 'string' ? text : undefined)),
-    vscode.commands.registerCommand('winnow.newConversation', async () => {
-      await view.clear();
-      await view.show();
-    }),
+    vscode.commands.registerCommand('winnow.newConversation', () => view.clear()),
     vscode.commands.registerCommand('winnow.explainCode', about('code')),
     vscode.commands.registerCommand('winnow.explainUsage', about('usage')),
     vscode.commands.registerCommand('winnow.explainImpact', about('impact')),
@@ -34,14 +32,8 @@ export function questionAbout(topic: Topic): Question | undefined {
 /** The argument of the server's `winnow.ask` and `winnow.explain`, as a question of the view. */
 export function questionOf({ question, about, diagnostics, textDocument, range, position, conversation }: AskParams): Question {
   const at = range ?? (position && { start: position, end: position });
-  const place = textDocument && { uri: textDocument.uri, label: placeLabel(textDocument.uri, at), ...(at && { range: at }) };
-  return {
-    ...(question !== undefined && { text: question }),
-    ...(about && { about }),
-    ...(diagnostics && { diagnostics }),
-    ...(place && { place }),
-    ...(conversation !== undefined && { conversation }),
-  };
+  const place = textDocument && { uri: textDocument.uri, label: placeLabel(textDocument.uri, at), range: at };
+  return { text: question, about, diagnostics, place, conversation };
 }
 
 function placeLabel(uri: string, range: AskParams['range']): string {

@@ -1,10 +1,10 @@
 /** Commands about what changed, from the palette and the source-control view. */
 import * as vscode from 'vscode';
-import type { AskView } from '../ask/contract';
+import type { AskView } from '../ask/view';
 import { toRange } from '../asking/places';
-import { reason } from '../asking/requests';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
+import { telling } from '../telling';
 import { byFile, repositoryOf, summary, type Confidence, type Finding, type Repository, type Review } from './reviewed';
 
 const SEVERITY: Record<Confidence, vscode.DiagnosticSeverity> = {
@@ -52,13 +52,4 @@ function problem({ location, reason, confidence, rule }: Finding): vscode.Diagno
   diagnostic.source = `winnow, ${confidence} confidence`;
   diagnostic.code = rule;
   return diagnostic;
-}
-
-/** Says what went wrong. */
-export async function telling(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    void vscode.window.showErrorMessage(`Winnow: ${reason(error)}`);
-  }
 }

@@ -1,9 +1,9 @@
-/** Commands about the server, and what makes it start again. */
+/** Commands about the server, and the events that restart it. */
 import * as vscode from 'vscode';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
 import { concernsServer, needsRestart } from '../settings';
-import { telling } from './changes';
+import { telling } from '../telling';
 
 export function registerServerCommands(session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
   const updateIndex = async (): Promise<void> => {

@@ -1,51 +1,62 @@
-/** “Why These Spans?”: for the last answer, or for a question that nobody answers. */
+/** “Why These Spans?”: for the last answer, or for a question that is not answered. */
 import * as vscode from 'vscode';
-import type { AskListener, AskService, CancellationToken, Disposable, Question } from '../ask/contract';
-import { askParams } from '../asking/service';
-import { reason, sendSpans, wasStopped } from '../asking/requests';
+import type { AskListener, Question } from '../ask/contract';
+import { askParams, type Service } from '../asking/service';
+import { sendSpans, wasStopped } from '../asking/requests';
 import type { SpansResult } from '../server/protocol';
 import type { Session } from '../server/session';
-import type { SpansView } from '../spans/register';
+import type { SpansView } from '../spans/view';
+import { telling } from '../telling';
 
-/** What would be kept for a question, shown in the spans view. */
-export type Find = (question: Question, listener: Pick<AskListener, 'progress'>, token: CancellationToken) => Promise<SpansResult>;
+export class SpansCommands implements vscode.Disposable {
+  private readonly subscriptions: vscode.Disposable;
 
-export interface SpansCommands extends Disposable {
-  readonly find: Find;
-  /** The same, with progress that can be cancelled; undefined if it was, or if the user was told why it failed. */
-  readonly search: (question: Question) => Promise<SpansResult | undefined>;
-}
+  constructor(private readonly session: Session, private readonly service: Service, private readonly spans: SpansView) {
+    this.subscriptions = vscode.Disposable.from(
+      service.onDidChangeHistory(() => { this.follow(); }),
+      vscode.commands.registerCommand('winnow.whyTheseSpans', () => this.why()),
+      vscode.commands.registerCommand('winnow.findSpans', () => this.searchByHand()),
+    );
+  }
 
-export function registerSpansCommands(session: Session, service: AskService, spans: SpansView): SpansCommands {
-  const find: Find = async (question, listener, token) => {
-    const result = await sendSpans(await session.ready(token), askParams(question), listener, token);
-    await spans.reveal(result);
+  /** The code that would be kept for a question, shown in the spans view. */
+  async find(question: Question, listener: Pick<AskListener, 'progress'>, token: vscode.CancellationToken): Promise<SpansResult> {
+    const result = await sendSpans(await this.session.ready(token), askParams(question), listener, token);
+    await this.spans.reveal(result);
     return result;
-  };
-  const search = async (question: Question): Promise<SpansResult | undefined> => vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: 'Winnow: searching', cancellable: true }, // a view's has no button
-    (progress, token) => find(question, { progress: (message) => { progress.report({ message }); } }, token).catch((error: unknown) => {
-      if (!token.isCancellationRequested && !wasStopped(error)) void vscode.window.showErrorMessage(reason(error));
-      return undefined;
-    }),
-  );
-  const why = async (): Promise<void> => {
-    const last = service.history().findLast((exchange) => exchange.spans.length > 0);
-    if (last !== undefined) return spans.reveal(last);
-    await searchByHand();
-  };
-  const searchByHand = async (): Promise<void> => {
+  }
+
+  /** The same, with progress that can be cancelled; undefined if it was, or if it failed and the user was told why. */
+  async search(question: Question): Promise<SpansResult | undefined> {
+    const options = { location: vscode.ProgressLocation.Notification, title: 'Winnow: searching', cancellable: true }; // a view's has no button
+    let result: SpansResult | undefined;
+    await telling(() => vscode.window.withProgress(options, async (progress, token) => {
+      try {
+        result = await this.find(question, { progress: (message) => { progress.report({ message }); } }, token);
+      } catch (error) {
+        if (!token.isCancellationRequested && !wasStopped(error)) throw error;
+      }
+    }));
+    return result;
+  }
+
+  dispose(): void {
+    this.subscriptions.dispose();
+  }
+
+  private async why(): Promise<void> {
+    const last = this.service.history().findLast((exchange) => exchange.spans.length > 0);
+    if (last !== undefined) await this.spans.reveal(last);
+    else await this.searchByHand();
+  }
+
+  private async searchByHand(): Promise<void> {
     const text = await vscode.window.showInputBox({ title: 'Which code would Winnow keep for this question?', placeHolder: 'Where is the delivery fee decided?' });
-    if (text?.trim()) await search({ text });
-  };
-  const follow = (): void => {
-    const last = service.history().at(-1);
-    if (last !== undefined && last.spans.length > 0) void spans.update(last);
-  };
-  const all = vscode.Disposable.from(
-    service.onDidChangeHistory(follow),
-    vscode.commands.registerCommand('winnow.whyTheseSpans', why),
-    vscode.commands.registerCommand('winnow.findSpans', searchByHand),
-  );
-  return { find, search, dispose: () => { all.dispose(); } };
+    if (text?.trim()) await this.search({ text });
+  }
+
+  private follow(): void {
+    const last = this.service.history().at(-1);
+    if (last !== undefined && last.spans.length > 0) void this.spans.update(last);
+  }
 }

@@ -1,22 +1,17 @@
-/** Runs `winnow models`: what is here, and downloads with progress that can be cancelled. */
+/** Runs `winnow models`: the list, and downloads with progress that can be cancelled. */
 import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
-import { end, exitCode, start } from '../server/process';
+import { end, exitCode, output, start } from '../server/process';
 import { UserError } from '../server/state';
 import { describeStep, percentDone, readStep, type Model } from './steps';
 
 export async function listModels(command: string): Promise<Model[]> {
-  const child = start(command, ['models', 'list', '--json']);
-  let output = '';
-  let errors = '';
-  child.stdout.on('data', (data: Buffer) => { output += data.toString(); });
-  child.stderr.on('data', (data: Buffer) => { errors += data.toString(); });
-  const code = await exitCode(child);
-  if (code !== 0) throw new UserError(`\`winnow models list\` failed: ${errors.trim()}`);
-  return JSON.parse(output) as Model[];
+  const { code, stdout, stderr } = await output(command, ['models', 'list', '--json']);
+  if (code !== 0) throw new UserError(`\`winnow models list\` failed: ${stderr.trim()}`);
+  return JSON.parse(stdout) as Model[];
 }
 
-/** Download; resolves with whether all are here now, false if the user cancelled. What was received is kept. */
+/** Download models; resolves with false if the user cancelled. Partial downloads are kept. */
 export async function pullModels(command: string, models: readonly Model[], log: vscode.LogOutputChannel): Promise<boolean> {
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: downloading models', cancellable: true },
@@ -24,7 +19,7 @@ export async function pullModels(command: string, models: readonly Model[], log:
   );
 }
 
-export async function pull(
+async function pull(
   command: string,
   models: readonly Model[],
   log: vscode.LogOutputChannel,

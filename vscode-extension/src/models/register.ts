@@ -1,11 +1,13 @@
-/** Offers the models that the settings name and that are not here. */
+/** Offers to download the models that the settings name. */
 import * as vscode from 'vscode';
+import { megabytes } from '../figures';
 import type { Found } from '../server/finding';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
+import { telling } from '../telling';
 import { listModels, pullModels } from './pulling';
-import { megabytes, missing, type Model } from './steps';
+import { missing, type Model } from './steps';
 
 export function registerModels(session: Session, find: () => Promise<Found | undefined>, log: vscode.LogOutputChannel): vscode.Disposable {
   let offered = '';
@@ -19,31 +21,27 @@ export function registerModels(session: Session, find: () => Promise<Found | und
     offered = key;
     if (models.length === 0) return;
     const names = models.map((model) => `${model.name} (${megabytes(model.bytes)}, ${model.licence})`).join(' and ');
-    const choice = await vscode.window.showInformationMessage(`Winnow answers with models on this machine. Not here yet: ${names}.`, 'Download');
+    const choice = await vscode.window.showInformationMessage(`Winnow answers with models on this machine. Not downloaded yet: ${names}.`, 'Download');
     if (choice === 'Download') await download(command, models);
   };
   const download = async (command: string, models: readonly Model[]): Promise<void> => {
     if (await pullModels(command, models, log)) await session.restartByHand();
   };
   const pull = async (): Promise<void> => {
-    if (!vscode.workspace.isTrusted) throw new UserError('Winnow downloads models once you trust this workspace.');
+    if (!vscode.workspace.isTrusted) throw new UserError('models are downloaded once you trust this workspace.');
     const found = await find();
     if (found === undefined) return void vscode.commands.executeCommand('winnow.setUp');
     const models = await wanted(found.command);
     if (models.length > 0) await download(found.command, models);
-    else void vscode.window.showInformationMessage('The models that the settings name are here.');
+    else void vscode.window.showInformationMessage('Winnow: the models that the settings name are downloaded.');
   };
 
   return vscode.Disposable.from(
-    vscode.commands.registerCommand('winnow.pullModels', () => pull().catch(tell)),
+    vscode.commands.registerCommand('winnow.pullModels', () => telling(pull)),
     session.onDidReport(({ models }) => {
       const { state } = session;
       const failed = models.drafter.state === 'failed' || models.target.state === 'failed';
-      if (failed && state.kind === 'running') void offer(state.command).catch(tell);
+      if (failed && state.kind === 'running') void telling(() => offer(state.command));
     }),
   );
-}
-
-function tell(error: unknown): void {
-  void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
 }

@@ -1,4 +1,5 @@
-/** What `winnow models` prints, read. */
+/** The output of `winnow models`. */
+import { megabytes } from '../figures';
 
 export interface Model {
   name: string;
@@ -30,8 +31,4 @@ export function percentDone(models: readonly Model[], step: Step): number {
 export function describeStep(step: Step): string {
   if ('file' in step) return `${step.model} is here`;
   return `${step.stage}, ${megabytes(step.done)} of ${megabytes(step.total)}`;
-}
-
-export function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6).toLocaleString('en-US')} MB`;
 }

@@ -1,4 +1,4 @@
-/** Child processes that can be ended for sure, with everything they started. */
+/** Child processes that end reliably, with everything they started. */
 import { spawn, type ChildProcessWithoutNullStreams, type SpawnOptionsWithoutStdio } from 'node:child_process';
 
 const GRACE_MS = 3000;
@@ -40,6 +40,15 @@ export function exitCode(child: ChildProcessWithoutNullStreams): Promise<number 
     child.once('error', reject);
     child.once('close', resolve);
   });
+}
+
+/** Run a command to its end. Rejects if it cannot be started. */
+export async function output(command: string, args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = start(command, args);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (data: Buffer) => { said.stdout += data.toString(); });
+  child.stderr.on('data', (data: Buffer) => { said.stderr += data.toString(); });
+  return { code: await exitCode(child), ...said };
 }
 
 function isWindows(): boolean {

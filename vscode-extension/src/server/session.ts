@@ -1,7 +1,6 @@
 /** Starts, watches and restarts the server: one at a time, only in trusted workspaces. */
 import * as vscode from 'vscode';
 import { DidChangeConfigurationNotification, type LanguageClient, type LanguageClientOptions } from 'vscode-languageclient/node';
-import type { CancellationToken } from '../ask/contract';
 import { coalesce } from './coalesce';
 import { Crashes, MOST_CRASHES } from './crashes';
 import type { Found } from './finding';
@@ -61,7 +60,7 @@ export class Session implements vscode.Disposable {
   }
 
   /** The client once it is ready. Rejects with UserError if there is none to wait for, or `token` is cancelled. */
-  ready(token?: CancellationToken): Promise<LanguageClient> {
+  ready(token?: vscode.CancellationToken): Promise<LanguageClient> {
     return new Promise((resolve, reject) => {
       const subscriptions: { dispose(): unknown }[] = [];
       const settle = (): void => {

@@ -1,6 +1,6 @@
 import type { Found } from './finding';
 
-/** Where the server stands, as the rest of the extension sees it. Its program is found while it is `starting`. */
+/** The state of the server, as the rest of the extension sees it. Its program is found while it is `starting`. */
 export type ServerState =
   | { kind: 'stopped' }
   | { kind: 'untrusted' }
@@ -12,18 +12,24 @@ export type ServerState =
 /** Something the user should read; the message says what to do. */
 export class UserError extends Error {}
 
-/** Why there is no server to ask, or undefined while there is one or one is on its way. */
-export function whyNot(state: ServerState): string | undefined {
+/** The state in a sentence or two, with what the user can do about it. */
+export function explain(state: ServerState): string {
   switch (state.kind) {
-    case 'starting':
-    case 'running':
-      return undefined;
+    case 'stopped':
+      return 'The server is stopped. Run “Winnow: Restart Server”.';
     case 'untrusted':
       return 'Winnow starts once you trust this workspace.';
-    case 'stopped':
-      return "Winnow's server is stopped. Run “Winnow: Restart Server”.";
     case 'missing':
     case 'failed':
       return state.message;
+    case 'starting':
+      return 'The server is starting.';
+    case 'running':
+      return 'Waiting for the server.';
   }
+}
+
+/** Why no question can be asked, or undefined while a server runs or starts. */
+export function whyNot(state: ServerState): string | undefined {
+  return state.kind === 'starting' || state.kind === 'running' ? undefined : explain(state);
 }

@@ -1,4 +1,4 @@
-/** Makes a virtual environment of the extension's own, with `winnow` in it. */
+/** Makes the extension's own virtual environment, with `winnow` in it. */
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type * as vscode from 'vscode';
@@ -7,7 +7,7 @@ import { end, exitCode, start } from '../server/process';
 import { UserError } from '../server/state';
 import { commands } from './plan';
 
-/** Run the plan in `environment`; resolves with false if cancelled. What is half done is removed. */
+/** Run the plan in `environment`; resolves with false if cancelled. An incomplete environment is removed. */
 export async function install(
   python: string,
   environment: string,
@@ -18,21 +18,21 @@ export async function install(
   token: vscode.CancellationToken,
 ): Promise<boolean> {
   const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), builder, requirement);
+  const clear = (): Promise<void> => rm(environment, { recursive: true, force: true });
+  let complete = false;
+  await clear();
   try {
-    await rm(environment, { recursive: true, force: true });
     for (const [command, ...args] of plan) {
       if (token.isCancellationRequested) break;
       await run(command, args, progress, log, token);
     }
-    if (!token.isCancellationRequested) return true;
+    complete = !token.isCancellationRequested;
   } catch (error) {
-    if (!token.isCancellationRequested) {
-      await rm(environment, { recursive: true, force: true });
-      throw error;
-    }
+    if (!token.isCancellationRequested) throw error;
+  } finally {
+    if (!complete) await clear();
   }
-  await rm(environment, { recursive: true, force: true });
-  return false;
+  return complete;
 }
 
 async function run(

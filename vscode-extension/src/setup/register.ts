@@ -1,17 +1,18 @@
-/** “Winnow: Set Up”: install into an environment of its own with the user's consent, or be shown the program. */
+/** “Winnow: Set Up”: installs the server into its own environment with the user's consent, or takes a program that they choose. */
 import { readdir } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { findServer } from '../server/finding';
 import { activePython, machine, ownEnvironment, ownProgram } from '../server/machine';
-import { exitCode, start } from '../server/process';
+import { output } from '../server/process';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
+import { telling } from '../telling';
 import { install } from './install';
 import { isNewEnough, requirement } from './plan';
 
 const QUESTION =
-  'Winnow needs its server, a Python program. Install it into an environment of its own? pip downloads it, a compiler if there is none, and builds llama.cpp, which takes some minutes.';
+  'Winnow needs its server, a Python program. Install it into its own environment? This downloads the server, and a compiler if there is none, and builds llama.cpp, which takes a few minutes.';
 
 export function registerSetUp(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
   const setUp = async (): Promise<void> => {
@@ -19,19 +20,19 @@ export function registerSetUp(context: vscode.ExtensionContext, session: Session
     if (choice === 'Install') await installOwn(context, session, log);
     if (choice === 'Choose Program…') await chooseProgram();
   };
-  const offer = async (message: string): Promise<void> => {
-    if ((await vscode.window.showWarningMessage(message, 'Set Up')) === 'Set Up') await setUp();
+  const offer = async (): Promise<void> => {
+    if ((await vscode.window.showWarningMessage('Winnow did not find its server.', 'Set Up')) === 'Set Up') await setUp();
   };
   return vscode.Disposable.from(
-    vscode.commands.registerCommand('winnow.setUp', () => setUp().catch(tell)),
+    vscode.commands.registerCommand('winnow.setUp', () => telling(setUp)),
     session.onDidChange((state) => {
-      if (state.kind === 'missing') void offer('Winnow did not find its server.').catch(tell);
+      if (state.kind === 'missing') void telling(offer);
     }),
   );
 }
 
 async function installOwn(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): Promise<void> {
-  if (!vscode.workspace.isTrusted) throw new UserError('Winnow installs its server once you trust this workspace.');
+  if (!vscode.workspace.isTrusted) throw new UserError('the server is installed once you trust this workspace.');
   const python = await somePython(log);
   const builder = context.asAbsolutePath('dist/llama/build.py');
   const server = context.asAbsolutePath('dist/server');
@@ -43,7 +44,7 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
   if (!done) return;
   const own = ownProgram(context);
   const found = await findServer(machine(context, log)).catch(() => undefined);
-  if (found?.command !== own) await use(own); // what it is to replace would come first
+  if (found?.command !== own) await use(own); // otherwise another program would come first
   await session.restartByHand();
 }
 
@@ -61,17 +62,9 @@ async function somePython(log: vscode.LogOutputChannel): Promise<string> {
   for (const python of [await activePython(log), 'python3', 'python']) {
     if (python !== undefined && (await version(python).then(isNewEnough, () => false))) return python;
   }
-  throw new UserError('Winnow needs Python 3.11 or newer on PATH, or selected in the Python extension.');
+  throw new UserError('Python 3.11 or newer must be on PATH, or selected in the Python extension.');
 }
 
 async function version(python: string): Promise<string> {
-  const child = start(python, ['--version']);
-  let output = '';
-  child.stdout.on('data', (data: Buffer) => { output += data.toString(); });
-  await exitCode(child);
-  return output.trim();
-}
-
-function tell(error: unknown): void {
-  void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+  return (await output(python, ['--version'])).stdout.trim();
 }

@@ -1,7 +1,8 @@
 /** Kept spans in editors (gutter, overview ruler) and, as a share of each file, in the explorer: on demand. */
 import * as vscode from 'vscode';
-import { toRange } from '../asking/places';
-import { heatOf, percent, type Heat } from './heat';
+import { percent } from '../figures';
+import { lastLine } from '../lines';
+import { heatOf, type Heat } from './heat';
 import type { Shown } from './shown';
 
 const HEATS: readonly Heat[] = ['hot', 'warm', 'cool'];
@@ -43,7 +44,7 @@ export class Decorations implements vscode.Disposable, vscode.FileDecorationProv
     const spans = this.on ? (this.shown.heat(uri)?.spans ?? []) : [];
     return spans
       .filter((span) => heatOf(span.score, scores) === heat)
-      .map((span) => wholeLines(toRange(span.location.range)));
+      .map(({ location: { range } }) => new vscode.Range(range.start.line, 0, lastLine(range), 0));
   }
 
   dispose(): void {
@@ -71,10 +72,4 @@ function decoration(heat: Heat, extension: vscode.Uri): vscode.TextEditorDecorat
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
-}
-
-/** A range that ends at the start of a line does not hold that line. */
-function wholeLines(range: vscode.Range): vscode.Range {
-  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
-  return new vscode.Range(range.start.line, 0, last, 0);
 }

@@ -1,5 +1,6 @@
 /** From kept spans to a heat map: which files, and how much of each. */
-import type { SpanInfo, Stats } from '../ask/contract';
+import type { SpanInfo } from '../ask/contract';
+import { lastLine } from '../lines';
 
 export interface FileHeat {
   uri: string;
@@ -32,21 +33,15 @@ function fileHeat(uri: string, spans: SpanInfo[], lineCount: number | undefined)
   };
 }
 
-/** Zero-based lines of a span; one that ends at the start of a line does not hold that line. */
-export function lineNumbers({ location: { range: { start, end } } }: SpanInfo): number[] {
-  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
-  return Array.from({ length: last - start.line + 1 }, (_, index) => start.line + index);
+/** Zero-based lines of a span. */
+export function lineNumbers({ location: { range } }: SpanInfo): number[] {
+  return Array.from({ length: lastLine(range) - range.start.line + 1 }, (_, index) => range.start.line + index);
 }
 
 /** Ten cells, as many of them full as `share` asks for; something that is there fills one at least. */
 export function bar(share: number, cells = 10): string {
   const full = share <= 0 ? 0 : Math.min(cells, Math.max(1, Math.round(share * cells)));
   return '█'.repeat(full) + '░'.repeat(cells - full);
-}
-
-/** `34%`; below one percent `<1%`. */
-export function percent(share: number): string {
-  return share > 0 && share < 0.01 ? '<1%' : `${Math.round(share * 100)}%`;
 }
 
 /** Log-odds as a probability. */
@@ -62,10 +57,4 @@ export function heatOf(score: number, all: readonly number[]): Heat {
   const high = Math.max(...all);
   const place = high > low ? (score - low) / (high - low) : 1;
   return place >= 2 / 3 ? 'hot' : place >= 1 / 3 ? 'warm' : 'cool';
-}
-
-/** Stages of the time to the first token, longest last as they came, with their share of it. */
-export function stageShares({ stages, ttft }: Stats): { name: string; seconds: number; share: number }[] {
-  const total = ttft ?? Object.values(stages).reduce((sum, seconds) => sum + seconds, 0);
-  return Object.entries(stages).map(([name, seconds]) => ({ name: name.replaceAll('_', ' '), seconds, share: total > 0 ? seconds / total : 0 }));
 }

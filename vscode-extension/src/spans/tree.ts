@@ -1,14 +1,15 @@
-/** The tree “Why These Spans?”: files with their share kept, spans with scores and features, and where the time went. */
+/** The tree “Why These Spans?”: files with their share kept, spans with scores and features, and the time of each stage. */
 import * as vscode from 'vscode';
-import type { SpanInfo } from '../ask/contract';
-import { lines, relativePath } from '../asking/places';
-import { count, counted } from '../counts';
-import { bar, heatOf, likelihood, percent, stageShares, type FileHeat, type Heat } from './heat';
+import type { SpanInfo, Stats } from '../ask/contract';
+import { relativePath } from '../asking/places';
+import { count, counted, duration, percent, stages } from '../figures';
+import { lineLabel } from '../lines';
+import { bar, heatOf, likelihood, type FileHeat, type Heat } from './heat';
 import type { Kept, Shown } from './shown';
 
 type Node =
   | { kind: 'files'; kept: Kept }
-  | { kind: 'time'; kept: Kept }
+  | { kind: 'time'; stats: Stats }
   | { kind: 'file'; heat: FileHeat }
   | { kind: 'span'; span: SpanInfo }
   | { kind: 'fact'; label: string; description: string };
@@ -44,7 +45,7 @@ export class SpansTree implements vscode.TreeDataProvider<Node> {
       case 'span':
         return featureFacts(node.span);
       case 'time':
-        return times(node.kept);
+        return stages(node.stats).map(({ name, seconds, share }) => ({ kind: 'fact', label: name, description: `${duration(seconds)} ${bar(share)}` }));
       case 'fact':
         return [];
     }
@@ -55,7 +56,7 @@ export class SpansTree implements vscode.TreeDataProvider<Node> {
       case 'files':
         return group('Kept code', keptOf(node.kept));
       case 'time':
-        return group('Time to first token', seconds(node.kept.stats?.ttft));
+        return group('Time to first token', node.stats.ttft === undefined ? 'no answer was requested' : duration(node.stats.ttft));
       case 'file':
         return fileItem(node.heat);
       case 'span':
@@ -68,7 +69,7 @@ export class SpansTree implements vscode.TreeDataProvider<Node> {
   private roots(): Node[] {
     const kept = this.shown.current;
     if (kept === undefined) return [];
-    return [{ kind: 'files', kept }, ...(kept.stats === undefined ? [] : [{ kind: 'time', kept } as const])];
+    return [{ kind: 'files', kept }, ...(kept.stats === undefined ? [] : [{ kind: 'time', stats: kept.stats } as const])];
   }
 }
 
@@ -95,26 +96,17 @@ function fileItem(heat: FileHeat): vscode.TreeItem {
 function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
   const item = new vscode.TreeItem(span.name || span.kind.replaceAll('_', ' '), vscode.TreeItemCollapsibleState.Collapsed);
   const answers = percent(likelihood(span.score));
-  item.description = `${lines(span.location.range)} · ${answers} likely · ${counted(span.tokens, 'token')}`;
-  item.tooltip = `Lines ${lines(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
+  item.description = `${lineLabel(span.location.range)} · ${answers} likely · ${counted(span.tokens, 'token')}`;
+  item.tooltip = `Lines ${lineLabel(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
   item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc', COLOURS[heatOf(span.score, scores)]);
   item.command = { command: 'winnow.openSpan', title: 'Open', arguments: [span.location] };
   return item;
 }
 
-/** What each feature adds to the score, the largest first. */
+/** Each feature's contribution to the score, the largest first. */
 function featureFacts({ features }: SpanInfo): Node[] {
   return Object.entries(features)
     .filter(([, value]) => value !== 0)
     .sort(([, a], [, b]) => Math.abs(b) - Math.abs(a))
     .map(([name, value]) => ({ kind: 'fact', label: name, description: `${value > 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}` }));
-}
-
-function times({ stats }: Kept): Node[] {
-  if (stats === undefined) return [];
-  return stageShares(stats).map(({ name, seconds: spent, share }) => ({ kind: 'fact', label: name, description: `${seconds(spent)} ${bar(share)}` }));
-}
-
-function seconds(value: number | undefined): string {
-  return value === undefined ? 'no answer was asked for' : `${value.toFixed(2)} s`;
 }

@@ -1,55 +1,57 @@
-/** What the status bar says, for each state of the server. */
-import { count, counted } from '../counts';
+/** The text of the status bar item and its details. */
+import { count, counted, megabytes } from '../figures';
 import type { Status } from '../server/protocol';
-import type { ServerState } from '../server/state';
+import { explain, type ServerState } from '../server/state';
+
+export type Severity = 'normal' | 'warning' | 'error';
 
 export interface Description {
   text: string;
   detail: string;
-  severity: 'normal' | 'warning' | 'error';
+  severity: Severity;
 }
+
+const WITHOUT_STATUS: Record<ServerState['kind'], [text: string, severity: Severity]> = {
+  stopped: ['$(circle-slash) Winnow', 'normal'],
+  untrusted: ['$(shield) Winnow', 'warning'],
+  missing: ['$(cloud-download) Winnow: set up', 'warning'],
+  failed: ['$(error) Winnow', 'error'],
+  starting: ['$(loading~spin) Winnow', 'normal'],
+  running: ['$(loading~spin) Winnow', 'normal'],
+};
 
 export function describe(state: ServerState, status: Status | undefined): Description {
-  switch (state.kind) {
-    case 'stopped':
-      return { text: '$(circle-slash) Winnow', detail: 'The server is stopped.', severity: 'normal' };
-    case 'untrusted':
-      return { text: '$(shield) Winnow', detail: 'Winnow starts once you trust this workspace.', severity: 'warning' };
-    case 'missing':
-      return { text: '$(cloud-download) Winnow: set up', detail: state.message, severity: 'warning' };
-    case 'failed':
-      return { text: '$(error) Winnow', detail: state.message, severity: 'error' };
-    case 'starting':
-      return { text: '$(loading~spin) Winnow', detail: 'The server is starting.', severity: 'normal' };
-    case 'running':
-      return status === undefined ? { text: '$(loading~spin) Winnow', detail: 'Waiting for the server.', severity: 'normal' } : running(status);
+  if (state.kind === 'running' && status !== undefined) {
+    const { message } = status;
+    return { text: textOf(status), detail: message.charAt(0).toUpperCase() + message.slice(1), severity: status.state === 'error' ? 'error' : 'normal' };
   }
+  const [text, severity] = WITHOUT_STATUS[state.kind];
+  return { text, detail: explain(state), severity };
 }
 
-function running({ state, message, index }: Status): Description {
-  const detail = message.charAt(0).toUpperCase() + message.slice(1);
+function textOf({ state, message, index }: Status): string {
   switch (state) {
     case 'loading':
-      return { text: '$(loading~spin) Winnow: loading', detail, severity: 'normal' };
+      return '$(loading~spin) Winnow: loading';
     case 'indexing':
-      return { text: `$(sync~spin) Winnow: ${count(index.done)}/${count(index.total)}`, detail, severity: 'normal' };
+      return `$(sync~spin) Winnow: ${count(index.done)}/${count(index.total)}`;
     case 'answering':
-      return { text: `$(comment-discussion) Winnow: ${doing(message)}`, detail, severity: 'normal' };
+      return `$(comment-discussion) Winnow: ${stage(message)}`;
     case 'stale':
-      return { text: `$(history) Winnow: ${count(index.staleFiles)} changed`, detail, severity: 'normal' };
+      return `$(history) Winnow: ${count(index.staleFiles)} changed`;
     case 'ready':
-      return { text: '$(check) Winnow', detail, severity: 'normal' };
+      return '$(check) Winnow';
     case 'error':
-      return { text: '$(error) Winnow', detail, severity: 'error' };
+      return '$(error) Winnow';
   }
 }
 
-/** The first word of a question's stage, such as `reading 512 of 2,900 tokens, about 14 s`. */
-function doing(stage: string): string {
-  return /^\p{L}+/u.exec(stage)?.[0] ?? 'answering';
+/** The first word of a message such as `reading 512 of 2,900 tokens, about 14 s`. */
+function stage(message: string): string {
+  return /^\p{L}+/u.exec(message)?.[0] ?? 'answering';
 }
 
-/** One line a fact, for the tooltip and the details. */
+/** Lines for the tooltip and the details. */
 export function facts(state: ServerState, status: Status | undefined): [name: string, value: string][] {
   const server: [string, string][] = state.kind === 'running' ? [['Server', `${state.version}, ${state.command} (${state.source})`]] : [];
   if (status === undefined) return server;
@@ -60,7 +62,7 @@ export function facts(state: ServerState, status: Status | undefined): [name: st
     ['Drafter', model(models.drafter)],
     ['Target', model(models.target)],
     ['Questions', `${questions.running} running, ${questions.waiting} waiting`],
-    ['Memory', `${count(Math.round(memoryBytes / 1e6))} MB`],
+    ['Memory', megabytes(memoryBytes)],
   ];
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
-import { atCommit } from '../../src/asking/places';
+import { atCommit, openLocation, relativePath } from '../../src/asking/places';
 import { api, eventually, folder, messages, open, select, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
@@ -123,9 +123,9 @@ function define(): void {
       const commit = committed(folder().fsPath); // it stays: the Git extension fails where a repository goes away
       await vscode.workspace.getConfiguration('git').update('enabled', true, vscode.ConfigurationTarget.Global);
       const cited = atCommit({ location: { uri: editor.document.uri.toString(), range: new vscode.Range(2, 0, 3, 0) }, commit });
-      assert.equal(winnow.service.relative(cited.uri), `shop/pricing.py at ${commit.slice(0, 9)}`);
+      assert.equal(relativePath(cited.uri), `shop/pricing.py at ${commit.slice(0, 9)}`);
       const shown = await eventually(async () => {
-        await winnow.service.openLocation(cited); // the Git extension does not find the repository at once
+        await openLocation(cited); // the Git extension does not find the repository at once
         const now = vscode.window.activeTextEditor;
         return now?.document.uri.scheme === 'git' && now.document.getText() !== '' ? now : undefined;
       });

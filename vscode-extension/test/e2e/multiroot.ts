@@ -1,6 +1,7 @@
 /** Several folders in one window, with one server. */
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { currentPlace, relativePath } from '../../src/asking/places';
 import { api, asking, environment, eventually, open, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
@@ -14,13 +15,13 @@ function define(): void {
       assert.equal(found.outcome, 'answered', found.error);
       const folders = new Set(found.spans.map((span) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(span.location.uri))?.name));
       assert.ok(folders.has('greetings'), JSON.stringify([...folders]));
-      assert.match(winnow.service.relative(found.spans[0]?.location.uri ?? ''), /^(shop|greetings)\//);
+      assert.match(relativePath(found.spans[0]?.location.uri ?? ''), /^(shop|greetings)\//);
     });
 
     test('a place is known in each folder', async () => {
       const editor = await open('greeting.py', 1);
       editor.selection = new vscode.Selection(0, 0, 2, 0);
-      assert.equal(winnow.service.place()?.label, 'greetings/greeting.py:1-2');
+      assert.equal(currentPlace()?.label, 'greetings/greeting.py:1-2');
     });
 
     test('a folder that joins later counts', async () => {

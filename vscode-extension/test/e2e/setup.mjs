@@ -40,7 +40,7 @@ await step('the server is installed, and runs, also where the settings name one 
   if (!existsSync(`${environment}/bin/winnow`)) throw new Error('another server runs');
 });
 await step('downloading models shows progress, stops when told to, and keeps what came', async () => {
-  await pressInNotification('Not here yet: smollm2-135m (98 MB, Apache-2.0)', 'Download');
+  await pressInNotification('Not downloaded yet: smollm2-135m (98 MB, Apache-2.0)', 'Download');
   await pressInNotification(/downloading models.*[1-9]\d MB of 98 MB/s, 'Cancel');
   await until(() => readdirSync(models).some((file) => file.endsWith('.part')));
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { CancellationToken } from 'vscode';
 import { Asker } from '../../src/ask/asker';
-import type { AskListener, AskService, CancellationToken, Exchange, HostMessage, Question, SpanInfo } from '../../src/ask/contract';
+import type { AskListener, Exchange, HostMessage, Question, SpanInfo } from '../../src/ask/contract';
 
 const SPAN: SpanInfo = {
   location: { uri: 'a.py', range: { start: { line: 2, character: 0 }, end: { line: 9, character: 0 } } },
@@ -29,10 +30,6 @@ class Fake {
     return this.past;
   }
 
-  relative(uri: string): string {
-    return uri;
-  }
-
   at(index: number): Fake['asked'][number] {
     const asked = this.asked[index];
     if (!asked) throw new Error(`question ${index} was not asked`);
@@ -50,7 +47,7 @@ function setUp(): { fake: Fake; asker: Asker; posted: HostMessage[] } {
   const fake = new Fake();
   const posted: HostMessage[] = [];
   let ids = 0;
-  const asker = new Asker(fake as unknown as AskService, (message) => posted.push(message), cancellation, () => `c${++ids}`);
+  const asker = new Asker({ service: fake, relative: (uri) => uri, post: (message) => posted.push(message), cancellation, newId: () => `c${++ids}` });
   return { fake, asker, posted };
 }
 

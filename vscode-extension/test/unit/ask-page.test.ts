@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { pageHtml, policy } from '../../src/ask/page';
 import { readinessOf } from '../../src/ask/readiness';
-import { duration, progressShare, stages, thoughtFor } from '../../src/ask/webview/figures';
+import { duration, progressShare, stages, thoughtFor } from '../../src/figures';
 
 const PARTS = { source: 'https://*.vscode-cdn.net', script: 'https://x/ask.js', style: 'https://x/ask.css', nonce: 'abc' };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { SpanInfo, Stats } from '../../src/ask/contract';
-import { bar, fileHeats, heatOf, likelihood, lineNumbers, percent, stageShares } from '../../src/spans/heat';
+import type { SpanInfo } from '../../src/ask/contract';
+import { percent } from '../../src/figures';
+import { bar, fileHeats, heatOf, likelihood, lineNumbers } from '../../src/spans/heat';
 
 function span(uri: string, start: [number, number], end: [number, number], score = 0, tokens = 10): SpanInfo {
   const range = { start: { line: start[0], character: start[1] }, end: { line: end[0], character: end[1] } };
@@ -52,13 +53,4 @@ test('heat goes by thirds of the scores of one question', () => {
   const all = [0, 1, 2, 3];
   expect(all.map((score) => heatOf(score, all))).toEqual(['cool', 'warm', 'hot', 'hot']);
   expect(heatOf(-5, [-5])).toBe('hot');
-});
-
-test('stages keep their order and share the time to the first token', () => {
-  const stats = { stages: { load_drafter: 1, prefill: 3 }, ttft: 4 } as unknown as Stats;
-  expect(stageShares(stats)).toEqual([
-    { name: 'load drafter', seconds: 1, share: 0.25 },
-    { name: 'prefill', seconds: 3, share: 0.75 },
-  ]);
-  expect(stageShares({ stages: { read: 0 } } as unknown as Stats)).toEqual([{ name: 'read', seconds: 0, share: 0 }]);
 });

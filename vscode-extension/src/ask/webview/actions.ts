@@ -93,7 +93,7 @@ export class Actions {
   private ask(text: string | undefined, about: Topic | undefined, place: Place | undefined): void {
     const what = about === undefined ? { text: text ?? '' } : { about };
     const { shown } = this.page.state;
-    this.page.tell({ type: 'ask', ...what, ...(place && { place }), ...(shown !== undefined && { conversation: shown }) });
+    this.page.tell({ type: 'ask', ...what, place, conversation: shown });
   }
 
   private again(element: HTMLElement): void {

@@ -83,7 +83,7 @@ export class App {
 
   keep(): void {
     const { shown, withoutFile } = this.state;
-    this.host.setState({ draft: this.composer.box.value, withoutFile, ...(shown !== undefined && { shown }) });
+    this.host.setState({ draft: this.composer.box.value, withoutFile, shown });
   }
 
   private draw(): void {
@@ -100,5 +100,5 @@ export class App {
 
 function restored(kept: unknown): Kept {
   const { shown, draft, withoutFile } = (kept ?? {}) as Partial<Kept>;
-  return { draft: draft ?? '', withoutFile: withoutFile ?? false, ...(shown !== undefined && { shown }) };
+  return { draft: draft ?? '', withoutFile: withoutFile ?? false, shown };
 }

@@ -1,3 +1,4 @@
+import { lastLine } from '../../lines';
 import type { CitationLink, Location, SpanInfo } from '../contract';
 
 /** What links in an answer may open: lines that the server checked, and kept code by its name. */
@@ -69,8 +70,7 @@ function isPath(link: CitationLink, path: string): boolean {
 }
 
 function covers({ range }: Location, start: number, end: number): boolean {
-  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
-  return range.start.line <= start && start <= end && end <= last;
+  return range.start.line <= start && start <= end && end <= lastLine(range);
 }
 
 /** Kept code that goes by this name, whole or by its last part, if only one does. */

@@ -1,4 +1,4 @@
-/** What the page shows, as a value: every change is `reduce(state, event)`, and the page only follows. */
+/** The state of the page: every change is `reduce(state, event)`, and the page draws the result. */
 import type { HostMessage, KeptLink, Place, Readiness, ShownExchange } from '../contract';
 
 /** The question being answered. */
@@ -6,11 +6,10 @@ export interface Running {
   question: string;
   place?: Place;
   conversation: string;
-  /** The code that the answer will rest on, best first; empty as long as it is not known. */
+  /** The code that the answer will rest on, best first; empty until it is known. */
   kept: readonly KeptLink[];
-  /** As far as it came. */
   answer: string;
-  /** What is being waited for. */
+  /** The current stage. */
   progress: string;
 }
 
@@ -22,9 +21,9 @@ export interface PageState {
   running?: Running;
   /** Where the editor is. */
   place?: Place;
-  /** The user took the file away: questions are not about it until it is added again. */
+  /** The user removed the file: questions are not about it until it is added again. */
   withoutFile: boolean;
-  /** The selection that the user took away, as `placeKey` names it; another selection counts again. */
+  /** The `placeKey` of a selection that the user removed; another selection counts again. */
   withoutSelection?: string;
   readiness?: Readiness;
   historyOpen: boolean;
@@ -46,7 +45,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'place':
       return withPlace(state, event.place);
     case 'readiness':
-      return optional(state, 'readiness', event.readiness);
+      return { ...state, readiness: event.readiness };
     case 'started':
       return started(state, event);
     case 'kept':
@@ -60,7 +59,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'show':
       return { ...state, shown: event.conversation, historyOpen: false };
     case 'new':
-      return { ...optional(state, 'shown', undefined), historyOpen: false };
+      return { ...state, shown: undefined, historyOpen: false };
     case 'history-open':
       return { ...state, historyOpen: event.open };
     case 'focus':
@@ -68,7 +67,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'drop':
       return dropped(state, event.part);
     case 'add':
-      return event.part === 'file' ? { ...state, withoutFile: false } : optional(state, 'withoutSelection', undefined);
+      return event.part === 'file' ? { ...state, withoutFile: false } : { ...state, withoutSelection: undefined };
   }
 }
 
@@ -77,12 +76,12 @@ export function shownExchanges(state: PageState): ShownExchange[] {
   return state.exchanges.filter((exchange) => exchange.conversation === state.shown);
 }
 
-/** The answer on its way, if it belongs to the conversation on show. */
+/** The answer being written, if it belongs to the conversation on show. */
 export function shownRunning(state: PageState): Running | undefined {
   return state.running?.conversation === state.shown ? state.running : undefined;
 }
 
-/** What a question asked now is about. */
+/** The place that a question asked now is about. */
 export function askedPlace({ place, withoutFile, withoutSelection }: PageState): Place | undefined {
   if (!place || withoutFile) return undefined;
   return place.range && withoutSelection === placeKey(place) ? fileOf(place) : place;
@@ -98,39 +97,27 @@ export function placeKey(place: Place): string {
 }
 
 function started(state: PageState, { question, place, conversation }: Extract<HostMessage, { type: 'started' }>): PageState {
-  const running = { question, conversation, kept: [], answer: '', progress: '', ...(place && { place }) };
+  const running = { question, conversation, place, kept: [], answer: '', progress: '' };
   return { ...state, running, shown: conversation, historyOpen: false };
 }
 
 function finished(state: PageState, exchange: ShownExchange): PageState {
   const others = state.exchanges.filter((one) => one.id !== exchange.id);
-  return { ...optional(state, 'running', undefined), exchanges: [...others, exchange] };
+  return { ...state, running: undefined, exchanges: [...others, exchange] };
 }
 
-/** A conversation that is gone is not on show. */
+/** Without a conversation on show that is gone. */
 function settled(state: PageState): PageState {
-  const there = state.running?.conversation === state.shown || shownExchanges(state).length > 0;
-  return there ? state : optional(state, 'shown', undefined);
+  const exists = state.running?.conversation === state.shown || shownExchanges(state).length > 0;
+  return exists ? state : { ...state, shown: undefined };
 }
 
 function withPlace(state: PageState, place: Place | undefined): PageState {
-  const next = optional(state, 'place', place);
   const same = place !== undefined && state.withoutSelection === placeKey(place);
-  return same ? next : optional(next, 'withoutSelection', undefined);
+  return { ...state, place, withoutSelection: same ? state.withoutSelection : undefined };
 }
 
 function dropped(state: PageState, part: 'file' | 'selection'): PageState {
   if (part === 'file') return { ...state, withoutFile: true };
-  return optional(state, 'withoutSelection', state.place && placeKey(state.place));
-}
-
-function optional<K extends 'shown' | 'running' | 'place' | 'withoutSelection' | 'readiness'>(
-  state: PageState,
-  key: K,
-  value: PageState[K] | undefined,
-): PageState {
-  const next = { ...state };
-  if (value === undefined) Reflect.deleteProperty(next, key);
-  else next[key] = value;
-  return next;
+  return { ...state, withoutSelection: state.place && placeKey(state.place) };
 }

@@ -4,13 +4,14 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { currentPlace, openLocation } from '../../../src/asking/places';
 import { asking, configure, folder, idle, LONG_QUESTION, open, QUESTION, select, SHORT, winnow } from '../host';
 
 export function define(): void {
   suite('asking', () => {
     test('an answer streams, and the pieces are the answer', async () => {
       await select(await open('shop/pricing.py'), 'def total', 4);
-      const place = winnow.service.place();
+      const place = currentPlace();
       assert.equal(place?.label, 'shop/pricing.py:20-23');
       const question = asking({ text: QUESTION, place });
       const exchange = await question.done;
@@ -29,7 +30,7 @@ export function define(): void {
       const [citation] = exchange?.citations ?? [];
       assert.ok(citation, exchange?.answer);
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-      await winnow.service.openLocation(citation);
+      await openLocation(citation);
       const opened = vscode.window.activeTextEditor;
       assert.equal(opened?.document.uri.toString(), citation.uri);
       assert.equal(opened.selection.active.line, citation.range.start.line);

@@ -1,6 +1,6 @@
+import { progressShare } from '../../../figures';
 import type { Readiness } from '../../contract';
 import { h, prose, svg } from '../dom';
-import { progressShare } from '../figures';
 import type { PageState } from '../state';
 
 /** Why questions wait, above the question box: with how far it is, and what the user can do. */

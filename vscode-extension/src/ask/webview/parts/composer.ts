@@ -1,3 +1,5 @@
+import { lastLine, lineLabel } from '../../../lines';
+import type { Range } from '../../contract';
 import { h, iconButton, svg } from '../dom';
 import { fileOf, placeKey, shownExchanges, type PageState } from '../state';
 
@@ -64,9 +66,8 @@ function chips(state: PageState): Node[] {
   return place.range ? [whole, selection(state, place.range)] : [whole];
 }
 
-function selection({ place, withoutSelection }: PageState, { start, end }: { start: { line: number }; end: { line: number; character: number } }): Node {
-  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-  const name = last === start.line + 1 ? `line ${last}` : `lines ${start.line + 1}–${last}`;
+function selection({ place, withoutSelection }: PageState, range: Range): Node {
+  const name = `${lastLine(range) > range.start.line ? 'lines' : 'line'} ${lineLabel(range, '–')}`;
   const without = place !== undefined && withoutSelection === placeKey(place);
   return without ? h('li', {}, added('selection', name, `Ask about ${name}`)) : kept('selection', name, `Selection: ${name}`);
 }

@@ -1,6 +1,6 @@
+import { duration, stages, summary, type Stage } from '../../../figures';
 import type { ShownExchange, Stats } from '../../contract';
 import { h, iconButton } from '../dom';
-import { duration, stages, summary, type Stage } from '../figures';
 
 /** What can be done with an answer, and what it cost. */
 export function footer({ outcome, answer, spans, stats }: ShownExchange): Node {

@@ -1,4 +1,4 @@
-import { counted } from '../../../counts';
+import { counted } from '../../../figures';
 import { ago, conversations, type Conversation } from '../conversations';
 import { h, iconButton } from '../dom';
 import type { PageState } from '../state';

@@ -1,6 +1,6 @@
+import { progressShare, thoughtFor } from '../../../figures';
 import type { KeptLink, Place, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
-import { progressShare, thoughtFor } from '../figures';
 import { linkPlaces, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
 import type { Running } from '../state';

@@ -1,6 +1,5 @@
-/** Numbers of an answer, for people. */
-import { count, counted } from '../../counts';
-import type { Stats, Thinking } from '../contract';
+/** Numbers for people. */
+import type { Stats, Thinking } from './ask/contract';
 
 export interface Stage {
   name: string;
@@ -11,15 +10,23 @@ export interface Stage {
 
 const NAMES: Record<string, string> = {
   read: 'Reading changed files', load_drafter: 'Loading the drafter', load_target: 'Loading the target', index: 'Indexing',
-  score: 'Scoring code', rerank: 'Reranking', select: 'Choosing spans', look_again: 'Looking again',
-  prefill: 'Reading the prompt',
+  score: 'Scoring code', rerank: 'Reranking', select: 'Choosing spans', prefill: 'Reading the prompt',
 };
 
-/** What the wait for the first token went to; stages that took no time are left out. */
+/** The stages of the wait for the first token; those that took no time are left out. */
 export function stages({ stages: seconds }: Stats): Stage[] {
   const total = Object.values(seconds).reduce((sum, one) => sum + one, 0);
   const shown = Object.entries(seconds).filter(([, one]) => one >= 0.0005);
   return shown.map(([name, one]) => ({ name: NAMES[name] ?? words(name), seconds: one, share: one / total }));
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** A number with its noun, such as `1 file` or `2,000 files`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
 export function duration(seconds: number): string {
@@ -29,19 +36,28 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
+export function megabytes(bytes: number): string {
+  return `${count(Math.round(bytes / 1e6))} MB`;
+}
+
+/** `34%`; below one percent `<1%`. */
+export function percent(share: number): string {
+  return share > 0 && share < 0.01 ? '<1%' : `${Math.round(share * 100)}%`;
+}
+
 export function thoughtFor({ seconds, tokens }: Thinking): string {
   return `Thought for ${duration(seconds)} (${counted(tokens, 'token')})`;
 }
 
-/** One line on what was read and how fast the answer came. */
+/** One line about the prompt and the speed of the answer. */
 export function summary({ keptTokens, workspaceTokens, reusedTokens, decodeTokensPerSecond }: Stats): string {
   const parts = [`${count(keptTokens)} of ${count(workspaceTokens)} tokens kept`];
   if (reusedTokens > 0) parts.push(`${count(reusedTokens)} reused`);
-  if (decodeTokensPerSecond > 0) parts.push(`${decodeTokensPerSecond.toFixed(0)} tokens a second`);
+  if (decodeTokensPerSecond > 0) parts.push(`${decodeTokensPerSecond.toFixed(0)} tokens per second`);
   return parts.join(' · ');
 }
 
-/** How far a message such as `reading 512 of 2,900 tokens` says it is, 0 to 1. */
+/** The progress in a message such as `reading 512 of 2,900 tokens`, 0 to 1. */
 export function progressShare(message: string): number | undefined {
   const match = /(\d[\d,]*) of (\d[\d,]*)/.exec(message);
   const [done, total] = [match?.[1], match?.[2]].map((digits) => Number(digits?.replaceAll(',', '')));

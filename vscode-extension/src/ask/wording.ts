@@ -1,0 +1,19 @@
+import type { Question } from './contract';
+
+/** A question in words, until the server has worded it. */
+export function wording({ text, about, place }: Question): string {
+  if (text !== undefined) return text;
+  const code = place?.label ?? 'this';
+  switch (about) {
+    case 'usage':
+      return `How is ${code} used?`;
+    case 'impact':
+      return `What would break if ${code} changed?`;
+    case 'why':
+      return `Why is ${code} so?`;
+    case 'diagnostic':
+      return `Explain the problem in ${code}`;
+    default:
+      return `Explain ${code}`;
+  }
+}
