@@ -148,7 +148,7 @@ class AcpAgent:
 
 
 def _refusal(error: Exception) -> RequestError:
-    """What a client is told of an error."""
+    """The response to an error."""
     if isinstance(error, RequestError):
         return error
     if isinstance(error, WinnowError):

@@ -19,7 +19,7 @@ _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one block says in the question's text, and where it points to."""
+    """One block's share of the question's text, and the place it points to."""
 
     text: str
     mentions: bool = False

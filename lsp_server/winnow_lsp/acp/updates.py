@@ -1,4 +1,4 @@
-"""What a client sees of one prompt, as the `session/update` notifications of the protocol."""
+"""The `session/update` notifications of one prompt."""
 
 from __future__ import annotations
 

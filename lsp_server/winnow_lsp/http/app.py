@@ -41,7 +41,7 @@ _LEFT = 499  # nobody reads it; as nginx logs it
 
 
 class Service(Protocol):
-    """What the routes ask: one pair of models behind a queue."""
+    """The service behind the routes: one pair of models with a queue."""
 
     model: str
 
@@ -239,7 +239,7 @@ class _Answering(Generic[T]):
 
 
 def _told(error: Exception) -> ApiError:
-    """What a client is told of an error."""
+    """The response to an error."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, WinnowError):

@@ -86,7 +86,7 @@ def definition(function: Mapping[str, Any], place: str) -> Mapping[str, Any]:
 
 
 def named(function: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What is given about a function, which must have a name. Raises ApiError."""
+    """A function's description, which must have a name. Raises ApiError."""
     if not _NAME.fullmatch(typed(function, "name", str, "", f"{place}.")):
         where = f"{place}.name"
         raise ApiError(400, f"{where} is missing, or has other characters than letters, digits and _ - . : /", where)
@@ -102,7 +102,7 @@ def identifier(document: Mapping[str, Any], name: str, place: str) -> str:
 
 
 def role_of(value: Any, roles: Mapping[str, R], place: str) -> R:
-    """What the role of a message means, one of `roles` by name. Raises ApiError."""
+    """The message's role, one of `roles` by name. Raises ApiError."""
     said = object_at(value, place).get("role")
     if not isinstance(said, str) or said not in roles:
         raise ApiError(400, f"{place}.role must be one of {', '.join(roles)}", f"{place}.role", "unsupported_value")

@@ -1,4 +1,4 @@
-"""What an API is to the routes: a way to read requests, to word replies, and to word errors."""
+"""An API as the routes see it: reads requests, writes replies and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How an API counts a prompt's tokens: what `read` reads, and `counted` words the number."""
+    """An API's endpoint for counting a prompt's tokens: `read` reads the request, `counted` writes the number."""
 
     read: Callable[[bytes, str], ChatRequest]
     counted: Callable[[int], dict[str, Any]]

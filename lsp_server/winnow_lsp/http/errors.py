@@ -1,4 +1,4 @@
-"""What is refused or fails, as the API's responses say it."""
+"""Refusals and failures as API responses."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def json_object(text: str, place: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Which fields an object may have.
+    """The fields that an object may have.
 
     `read` are those that count. `ignored` are harmless: leaving them out changes nothing about what the answer means.
     `neutral` may have these values only, which ask for what happens anyway. Empty fields are as good as left out.

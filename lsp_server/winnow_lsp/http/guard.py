@@ -1,4 +1,4 @@
-"""Which requests may be answered: the right host, the token where one is needed, JSON of a limited size."""
+"""Admits requests: the right host, the token where one is needed, JSON of a limited size."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Guard:
 
     @property
     def knows_askers(self) -> bool:
-        """Whether a request has to bring a token or a key; else what it calls this machine is checked."""
+        """True if requests need a token or a key; otherwise their host name is checked."""
         return self.token is not None or self.keys is not None
 
     def check(self, request: Request) -> str | None:

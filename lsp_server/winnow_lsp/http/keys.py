@@ -1,4 +1,4 @@
-"""Who may ask a server of a team: a file with a key for each user, read anew whenever it changes."""
+"""The users of a team's server: a file with a key for each, read again whenever it changes."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def read_count(body: bytes, model: str) -> ChatRequest:
 
 
 def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
-    """Whether to think, and for how long."""
+    """The sampling with the request's thinking and its limit."""
     wanted = typed(document, "thinking", dict, {"type": "adaptive"})
     _THINKING.check(wanted, ignored, "thinking.")
     kind = wanted.get("type")

@@ -51,7 +51,7 @@ _CHAT = Fields(
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked, in whichever API, and whether the answer is streamed. `ignored` names fields that do not count.
+    """A request of any API, streamed or not. `ignored` names fields that do not count.
 
     `user` is whose key came with it, where users have keys.
     """
@@ -80,7 +80,7 @@ def read_request(body: bytes, model: str) -> ChatRequest:
 
 
 def _thinking(document: Mapping[str, Any], sampling: Sampling) -> Sampling:
-    """Whether to think and for how long, in the fields of OpenAI and Ollama, vLLM and llama-server. Raises ApiError."""
+    """Thinking and its limit, in the fields of OpenAI, Ollama, vLLM and llama-server. Raises ApiError."""
     told = typed(document, "chat_template_kwargs", dict, {})
     for name in told:
         typed(told, name, bool, None, "chat_template_kwargs.")
@@ -95,7 +95,7 @@ def _thinking(document: Mapping[str, Any], sampling: Sampling) -> Sampling:
 
 
 def with_effort(effort: str) -> Thinking:
-    """What an effort at reasoning means: no thought, a thought, or, with none given, what suits the target."""
+    """The meaning of a reasoning effort: no thought, a thought, or, if none is given, the target's habit."""
     if not effort:
         return "auto"
     return "off" if effort in ("none", "minimal") else "on"
@@ -151,7 +151,7 @@ def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
 
 
 def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) -> Sampling:
-    """How to answer; `stop` is the field of the stop strings. Raises ApiError."""
+    """The request's sampling; `stop` names the field of the stop strings. Raises ApiError."""
     temperature = typed(document, "temperature", (int, float), 0.0)
     seed = typed(document, "seed", int, secrets.randbelow(_MOST_SEED))
     stops = _stops(document.get(stop, []), stop)

@@ -70,7 +70,7 @@ class EngineService:
 
 
 def served_name(target: str) -> str:
-    """What clients call the target: its name, its file name without the suffix, or its server's name for it."""
+    """The target's name for clients: its own, its file name without suffix, or its server's name for it."""
     if is_url(target):
         address = parse(target)
         return address.model or address.host

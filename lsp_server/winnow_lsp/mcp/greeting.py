@@ -1,4 +1,4 @@
-"""What the server says of itself, without the SDK: importing that takes longer than a client should wait.
+"""The server's introduction, without the SDK, whose import takes longer than a client should wait.
 
 MCP 2025-11-25, Lifecycle. The answer to `initialize` depends on nothing but the version that the client offers; a test
 compares it with what the SDK answers.

@@ -1,4 +1,4 @@
-"""What a call waits for, told to the client a few times a second."""
+"""Progress of a call, told to the client a few times a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools ask of a repository: the engine's questions, in its queue, as typed results."""
+"""The tools' requests to a repository: questions in the engine's queue, with typed results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class AgentRepository:
         return found
 
     async def explain(self, sources: Sources, asked: ExplainPlace, reports: Reports) -> Explained:
-        """What a place uses, and who uses it."""
+        """The definitions that a place uses, and its users."""
         cursor = Cursor(asked.path.removeprefix("./"), asked.start_line, asked.end_line or asked.start_line)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Explained:
@@ -81,7 +81,7 @@ class AgentRepository:
         return await self._run(work, reports)
 
     async def outline(self, sources: Sources, asked: OutlinePath, reports: Reports) -> Outlined:
-        """What is in a folder or file."""
+        """The contents of a folder or file."""
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Outlined:
             workspace, count = _read(assistant, sources, cancellation)
@@ -153,7 +153,7 @@ class AgentRepository:
 
 
 def code_budget(settings: Budget, tokens: int) -> Budget:
-    """How much code to look for where a result may have so many tokens."""
+    """The budget of code for a result of at most `tokens`."""
     return replace(
         settings,
         keep_tokens=None,
@@ -171,7 +171,7 @@ def _on_known_paths(
     sources: Sources,
     cancellation: Cancellation,
 ) -> tuple[T, tuple[str, ...]]:
-    """What comes of a question without paths that do not exist, and a notice about these: small models make them up."""
+    """The result without paths that do not exist, and a notice about these: small models make them up."""
     try:
         return ask(question), ()
     except PositionError:

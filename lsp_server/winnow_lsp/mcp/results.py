@@ -1,4 +1,4 @@
-"""What the tools take and give. The models' fields are the schemas that agents read."""
+"""Arguments and results of the tools. The models' fields are the schemas that agents read."""
 
 from __future__ import annotations
 

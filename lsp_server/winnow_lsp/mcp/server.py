@@ -152,7 +152,7 @@ async def _call(
 
 
 async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
-    """What the work returns; over HTTP it stops, with CancelledError, once the connection of its request has closed.
+    """The work's result. Over HTTP it stops, with CancelledError, once the connection of its request has closed.
 
     The answer could not be fetched any more: nothing that was sent can be sent again.
     """
@@ -171,7 +171,7 @@ async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _problems(error: ValidationError) -> str:
-    """What is wrong with the arguments, one problem a line."""
+    """The problems with the arguments, one a line."""
     return "\n".join(f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors())
 
 

@@ -110,7 +110,7 @@ def executable() -> str:
 
 
 def snippet(agent: AgentProgram, command: Command) -> str:
-    """What the agent's configuration has to contain, as a file of its own."""
+    """The configuration that the agent needs, as a file of its own."""
     entry = agent.entry(command)
     if agent.files[0].endswith(".toml"):  # a JSON string, or list of strings, is one of TOML too
         lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]

@@ -1,4 +1,4 @@
-"""Which folders a client asks about: the roots it names, or else the one the server was started for."""
+"""The folders that a client asks about: the roots it names, or else the server's own folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Workspaces:
         self._default, self._rules, self._within = default, rules, within
 
     async def sources(self, session: ServerSession) -> Sources:
-        """What a call is about. Raises WorkspaceError if there is no folder that it could be."""
+        """The folders of a call. Raises WorkspaceError if there is none."""
         capabilities = session.client_capabilities
         roots = await _roots(session) if capabilities is not None and capabilities.roots is not None else []
         allowed = [root for root in roots if self._allows(root)]

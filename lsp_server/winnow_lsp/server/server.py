@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class WinnowServer(LanguageServer):
-    """What the features work with. All of it belongs to the event loop."""
+    """State and services that the features share. All of it belongs to the event loop."""
 
     protocol: StrictProtocol
 

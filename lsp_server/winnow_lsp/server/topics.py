@@ -11,7 +11,7 @@ _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
 
 class Topic(StrEnum):
-    """What is asked about the code at the cursor."""
+    """A question about the code at the cursor."""
 
     CODE = "code"
     DIAGNOSTIC = "diagnostic"

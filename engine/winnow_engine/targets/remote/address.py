@@ -36,7 +36,7 @@ class Address:
 
 
 def is_url(name: str) -> bool:
-    """Whether a target's name is a URL, rather than a model's name or a file."""
+    """True for a URL, False for a model's name or a file."""
     return _URL.match(name) is not None
 
 
@@ -70,7 +70,7 @@ def parse(url: str) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address, without port and brackets, is this machine's own."""
+    """True for a host name or address (no port, no brackets) of this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -14,12 +14,12 @@ from winnow_engine.targets.remote.framing import SSE, Framing
 
 
 class Api(Protocol):
-    """How one model on a server is asked, and how its answer is read."""
+    """Requests to one model on a server, and the chunks of its answer."""
 
     framing: Framing
 
     def url(self, address: Address) -> str:
-        """Where answers are asked for."""
+        """The URL of the endpoint."""
 
     def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
         """The document that asks for an answer, streamed."""
@@ -28,7 +28,7 @@ class Api(Protocol):
         """The fields of `body` that a server may refuse and that are then left out."""
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-        """What one event adds to the answer. Raises TargetProtocolError, or the error that the server sent."""
+        """The chunk in one event. Raises TargetProtocolError, or the error that the server sent."""
 
 
 class OpenAiApi:

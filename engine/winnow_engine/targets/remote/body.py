@@ -29,7 +29,7 @@ _BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")  # vLLM's and lla
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How a server is asked: whether to think, and with how many tokens beside those of the answer.
+    """One way to ask a server: with or without thinking, and with `room` tokens beside the answer's.
 
     A thought longer than `limit` is stopped, if there is one: by a server that can do so, which then goes on with the
     answer, or else by closing the connection. `softly` also asks the model itself not to think.
@@ -42,7 +42,7 @@ class Attempt:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """What turns thinking on or off on vLLM, SGLang and llama-server, and on Ollama, and limits it on some.
+        """Fields that switch thinking on vLLM, SGLang, llama-server and Ollama, and limit it on some.
 
         Others ignore these fields, or refuse them.
         """

@@ -33,7 +33,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one event adds to the answer, and to the thought before it where the server tells these apart."""
+    """The text of one event, and its thought where the server tells these apart."""
 
     text: str = ""
     thought: str = ""
@@ -43,7 +43,7 @@ class Chunk:
 
     @property
     def grew(self) -> bool:
-        """Whether there are new tokens."""
+        """True if there are new tokens."""
         return bool(self.text or self.thought or self.calls)
 
 
@@ -56,7 +56,7 @@ def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools
 
 
 def checked(data: bytes, address: Address, read: Callable[[dict[str, Any]], Chunk]) -> Chunk:
-    """What `read` makes of the JSON that a server streams. Raises as `read_chunk`."""
+    """The chunk that `read` makes of an event's JSON. Raises what `read_chunk` does."""
     try:
         document = read_json(data)
         if isinstance(document, dict) and document.get("error"):
@@ -112,7 +112,7 @@ def _finish(choice: Mapping[str, Any], stops: Sequence[str]) -> Finish | None:
 
 
 def _may_be_stopped(choice: Mapping[str, Any]) -> bool:
-    """Whether a stop string may have ended the answer: the server says so, or says nothing."""
+    """True if a stop string may have ended the answer: the server says so, or says nothing."""
     said = [choice[name] for name in _STOPPED_BY if name in choice]
     return not said or any(isinstance(one, str) for one in said)
 

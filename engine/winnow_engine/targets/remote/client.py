@@ -32,7 +32,7 @@ _RETRIED = (429, 500, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How many seconds to wait for a server.
+    """Deadlines for a server in seconds, and pauses between attempts.
 
     The first four are for a connection, a short response, the first token, and each next token. `after_last_s` is for
     the usage that may follow an answer. `retries` are the pauses before each new attempt, and `retry_after_s` is the

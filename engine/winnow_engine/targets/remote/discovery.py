@@ -106,7 +106,7 @@ def _url(host: str, model: str) -> str:
 
 
 def _is_name(name: object) -> TypeGuard[str]:
-    """Whether a server's name for something can be shown on a terminal."""
+    """True for a name that can be shown on a terminal."""
     return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
 
 

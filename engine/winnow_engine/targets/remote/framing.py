@@ -1,4 +1,4 @@
-"""How a streamed answer is cut into the JSON documents it consists of."""
+"""Cuts a streamed answer into its JSON documents."""
 
 from __future__ import annotations
 

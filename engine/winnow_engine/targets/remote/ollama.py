@@ -46,7 +46,7 @@ class OllamaModel:
 
 
 async def find_ollama(client: Client, model: str) -> OllamaModel | None:
-    """What Ollama says of a model; None if the server is another.
+    """Ollama's description of a model, or None from any other server.
 
     Raises TargetAddressError for a model that Ollama runs on another machine.
     """
@@ -71,7 +71,7 @@ async def find_ollama(client: Client, model: str) -> OllamaModel | None:
 
 
 def elsewhere(model: str, entry: Mapping[str, Any]) -> bool:
-    """Whether a model that Ollama lists or shows runs on another machine."""
+    """True for a model that Ollama runs on another machine."""
     return bool(entry.get("remote_host")) or model.lower().endswith((":cloud", "-cloud"))
 
 

@@ -47,7 +47,7 @@ class StreamedReply:
 
     @property
     def only_thought(self) -> bool:
-        """Whether the model has thought in this attempt, but said and called nothing."""
+        """True if the model only thought in this attempt."""
         return self.thought_tokens > 0 and not self._called and not "".join(self._shown).strip()
 
     @property
@@ -57,7 +57,7 @@ class StreamedReply:
 
     @property
     def thought(self) -> Thought | None:
-        """What was thought in this attempt."""
+        """The thought of this attempt."""
         return self._thoughts.thought(self.thought_tokens)
 
     def add(self, chunk: Chunk) -> bool:
@@ -98,7 +98,7 @@ class StreamedReply:
         return f"no further token within {policy.next_s(tools):g} s"
 
     def broken_off(self, context_limit: int) -> str:
-        """What an end without a reason to finish means, in words."""
+        """Explains an end without a finish reason."""
         if self._first_at is not None:
             return "ended its answer in the middle, without a reason to finish"
         return (

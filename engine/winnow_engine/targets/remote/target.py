@@ -82,7 +82,7 @@ class HttpTarget:
 
     @property
     def counts(self) -> str:
-        """How tokens are counted, in words."""
+        """The method that counts tokens, in words."""
         return f"by {self._route.name} {self._route.path}" if self._route else "estimated from bytes"
 
     def count(self, text: str) -> int:
@@ -96,7 +96,7 @@ class HttpTarget:
             raise TargetProtocolError(f"{self._address.host}: {error}") from error
 
     def thinking_tokens(self, sampling: Sampling) -> int:
-        """How many tokens a thought may take beside the answer; 0 until a server is seen to think unasked."""
+        """Tokens reserved for a thought; 0 until a server is seen to think unasked."""
         return self._thought_limit(sampling) + _GRACE if self._thinks or sampling.thinking == "on" else 0
 
     def _thought_limit(self, sampling: Sampling) -> int:
@@ -153,7 +153,7 @@ class HttpTarget:
         )
 
     def _attempts(self, sampling: Sampling) -> Iterator[Attempt]:
-        """How to ask, until there is more than a thought. One without room for a thought is stopped where it begins."""
+        """Attempts, until there is more than a thought. Without room for a thought, it is stopped where it begins."""
         limit = self._thought_limit(sampling)
         if not self.thinking_tokens(sampling):
             yield Attempt(sampling.thinking, 0, 0)

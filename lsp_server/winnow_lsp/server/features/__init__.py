@@ -1,4 +1,4 @@
-"""What the server offers, one feature per file. Each file's `register` adds handlers to one client's server."""
+"""Features of the server, one a file. Each file's `register` adds handlers to one client's server."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a client sees: results as JSON or Markdown, progress, status, pages."""
+"""Output for clients: results as JSON or Markdown, progress, status, pages."""

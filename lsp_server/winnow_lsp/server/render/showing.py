@@ -28,7 +28,7 @@ class Pages:
 
     @property
     def virtual(self) -> bool:
-        """Whether the client reads virtual documents once their scheme is registered."""
+        """True if the client reads virtual documents once their scheme is registered."""
         workspace = self._client.client_capabilities.workspace
         content = workspace.text_document_content if workspace else None
         return bool(content and content.dynamic_registration)

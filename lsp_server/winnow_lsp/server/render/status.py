@@ -1,4 +1,4 @@
-"""What a status bar shows: `winnow/status`."""
+"""Status bars: `winnow/status`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTERVAL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far the index is; `working` says whether it is being brought up to date or is about to be."""
+    """State of the index; `working` while it is being brought up to date or is about to be."""
 
     progress: Progress
     stale_files: int

@@ -19,7 +19,7 @@ DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | 
 
 @dataclass(frozen=True, slots=True)
 class EditSupport:
-    """What a client takes: edits at all, those with versions, files to be made, and annotations it asks the user by."""
+    """A client's support for edits: any, with versions, creating files, annotations that ask the user."""
 
     applies: bool
     versions: bool
@@ -28,7 +28,7 @@ class EditSupport:
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> EditSupport:
-        """What a client says. Who makes files takes them among document changes, whether it says so or not."""
+        """As the client declares. One that creates files takes document changes, declared or not."""
         workspace = capabilities.workspace
         edit = workspace.workspace_edit if workspace else None
         operations = (edit.resource_operations if edit else None) or ()
@@ -74,7 +74,7 @@ def _text_edits(edit: FileEdit, codec: PositionCodec) -> Iterator[types.TextEdit
 
 
 def _places(edit: LineEdit, data: bytes, codec: PositionCodec) -> Iterator[types.Position]:
-    """Where an edit starts and ends: at the start of lines, or at the end of a last line without a line end."""
+    """The range of an edit: from line start to line start, or to the end of a last line without a line end."""
     lines = Lines(data)
     open_ended = bool(data) and not data.endswith((b"\n", b"\r"))
     for line in (edit.start_line - 1, edit.end_line):

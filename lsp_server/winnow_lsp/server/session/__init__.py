@@ -1,1 +1,1 @@
-"""What the server knows of one client: settings, folders, documents, and the index it keeps for them."""
+"""State of one client: settings, folders, documents, and their index."""

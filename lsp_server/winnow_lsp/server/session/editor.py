@@ -1,4 +1,4 @@
-"""What one client has told of itself: its folders, its settings and its open documents."""
+"""A client's folders, settings and open documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from winnow_lsp.server.session.folders import Folders
 
 
 class EditorState:
-    """What the server knows of one client. Belongs to the event loop.
+    """One client's folders, settings and open documents. Belongs to the event loop.
 
     Questions wait for `configured`: the client's settings may arrive after its first request.
     """
@@ -31,7 +31,7 @@ class EditorState:
         return next((document for document in self._documents() if document.uri == uri), None)
 
     def sources(self, folders: Folders) -> Sources:
-        """What the engine reads: these folders, with open documents as they are in the editor.
+        """The engine's sources: these folders, with open documents as they are in the editor.
 
         Raises WorkspaceError if there is no folder.
         """

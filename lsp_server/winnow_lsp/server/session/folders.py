@@ -39,7 +39,7 @@ class Folders:
         return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
 
     def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
-        """What the engine reads; `documents` maps URIs of open ones to text. Raises WorkspaceError without a folder."""
+        """The engine's sources; `documents` maps URIs of open ones to text. Raises WorkspaceError without a folder."""
         if not self._folders:
             raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
         opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}

@@ -25,7 +25,7 @@ class Text:
 
     @property
     def digest(self) -> str:
-        """What tells one text from another."""
+        """A hash of the text."""
         return hashlib.blake2b(self.data, digest_size=16).hexdigest()
 
 

@@ -47,7 +47,7 @@ async def read_body(reader: asyncio.StreamReader) -> bytes | None:
 
 
 class ByteWriter(Protocol):
-    """What `Outbox` needs of an asyncio.StreamWriter."""
+    """The part of asyncio.StreamWriter that `Outbox` needs."""
 
     @property
     def transport(self) -> asyncio.WriteTransport:
@@ -58,7 +58,7 @@ class ByteWriter(Protocol):
 
 
 class Outbox:
-    """Where the server's messages go. Never waits: a client that stopped reading is cut off, not waited for."""
+    """Sends the server's messages. Never waits: a client that stopped reading is cut off."""
 
     def __init__(self, writer: ByteWriter) -> None:
         self._writer = writer

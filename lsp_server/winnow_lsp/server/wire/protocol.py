@@ -134,7 +134,7 @@ class StrictProtocol(LanguageServerProtocol):
 
     @property
     def orderly(self) -> bool:
-        """Whether the client asked to shut down before it left."""
+        """True if the client asked to shut down before it left."""
         return bool(self._shutdown)
 
     def _check_handler_result(self, future: Future[Any]) -> None:
@@ -209,7 +209,7 @@ def _finite(number: str) -> float:
 
 
 def _explanation(error: Exception) -> str:
-    """What is wrong with parameters, in one line."""
+    """The problem with parameters, in one line."""
     if isinstance(error, cattrs.BaseValidationError):
         return "; ".join(cattrs.transform_error(error, format_exception=_reason))
     return f"Invalid Params: {error}"

@@ -22,11 +22,11 @@ _log = logging.getLogger(__name__)
 
 
 class ClientServer(Protocol):
-    """What serves one client, as far as the transport knows it."""
+    """A server of one client, as the transport sees it."""
 
     @property
     def protocol(self) -> StrictProtocol:
-        """Where messages go in and out."""
+        """A reader and a writer of messages."""
 
     async def leave(self) -> None:
         """Stop all work for the client."""
