@@ -24,9 +24,9 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import FileChangedError
 from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.index.analysts import Analysts, open_analysts
 from winnow_engine.index.index_order import first_to_index
-from winnow_engine.index.indexing import Means, record_names, restore_records
+from winnow_engine.index.indexing import ReadContext, record_names, restore_records
+from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys.encoders import Encoders, OpenFleet
 from winnow_engine.keys.key_cache import KeyCache
@@ -39,7 +39,7 @@ from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker
 from winnow_engine.reranker.opening import OpenReranker, open_reranker
 from winnow_engine.reranker.reranking import rerank
-from winnow_engine.runtime import Clock, Gate, Loading
+from winnow_engine.runtime import Clock, FairLock, Loading
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
@@ -72,11 +72,11 @@ class Assistant:
         open_target: Callable[[], Target] | None = None,
         *,
         remember: bool = False,
-        analysts: Analysts | None = None,
+        parse_pool: ParsePool | None = None,
         open_fleet: OpenFleet | None = None,
         open_reranker: OpenReranker = lambda drafter: None,
     ) -> None:
-        self._store, self._analysts = store, analysts or Analysts(0)
+        self._store, self._parse_pool = store, parse_pool or ParsePool(0)
         self.reranker: BackgroundReranker | None = None
         """The reranker, once `keys` are loaded."""
 
@@ -89,7 +89,7 @@ class Assistant:
         self._open_target = open_target
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
-        self._reading = Gate(1)
+        self._reading = FairLock(1)
         self.target = Loading(open_target) if open_target else None
 
     @property
@@ -100,7 +100,7 @@ class Assistant:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about reading and encoding: which processes were lost, and what that meant."""
-        return (*self._analysts.notices, *self._encoders.notices)
+        return (*self._parse_pool.notices, *self._encoders.notices)
 
     def retry(self) -> None:
         """Open again what could not be loaded: its file may be there by now."""
@@ -189,7 +189,7 @@ class Assistant:
         cancellation = cancellation or Cancellation()
         try:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
-                workspace = self.read(sources, cancellation, Means(self._analysts, early.begin))
+                workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
             cache = self.keys.wait_for(cancellation)
             cache.of(workspace, progress, cancellation, first)
@@ -208,21 +208,21 @@ class Assistant:
         return publish(self._store, names, len(workspace.files), out, repository)
 
     def close(self) -> None:
-        """Free target, fleet and analysts, once models that are loading are there. Its owner closes the store."""
+        """Free target, fleet and parse pool, once models that are loading are there. Its owner closes the store."""
         self._encoders.close()
         target = self.target.settle() if self.target else None
         if target is not None:
             target.close()
-        self._analysts.close()
+        self._parse_pool.close()
 
-    def read(self, sources: Sources, cancellation: Cancellation, means: Means | None = None) -> Workspace:
+    def read(self, sources: Sources, cancellation: Cancellation, context: ReadContext | None = None) -> Workspace:
         """The workspace as it is now. What is known of files that have not changed is taken from memory.
 
         One thread reads at a time, because reading changes what is known; what it returns does not change any more.
         """
-        means = means or Means(self._analysts)
-        with self._reading.entered(cancellation):
-            self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, means)
+        context = context or ReadContext(self._parse_pool)
+        with self._reading.held(cancellation):
+            self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, context)
             return self._workspace
 
     def _rank(
@@ -242,7 +242,7 @@ class Assistant:
         early = StreamingEncoder(self.keys, progress, cancellation)
         with clock.stage("read"), early:
             begin = partial(early.begin_for_question, budget)
-            workspace = self.read(sources, cancellation, Means(self._analysts, begin=begin))
+            workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, begin=begin))
             question = workspace.located(question)  # PositionError or GitError now, not after the long part
             past = asked_past(question, sources, workspace, self._store.workspaces, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
@@ -304,7 +304,7 @@ def open_assistant(
         open_drafter,
         (lambda: open_target(models)) if answers else None,
         remember=remember,
-        analysts=open_analysts(),
+        parse_pool=open_parse_pool(),
         open_fleet=open_fleet,
         open_reranker=begin_reranker,
     )

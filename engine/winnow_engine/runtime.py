@@ -68,7 +68,7 @@ def mapped_ahead(
             future.cancel()
 
 
-class Gate:
+class FairLock:
     """Lets so many threads in at once, in order of arrival: one that leaves hands its place to the next."""
 
     def __init__(self, places: int) -> None:
@@ -76,7 +76,7 @@ class Gate:
         self._waiting: deque[Event] = deque()
 
     @contextmanager
-    def entered(self, cancellation: Cancellation) -> Iterator[None]:
+    def held(self, cancellation: Cancellation) -> Iterator[None]:
         """A place inside the `with` block. Raises CancelledError while it waits for one."""
         turn = Event()
         with self._lock:
@@ -102,7 +102,7 @@ class Gate:
                 self._free += 1
 
 
-class Behind:
+class BackgroundWriter:
     """Does calls one after the other on a thread of its own, while whoever adds them goes on.
 
     Adding waits while `most` are waiting. Leaving the `with` block waits for all of them. What one raises is raised
@@ -120,7 +120,7 @@ class Behind:
         while len(self._waiting) > self._most:
             self._waiting.popleft().result()
 
-    def __enter__(self) -> Behind:
+    def __enter__(self) -> BackgroundWriter:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,20 +7,20 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_engine.runtime import Gate
+from winnow_engine.runtime import FairLock
 
 PATIENCE_S = 30
 
 
-def waiting(gate: Gate) -> int:
+def waiting(gate: FairLock) -> int:
     return len(gate._waiting)
 
 
 def test_a_gate_lets_in_as_many_as_it_has_places_for_and_then_who_came_first() -> None:
-    gate, entered, go = Gate(2), list[int](), [threading.Event() for _ in range(5)]
+    gate, entered, go = FairLock(2), list[int](), [threading.Event() for _ in range(5)]
 
     def work(number: int) -> None:
-        with gate.entered(Cancellation()):
+        with gate.held(Cancellation()):
             entered.append(number)
             assert go[number].wait(PATIENCE_S)
 
@@ -38,14 +38,14 @@ def test_a_gate_lets_in_as_many_as_it_has_places_for_and_then_who_came_first() -
 
 
 def test_who_gives_up_before_the_gate_takes_nobodys_place() -> None:
-    gate, given_up = Gate(1), Cancellation()
+    gate, given_up = FairLock(1), Cancellation()
 
     def enter(cancellation: Cancellation) -> None:
-        with gate.entered(cancellation):
+        with gate.held(cancellation):
             pass
 
     with ThreadPoolExecutor(2) as pool:
-        with gate.entered(Cancellation()):
+        with gate.held(Cancellation()):
             first, second = pool.submit(enter, given_up), pool.submit(enter, Cancellation())
             while waiting(gate) < 2:
                 pass
@@ -54,5 +54,5 @@ def test_who_gives_up_before_the_gate_takes_nobodys_place() -> None:
                 first.result(PATIENCE_S)
             assert not second.done()
         second.result(PATIENCE_S)
-    with gate.entered(Cancellation()):
+    with gate.held(Cancellation()):
         assert waiting(gate) == 0

@@ -19,7 +19,7 @@ from winnow_engine.encoder.profile import Arrays, Profile, Read, joined
 from winnow_engine.encoder.segments import Segment, batch_of, cut_ids, evened, pack, runs_of
 from winnow_engine.encoder.template import Template
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.runtime import Gate, mapped_ahead
+from winnow_engine.runtime import FairLock, mapped_ahead
 
 _AHEAD_BATCHES = 4  # of text that is tokenised before the encoder asks for it
 _BYTES_A_TOKEN = 4
@@ -80,10 +80,10 @@ class FileEncoder:
     profile: Profile
     threads: int
     tokenisers: int
-    _gate: Gate = field(init=False, repr=False)
+    _lock: FairLock = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._gate = Gate(self.threads)
+        self._lock = FairLock(self.threads)
 
     def encode(
         self, files: Iterable[FileText], cancellation: Cancellation, fixed_batches: bool = False
@@ -106,7 +106,7 @@ class FileEncoder:
                 groups = evened(groups, self.threads)
 
             def read(group: list[Segment]) -> Read:
-                with self._gate.entered(cancellation):
+                with self._lock.held(cancellation):
                     return self._read_group(group, cancellation)
 
             for group, found in mapped_ahead(runners, read, _checked(groups, cancellation), self.threads):

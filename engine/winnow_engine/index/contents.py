@@ -15,7 +15,7 @@ _NAMED = frozenset({UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, U
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class ListedFolder:
     """A folder, with how many files it has at any depth."""
 
     path: str
@@ -23,7 +23,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class ListedDefinition:
     """What a unit of a file defines, and where."""
 
     name: str
@@ -33,15 +33,15 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ListedFile:
     """A file, with what it defines in file order."""
 
     path: str
     lines: int
-    definitions: tuple[Definition, ...]
+    definitions: tuple[ListedDefinition, ...]
 
 
-def contents(workspace: Workspace, path: str) -> Iterator[Folder | File]:
+def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | ListedFile]:
     """The folders and files of a folder, or one file; "" and "." are the workspace. PositionError if there is none."""
     name = path.strip("/").removeprefix("./")
     name = "" if name == "." else name
@@ -52,13 +52,13 @@ def contents(workspace: Workspace, path: str) -> Iterator[Folder | File]:
     below = Counter(rest.split("/")[0] for file in files if "/" in (rest := file.path.removeprefix(inside)))
     if files[0].path == name:
         below.clear()
-    yield from (Folder(inside + folder, number) for folder, number in sorted(below.items()))
+    yield from (ListedFolder(inside + folder, number) for folder, number in sorted(below.items()))
     for file in files:
         if file.path == name or "/" not in file.path.removeprefix(inside):
             yield _file(file)
 
 
-def _file(file: IndexedFile) -> File:
+def _file(file: IndexedFile) -> ListedFile:
     named = (unit for unit in file.units if unit.name and unit.kind in _NAMED)
-    found = tuple(Definition(unit.name, unit.kind, unit.start_line, unit.end_line) for unit in named)
-    return File(file.path, file.line_count, found)
+    found = tuple(ListedDefinition(unit.name, unit.kind, unit.start_line, unit.end_line) for unit in named)
+    return ListedFile(file.path, file.line_count, found)

@@ -16,7 +16,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
-from winnow_engine.index.stat_cache import Content, FileMemory
+from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
 from winnow_engine.storage.store import content_key
 from winnow_engine.untrusted import printable
@@ -59,14 +59,14 @@ def look(
     skipped: Skipped | None = None,
     checkpoint: Callable[[], None] | None = None,
     open_documents: Mapping[str, bytes] | None = None,
-    memory: FileMemory | None = None,
+    stats: StatCache | None = None,
 ) -> Iterator[tuple[str, Content]]:
-    """As `scan`, with a file's content in place of its bytes: what `memory` has and did not change is not read.
+    """As `scan`, with a file's content in place of its bytes: what `stats` has and did not change is not read.
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
     contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
     """
-    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, memory)
+    walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
         content = walk.read(candidate)
         if content is not None:
@@ -148,11 +148,11 @@ class _Walk:
         rules: FileRules,
         skipped: Skipped,
         open_documents: Mapping[str, bytes],
-        memory: FileMemory | None = None,
+        stats: StatCache | None = None,
     ) -> None:
         self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
         self._rules = EntryRules(root, rules)
-        self._memory = memory or FileMemory()
+        self._stats = stats or StatCache()
 
     def candidates(
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
@@ -215,7 +215,7 @@ class _Walk:
         path, status = candidate.path, candidate.status
         assert status is not None, "a file that is not on disk is an open document"
         read = lambda: self._judged(path, read_regular(self._root / path, self._max_bytes + 1), asked_for)  # noqa: E731
-        return self._memory.content(str(self._root), path, asked_for, status, read)
+        return self._stats.content(str(self._root), path, asked_for, status, read)
 
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
         """The bytes, if no rule on content leaves them out."""

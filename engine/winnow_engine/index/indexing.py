@@ -7,29 +7,29 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from winnow_engine.core import Cancellation
-from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.indexed_file import IndexedFile, Row
+from winnow_engine.index.parse_pool import ParsePool
 from winnow_engine.index.records import analysed
 from winnow_engine.index.stat_cache import Content
 from winnow_engine.index.tables import Tables
-from winnow_engine.runtime import Behind
+from winnow_engine.runtime import BackgroundWriter
 from winnow_engine.storage.store import Store
 
 NAMESPACE = "units-3"  # count up whenever the units, symbols or words of an unchanged file would change
-_WRITTEN_BEHIND = 100  # records that wait to be stored
+_MOST_WAITING = 100  # records that wait to be stored
 
 Taker = Callable[[IndexedFile], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ReadContext:
     """What reading a workspace may use beside this thread.
 
-    `analysts` analyse what is new. `begin` is told how many files that is and how many bytes; if it returns something,
+    `parse_pool` parses new files. `begin` is told how many files that is and how many bytes; if it returns something,
     that takes each of these files as soon as it is analysed.
     """
 
-    analysts: Analysts = field(default_factory=lambda: Analysts(0))
+    parse_pool: ParsePool = field(default_factory=lambda: ParsePool(0))
     begin: Callable[[int, int], Taker | None] = lambda count, size: None
 
 
@@ -48,13 +48,13 @@ def indexed(
     tables: Tables | None,
     store: Store,
     cancellation: Cancellation,
-    means: Means,
+    context: ReadContext,
 ) -> tuple[IndexedFile, ...]:
     """The files with what is kept of their text; `before` are those of an earlier reading."""
     earlier = {file.path: file for file in before}
     same = [_same(one, earlier.get(one.path), tables) for one in found]
     new = [one for one, file in zip(found, same, strict=True) if file is None]
-    made = iter(list(_new(new, store, cancellation, means)))  # all of them, so that it stores them now
+    made = iter(list(_new(new, store, cancellation, context)))  # all of them, so that it stores them now
     return tuple(file or next(made) for file in same)
 
 
@@ -68,22 +68,24 @@ def _same(now: FoundFile, earlier: IndexedFile | None, tables: Tables | None) ->
     return IndexedFile(now.path, now.local_path, now.content, Row(tables, row))
 
 
-def _new(files: Sequence[FoundFile], store: Store, cancellation: Cancellation, means: Means) -> Iterator[IndexedFile]:
+def _new(
+    files: Sequence[FoundFile], store: Store, cancellation: Cancellation, context: ReadContext
+) -> Iterator[IndexedFile]:
     """The files with what the index keeps of their text: from the store, or made now and stored."""
     stored = store.get(NAMESPACE, [one.content.key for one in files])
     missing = {one.content.key: one for one in files if one.content.key not in stored}
     size = sum(one.content.size for one in missing.values())
-    taker = means.begin(len(missing), size) if missing else None
+    taker = context.begin(len(missing), size) if missing else None
     texts = ((one.local_path, one.content.read()) for one in missing.values())
-    records = means.analysts.analysed(texts, size, cancellation)
-    with store.writer(NAMESPACE) as writer, Behind(_WRITTEN_BEHIND) as behind:
+    records = context.parse_pool.analysed(texts, size, cancellation)
+    with store.writer(NAMESPACE) as writer, BackgroundWriter(_MOST_WAITING) as background:
         for one in files:
             cancellation.check()
             key = one.content.key
             new = key not in stored
             if new:
                 stored[key] = next(records)
-                behind.add(partial(writer.put, key, stored[key]))
+                background.add(partial(writer.put, key, stored[key]))
             file = IndexedFile(one.path, one.local_path, one.content, stored[key])
             if new and taker is not None:
                 taker(file)

@@ -84,7 +84,7 @@ class _Known:
     settled: bool = False
 
 
-class FileMemory:
+class StatCache:
     """The contents of the files that the last reading asked for.
 
     `clock` gives seconds and never goes back while the system runs.

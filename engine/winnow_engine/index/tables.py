@@ -62,7 +62,7 @@ class Tables:
         return cls(arrays | _of_paths([path for path, *_ in files]) | _postings(found, len(names)))
 
     @classmethod
-    def joined(cls, parts: Sequence[Part]) -> Tables:
+    def joined(cls, parts: Sequence[TableSlice]) -> Tables:
         """The tables of a workspace, from those it consists of."""
         tables = [part.tables for part in parts]
         files, units = sum(int((part.files != NO_PLACE).sum()) for part in parts), _count(parts)
@@ -137,7 +137,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Part:
+class TableSlice:
     """Tables as part of a workspace: its number of each of their files and units, int64, or NO_PLACE."""
 
     tables: Tables
@@ -150,28 +150,28 @@ class Part:
         return not (self.files == NO_PLACE).any()
 
 
-def part(tables: Tables, files: Int64, unit_starts: Int64) -> Part:
+def table_slice(tables: Tables, files: Int64, unit_starts: Int64) -> TableSlice:
     """Tables whose files have these numbers in a workspace, where file f has the units from unit_starts[f] on."""
     counts = np.diff(tables.starts)
     first = np.where(files == NO_PLACE, 0, unit_starts[np.maximum(files, 0)])
     units = np.repeat(first - tables.starts[:-1], counts) + np.arange(tables.starts[-1])
-    return Part(tables, files, np.where(np.repeat(files == NO_PLACE, counts), NO_PLACE, units))
+    return TableSlice(tables, files, np.where(np.repeat(files == NO_PLACE, counts), NO_PLACE, units))
 
 
-def placed(parts: Sequence[Part], name: str) -> Array:
+def placed(parts: Sequence[TableSlice], name: str) -> Array:
     """An array of units as the workspace numbers these."""
     if len(parts) == 1 and parts[0].whole:
         return parts[0].tables.arrays[name]
     return _placed([(part.tables.arrays[name], part.units) for part in parts], _count(parts))
 
 
-def placed_files(parts: Sequence[Part], name: str) -> Array:
+def placed_files(parts: Sequence[TableSlice], name: str) -> Array:
     """An array of files as the workspace numbers these."""
     count = sum(int((part.files != NO_PLACE).sum()) for part in parts)
     return _placed([(part.tables.arrays[name], part.files) for part in parts], count)
 
 
-def _count(parts: Sequence[Part]) -> int:
+def _count(parts: Sequence[TableSlice]) -> int:
     return sum(int((part.units != NO_PLACE).sum()) for part in parts)
 
 

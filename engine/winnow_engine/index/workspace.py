@@ -19,17 +19,17 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row
-from winnow_engine.index.indexing import NAMESPACE, FoundFile, Means, indexed
+from winnow_engine.index.indexing import NAMESPACE, FoundFile, ReadContext, indexed
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
-from winnow_engine.index.stat_cache import Content, FileMemory
-from winnow_engine.index.tables import Part, Tables, part, placed, placed_files
+from winnow_engine.index.stat_cache import Content, StatCache
+from winnow_engine.index.tables import Tables, TableSlice, placed, placed_files, table_slice
 from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
-from winnow_engine.index.workspace_cache import KeptWorkspace
+from winnow_engine.index.workspace_cache import WorkspaceCache
 from winnow_engine.question import CodeAtCursor, Cursor, Question
 from winnow_engine.storage.store import Store
 
@@ -50,17 +50,15 @@ class Sources:
         folders = sorted((folder.name, str(folder.root.resolve())) for folder in self.folders)
         return repr((folders, self.rules))
 
-    def look(
-        self, cancellation: Cancellation, memory: FileMemory | None = None
-    ) -> Iterator[tuple[Folder, str, Content]]:
+    def look(self, cancellation: Cancellation, stats: StatCache | None = None) -> Iterator[tuple[Folder, str, Content]]:
         """The files that count with their folders, in path order. A file under two folders counts for the inner one.
 
-        Files that `memory` has and that did not change are not read. Raises WorkspaceError if a folder is not a
+        Files that `stats` has and that did not change are not read. Raises WorkspaceError if a folder is not a
         readable directory, CancelledError.
         """
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
-            for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), memory):
+            for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), stats):
                 if not inner or not any((folder.root / path).is_relative_to(root) for root in inner):
                     yield folder, path, content
 
@@ -73,12 +71,12 @@ class Sources:
 class Workspace:
     """The files of all folders, in path order. Units are numbered through: file by file, in file order.
 
-    Most files are rows of `base`, the tables that the workspace was last written as. `memory` is for the next reading
+    Most files are rows of `base`, the tables that the workspace was last written as. `stats` is for the next reading
     of the sources with this `identity`.
     """
 
     files: tuple[IndexedFile, ...]
-    memory: FileMemory = field(default_factory=FileMemory, compare=False, repr=False)
+    stats: StatCache = field(default_factory=StatCache, compare=False, repr=False)
     base: Tables | None = field(default=None, compare=False, repr=False)
     identity: str = field(default="", compare=False, repr=False)
 
@@ -93,17 +91,17 @@ class Workspace:
         return Units(self.files, self.unit_starts)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def slices(self) -> tuple[TableSlice, ...]:
         """The tables of which the workspace consists: `base`, and one of what is new since."""
         base, places = self.base, range(len(self.files))
         rows = {n: file.kept.number for n, file in enumerate(self.files) if isinstance(file.kept, Row)}
         new = [n for n in places if n not in rows]
         tables = Tables.of([(self.files[n].path, self.files[n].key, self.files[n].kept) for n in new])  # type: ignore[misc]
-        found = [part(tables, np.array(new, np.int64), self.unit_starts)] if new or base is None else []
+        found = [table_slice(tables, np.array(new, np.int64), self.unit_starts)] if new or base is None else []
         if base is not None:
             numbers = np.full(len(base.starts) - 1, NO_PLACE, np.int64)
             numbers[list(rows.values())] = list(rows)
-            found.insert(0, part(base, numbers, self.unit_starts))
+            found.insert(0, table_slice(base, numbers, self.unit_starts))
         return tuple(found)
 
     @cached_property
@@ -114,12 +112,12 @@ class Workspace:
     @cached_property
     def unit_bytes(self) -> NDArray[np.int64]:
         """The size of every unit, int64 [U]."""
-        return unit_bytes(placed(self.parts, "units"))
+        return unit_bytes(placed(self.slices, "units"))
 
     @cached_property
     def unit_kinds(self) -> NDArray[np.int8]:
         """What every unit is, as its place in UnitKind, int8 [U]."""
-        return placed(self.parts, "units")[:, 0].astype(np.int8)
+        return placed(self.slices, "units")[:, 0].astype(np.int8)
 
     @cached_property
     def file_table(self) -> FileTable:
@@ -130,28 +128,28 @@ class Workspace:
     @cached_property
     def lexical(self) -> LexicalIndex:
         """The words of all units."""
-        return LexicalIndex(self._places("words"), placed(self.parts, "lengths"))
+        return LexicalIndex(self._places("words"), placed(self.slices, "lengths"))
 
     @cached_property
     def titles(self) -> LexicalIndex:
         """The words of all units' names."""
-        return LexicalIndex(self._places("titles"), placed(self.parts, "title_lengths"))
+        return LexicalIndex(self._places("titles"), placed(self.slices, "title_lengths"))
 
     @cached_property
     def paths(self) -> LexicalIndex:
         """The words of all files' paths."""
-        places = Places([(one.tables.postings("path_words"), one.files) for one in self.parts])
-        return LexicalIndex(places, placed_files(self.parts, "path_lengths"))
+        places = Places([(one.tables.postings("path_words"), one.files) for one in self.slices])
+        return LexicalIndex(places, placed_files(self.slices, "path_lengths"))
 
     @cached_property
     def symbols(self) -> SymbolTable:
         """The names all units define and use."""
-        tables = [one.tables for one in self.parts]
+        tables = [one.tables for one in self.slices]
         spellings = Spellings([(one.postings("definitions").terms, one.postings("spellings")) for one in tables])
         return SymbolTable(self._places("definitions"), self._places("references"), spellings, len(self.units))
 
     def _places(self, name: str) -> Places:
-        return Places([(one.tables.postings(name), one.units) for one in self.parts])
+        return Places([(one.tables.postings(name), one.units) for one in self.slices])
 
     def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of files, float32 [F], repeated for each of their units, float32 [U]."""
@@ -238,53 +236,53 @@ def read_workspace(
     store: Store,
     cancellation: Cancellation,
     before: Workspace | None = None,
-    means: Means | None = None,
+    context: ReadContext | None = None,
 ) -> Workspace:
     """Read all files that count, where they have changed: what is kept of the others is in `before`, or on disk.
 
     If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it.
     Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
-    kept = KeptWorkspace(store.workspaces, f"{NAMESPACE} {sources.identity}")
-    before = _before(kept, before)
-    means = means or Means()
+    cache = WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
+    before = _before(cache, before)
+    context = context or ReadContext()
     found = _look(sources, before, cancellation)
-    files = indexed(found, before.files, before.base, store, cancellation, means)
+    files = indexed(found, before.files, before.base, store, cancellation, context)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
         raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
-    if before.memory.worth_saving():
-        kept.save_memory(before.memory)
+    if before.stats.worth_saving():
+        cache.save_stats(before.stats)
     if len(files) == len(before.files) and all(map(operator.is_, files, before.files)):
         return before
-    return _written(Workspace(files, before.memory, before.base, kept.identity), kept)
+    return _written(Workspace(files, before.stats, before.base, cache.identity), cache)
 
 
 def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> list[FoundFile]:
-    with before.memory.reading():
+    with before.stats.reading():
         return [
             FoundFile(folder.workspace_path(path), path, content)
-            for folder, path, content in sources.look(cancellation, before.memory)
+            for folder, path, content in sources.look(cancellation, before.stats)
         ]
 
 
-def _before(kept: KeptWorkspace, before: Workspace | None) -> Workspace:
+def _before(cache: WorkspaceCache, before: Workspace | None) -> Workspace:
     """What to start from: the earlier reading if it was of the same sources, else what is on disk."""
-    if before is not None and before.identity == kept.identity:
+    if before is not None and before.identity == cache.identity:
         return before
-    memory = before.memory if before is not None and not before.identity else FileMemory()
-    if memory.empty:
-        kept.load_memory(memory)
-    return Workspace((), memory, kept.tables(), kept.identity)
+    stats = before.stats if before is not None and not before.identity else StatCache()
+    if stats.empty:
+        cache.load_stats(stats)
+    return Workspace((), stats, cache.tables(), cache.identity)
 
 
-def _written(workspace: Workspace, kept: KeptWorkspace) -> Workspace:
+def _written(workspace: Workspace, cache: WorkspaceCache) -> Workspace:
     """The workspace, written as tables anew if much of it is not in those it has."""
     sizes = np.diff(workspace.unit_starts)
     new = sum(int(size) for file, size in zip(workspace.files, sizes, strict=True) if not isinstance(file.kept, Row))
     gone = (len(workspace.base.arrays["units"]) if workspace.base else 0) - (len(workspace.units) - new)
     if new + gone <= max(_FEW_UNITS, _FEW_SHARE * len(workspace.units)):
         return workspace
-    tables = kept.save_tables(Tables.joined(workspace.parts))
+    tables = cache.save_tables(Tables.joined(workspace.slices))
     files = (replace(file, kept=Row(tables, number)) for number, file in enumerate(workspace.files))
-    return Workspace(tuple(files), workspace.memory, tables, workspace.identity)
+    return Workspace(tuple(files), workspace.stats, tables, workspace.identity)

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from winnow_engine.index.stat_cache import FileMemory
+from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.tables import Tables
 from winnow_engine.storage.mapped import mark_used, open_arrays, write_arrays
 
@@ -22,22 +22,22 @@ _log = logging.getLogger(__name__)
 _FILES, _TABLES = "files-1", "tables-1"  # count up whenever these would be read in another way
 
 
-class KeptWorkspace:
+class WorkspaceCache:
     """The files of one workspace in `folder`. `identity` names it: its roots, rules, and what makes records."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.identity = hashlib.blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
         self._folder = folder
 
-    def load_memory(self, memory: FileMemory) -> None:
+    def load_stats(self, stats: StatCache) -> None:
         """Bring back what was known of the files, if that was saved."""
         columns = self._open(_FILES)
         if columns is not None:
-            memory.load(columns)
+            stats.load(columns)
 
-    def save_memory(self, memory: FileMemory) -> None:
+    def save_stats(self, stats: StatCache) -> None:
         """Save what is known of the files."""
-        self._write(_FILES, memory.columns())
+        self._write(_FILES, stats.columns())
 
     def tables(self) -> Tables | None:
         """The tables, if there are any."""

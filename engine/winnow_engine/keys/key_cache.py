@@ -34,12 +34,12 @@ from winnow_engine.keys.key_parts import (
     whole_file,
 )
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
-from winnow_engine.runtime import Behind, Gate
+from winnow_engine.runtime import BackgroundWriter, FairLock
 from winnow_engine.storage.store import Store
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
-_WRITTEN_BEHIND = 100  # files whose keys wait to be stored
-_GATES = 32
+_MOST_WAITING = 100  # files whose keys wait to be stored
+_LOCKS = 32
 _WORTH_WAITING_S = 10.0  # for the complete index, before a question is answered
 _ENOUGH_TOKENS = 2000  # for a throughput that is worth remembering
 _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
@@ -59,7 +59,7 @@ class KeyCache:
         self._ahead: dict[str, Part] = {}  # by the name of the keys of the whole file
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
-        self._gates = [Gate(1) for _ in range(_GATES)]  # one workspace has always the same, others mostly another
+        self._locks = [FairLock(1) for _ in range(_LOCKS)]  # one workspace has always the same, others mostly another
 
     def of(
         self,
@@ -74,7 +74,7 @@ class KeyCache:
         Where several threads want the keys of the same workspace, one makes them and the others wait for it.
         """
         names = workspace.units_keys
-        with self._gates[hash(names) % _GATES].entered(cancellation):
+        with self._locks[hash(names) % _LOCKS].held(cancellation):
             last = self._last
             if last is None or last[0] != names:
                 found = self._complete(workspace, progress, cancellation, first)
@@ -195,11 +195,11 @@ class KeyCache:
         def finish() -> None:
             while planned and planned[0].complete:
                 one = planned.popleft()
-                behind.add(partial(store, one))
+                background.add(partial(store, one))
                 report.add(one.whole(), one.file.content.size)
 
         writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
-        with writers[0] as writer, writers[1] as pieces, Behind(_WRITTEN_BEHIND) as behind:
+        with writers[0] as writer, writers[1] as pieces, BackgroundWriter(_MOST_WAITING) as background:
             for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation)):
                 finish()  # files all of whose pieces are as they were
                 planned[0].add(keys)

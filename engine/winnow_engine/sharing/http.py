@@ -11,7 +11,7 @@ _WHOLE, _PART = 200, 206
 _UNUSABLE = (ImportError, ValueError, OSError, httpx.InvalidURL)
 
 
-class HttpHome:
+class HttpFiles:
     """A server of files. One that cannot send parts of a file sends it whole, and what was read last is kept."""
 
     def __init__(self, url: str) -> None:
@@ -24,11 +24,11 @@ class HttpHome:
         self._last: tuple[str, bytes] | None = None
 
     def whole(self, name: str, most_bytes: int) -> bytes:
-        """See `Home`."""
+        """See `IndexFiles`."""
         return self._get(name, {}, most_bytes, _WHOLE)[1]
 
     def part(self, name: str, start: int, stop: int, file_bytes: int) -> bytes:
-        """See `Home`."""
+        """See `IndexFiles`."""
         if self._last is None or self._last[0] != name:
             status, data = self._get(name, {"Range": f"bytes={start}-{stop - 1}"}, file_bytes, _PART, _WHOLE)
             if status == _PART:

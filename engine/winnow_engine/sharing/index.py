@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.contents import CONTENTS, MOST_BYTES, Shard, unpacked_contents
-from winnow_engine.sharing.places import Home, home_of, runs
-from winnow_engine.sharing.table import Place, Table, sound, unpacked_table
+from winnow_engine.sharing.places import IndexFiles, files_at, runs
+from winnow_engine.sharing.table import RecordPlace, Table, sound, unpacked_table
 from winnow_engine.storage.store import Store
 
 _GAP, _AT_ONCE = 64 << 10, 8 << 20  # bytes: read across a gap rather than ask twice; a request's longest answer
@@ -33,7 +33,7 @@ class SharedIndex:
     def __init__(self, location: str) -> None:
         self.location = location
         self.problem: str | None = None
-        self._home: Home | None = None
+        self._files: IndexFiles | None = None
         self._shards: dict[str, tuple[Shard, Table]] = {}
         self._next_look, self._lock = 0.0, threading.Lock()
 
@@ -62,11 +62,11 @@ class SharedIndex:
         if time.monotonic() < self._next_look:
             return
         try:
-            self._home = self._home or home_of(self.location)
-            contents = unpacked_contents(self._home.whole(CONTENTS, MOST_BYTES))
+            self._files = self._files or files_at(self.location)
+            contents = unpacked_contents(self._files.whole(CONTENTS, MOST_BYTES))
             known = self._shards
             self._shards = {
-                shard.content: known.get(shard.content) or (shard, self._table(self._home, shard))
+                shard.content: known.get(shard.content) or (shard, self._table(self._files, shard))
                 for shard in contents.values()
             }
         except SharedIndexError as error:
@@ -74,20 +74,20 @@ class SharedIndex:
         else:
             self.problem, self._next_look = None, time.monotonic() + _FRESH_S
 
-    def _table(self, home: Home, shard: Shard) -> Table:
-        data = home.whole(shard.table, shard.table_bytes)
+    def _table(self, files: IndexFiles, shard: Shard) -> Table:
+        data = files.whole(shard.table, shard.table_bytes)
         if hashlib.blake2b(data).hexdigest() != shard.table_hash:
             raise SharedIndexError(f"{shard.table} is not what {CONTENTS} says: it is half copied, or was changed")
         return unpacked_table(data)
 
-    def _read(self, shard: Shard, places: dict[str, Place]) -> dict[str, bytes]:
+    def _read(self, shard: Shard, places: dict[str, RecordPlace]) -> dict[str, bytes]:
         """Some records of a shard, in as few requests as that takes. Raises SharedIndexError."""
-        assert self._home is not None, "a shard is known from its home"
+        assert self._files is not None, "shards are known from files"
         ordered = sorted(places.items(), key=lambda item: item[1].start)
         found = {}
         for run in runs([(place.start, place.stop) for _, place in ordered], _GAP, _AT_ONCE):
             start, stop = ordered[run[0]][1].start, ordered[run[-1]][1].stop
-            data = self._home.part(shard.records, start, stop, shard.record_bytes)
+            data = self._files.part(shard.records, start, stop, shard.record_bytes)
             for key, place in (ordered[number] for number in run):
                 record = data[place.start - start : place.stop - start]
                 if not sound(record, place):

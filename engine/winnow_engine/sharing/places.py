@@ -10,7 +10,7 @@ from typing import Protocol
 from winnow_engine.errors import SharedIndexError
 
 
-class Home(Protocol):
+class IndexFiles(Protocol):
     """The files of one index. Both methods raise SharedIndexError."""
 
     def whole(self, name: str, most_bytes: int) -> bytes:
@@ -25,27 +25,27 @@ def is_remote(location: str) -> bool:
     return location.startswith(("http://", "https://"))
 
 
-def home_of(location: str) -> Home:
+def files_at(location: str) -> IndexFiles:
     """What a location names."""
     if not is_remote(location):
-        return FolderHome(Path(location))
-    from winnow_engine.sharing.http import HttpHome  # httpx takes 0.1 s to import
+        return FolderFiles(Path(location))
+    from winnow_engine.sharing.http import HttpFiles  # httpx takes 0.1 s to import
 
-    return HttpHome(location)
+    return HttpFiles(location)
 
 
-class FolderHome:
+class FolderFiles:
     """A folder. It may lie on a share that comes and goes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.expanduser()
 
     def whole(self, name: str, most_bytes: int) -> bytes:
-        """See `Home`."""
+        """See `IndexFiles`."""
         return self._read(name, 0, most_bytes + 1, most_bytes)
 
     def part(self, name: str, start: int, stop: int, file_bytes: int) -> bytes:
-        """See `Home`."""
+        """See `IndexFiles`."""
         return self._read(name, start, stop - start, file_bytes)
 
     def _read(self, name: str, start: int, size: int, most_bytes: int) -> bytes:

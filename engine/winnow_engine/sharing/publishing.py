@@ -14,7 +14,7 @@ from typing import IO
 from winnow_engine.core import counted
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
-from winnow_engine.sharing.table import Place, Table, content_name, packed_table
+from winnow_engine.sharing.table import RecordPlace, Table, content_name, packed_table
 from winnow_engine.storage.folders import sync_folder, temporary
 from winnow_engine.storage.store import Store, checksum
 
@@ -50,13 +50,13 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
 
 def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Table:
     """Write records one behind the other; where each of them lies."""
-    table: dict[str, dict[str, Place]] = {}
+    table: dict[str, dict[str, RecordPlace]] = {}
     start = 0
     with path.open("wb") as file:
         for namespace in sorted(names):
             places = table.setdefault(namespace, {})
             for key, data in store.packed(namespace, sorted(set(names[namespace]))):
-                places[key] = Place(start, len(data), checksum(data))
+                places[key] = RecordPlace(start, len(data), checksum(data))
                 file.write(data)
                 start += len(data)
             if missing := set(names[namespace]) - places.keys():

@@ -21,7 +21,7 @@ KEY_BYTES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where a record lies in the shard's file, in bytes, and its checksum."""
 
     start: int
@@ -34,7 +34,7 @@ class Place:
         return self.start + self.size
 
 
-Table = Mapping[str, Mapping[str, Place]]
+Table = Mapping[str, Mapping[str, RecordPlace]]
 """Places by namespace and key."""
 
 
@@ -59,16 +59,16 @@ def unpacked_table(data: bytes) -> Table:
     try:
         arrays = load(data)
         namespaces: list[str] = read_json(arrays["namespaces"].tobytes())
-        table: dict[str, dict[str, Place]] = {name: {} for name in namespaces}
+        table: dict[str, dict[str, RecordPlace]] = {name: {} for name in namespaces}
         rows = zip(arrays["namespace"], arrays["key"], _places(arrays["place"]), arrays["checksum"], strict=True)
         for namespace, key, (start, size), check in rows:
-            table[namespaces[namespace]][key.tobytes().hex()] = Place(start, size, check.tobytes())
+            table[namespaces[namespace]][key.tobytes().hex()] = RecordPlace(start, size, check.tobytes())
     except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
         raise SharedIndexError(f"its table is malformed: {error}") from error
     return table
 
 
-def sound(data: bytes, place: Place) -> bool:
+def sound(data: bytes, place: RecordPlace) -> bool:
     """Whether these are the bytes of the record that lies there."""
     return len(data) == place.size and checksum(data) == place.checksum
 

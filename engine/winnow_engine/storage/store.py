@@ -55,7 +55,7 @@ def checksum(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-class Beneath(Protocol):
+class FallbackStore(Protocol):
     """Records that others made, packed: what a store lacks is looked up there. Never raises for what is not there."""
 
     problem: str | None
@@ -79,7 +79,7 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
         self._path, self._lock = path, threading.Lock()
-        self._beneath: dict[str, Beneath] = {}
+        self._fallbacks: dict[str, FallbackStore] = {}
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
         self.max_bytes = CACHE_BYTES
@@ -87,15 +87,15 @@ class Store:
         self.workspaces = path.parent / f"{path.stem}.workspaces"
         """The folder for what is kept of whole workspaces."""
 
-    def attach(self, location: str, open_beneath: Callable[[str], Beneath]) -> None:
+    def attach(self, location: str, open_fallback: Callable[[str], FallbackStore]) -> None:
         """From now on look up there, too, what this store lacks; what is found is kept here."""
-        if location not in self._beneath:
-            self._beneath[location] = open_beneath(location)
+        if location not in self._fallbacks:
+            self._fallbacks[location] = open_fallback(location)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with what is attached, for the user."""
-        return tuple(one.problem for one in list(self._beneath.values()) if one.problem)
+        return tuple(one.problem for one in list(self._fallbacks.values()) if one.problem)
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """The records found, by key; each is marked as used."""
@@ -103,11 +103,11 @@ class Store:
         found = self.packs(namespace).get(wanted)
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
         found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
-        for beneath in list(self._beneath.values()):
+        for fallback in list(self._fallbacks.values()):
             missing = _without(wanted, found)
             if missing:
                 taken = {
-                    key: record for key, data in beneath.get(namespace, missing).items() if (record := _loaded(data))
+                    key: record for key, data in fallback.get(namespace, missing).items() if (record := _loaded(data))
                 }
                 self.put_many(namespace, taken)
                 found.update(taken)
@@ -162,7 +162,7 @@ class Store:
             )
             found = {key for rows in queries for (key,) in rows}
         found |= self.packs(namespace).known(wanted)
-        return found.union(*(one.keys(namespace, set(wanted) - found) for one in list(self._beneath.values())))
+        return found.union(*(one.keys(namespace, set(wanted) - found) for one in list(self._fallbacks.values())))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""

@@ -13,7 +13,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import CancelledError, WinnowError
-from winnow_engine.index.analysts import open_analysts
+from winnow_engine.index.parse_pool import open_parse_pool
 from winnow_engine.reranker.background import AFFORDED_S
 from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.storage.store import Store
@@ -55,11 +55,11 @@ class FirstTokenRun:
         self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
         self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
-        self._analysts, self._warm = open_analysts(), False
+        self._parse_pool, self._warm = open_parse_pool(), False
 
     def close(self) -> None:
         """End the processes that analyse files."""
-        self._analysts.close()
+        self._parse_pool.close()
 
     def run(self) -> Iterator[tuple[dict[str, Any], bool]]:
         """The figures of a size, as JSON has them, after each row; and whether that was the size's last row."""
@@ -127,7 +127,7 @@ class FirstTokenRun:
     @contextmanager
     def _opened(self, workspace: SizedWorkspace) -> Iterator[Winnow]:
         with closing(LlamaTarget.open(self._plan.target)) as target:
-            winnow = Winnow(self._drafter, self._reranker, target, self._analysts, self._cancellation)
+            winnow = Winnow(self._drafter, self._reranker, target, self._parse_pool, self._cancellation)
             if not self._warm:
                 winnow.warm_up(workspace)
                 self._warm = True

@@ -12,7 +12,7 @@ from pathlib import Path
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.index.analysts import Analysts
+from winnow_engine.index.parse_pool import ParsePool
 from winnow_engine.question import Question, Turn
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.storage.store import Store
@@ -35,7 +35,7 @@ class Winnow:
     drafter: Drafter
     reranker: BackgroundReranker | None
     target: Target
-    analysts: Analysts
+    parse_pool: ParsePool
     cancellation: Cancellation
 
     def warm_up(self, workspace: SizedWorkspace) -> None:
@@ -77,7 +77,7 @@ class Winnow:
                 store,
                 lambda: self.drafter,
                 lambda: self.target,
-                analysts=self.analysts,
+                parse_pool=self.parse_pool,
                 open_reranker=lambda drafter: self.reranker,
             )
             assistant.keys.wait_for(self.cancellation)

@@ -14,7 +14,7 @@ from typing import Any
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Progress
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.index.analysts import Analysts
+from winnow_engine.index.parse_pool import ParsePool
 from winnow_engine.question import Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.storage.store import Store
@@ -34,7 +34,7 @@ class Timeline:
     """Measures folders with a loaded drafter and started processes. `report` is told what is being done."""
 
     drafter: Drafter
-    analysts: Analysts
+    parse_pool: ParsePool
     repetitions: int
     report: Callable[[str], None]
     cancellation: Cancellation
@@ -168,6 +168,6 @@ class Timeline:
     @contextmanager
     def _opened(self, folder: Path) -> Iterator[Assistant]:
         with closing(Store(folder / "index.sqlite")) as store:
-            assistant = Assistant(store, lambda: self.drafter, analysts=self.analysts)
+            assistant = Assistant(store, lambda: self.drafter, parse_pool=self.parse_pool)
             assistant.keys.wait_for(self.cancellation)
             yield assistant

@@ -12,7 +12,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
 from winnow_engine.core import Budget, Cancellation, Citation, Kept, Span
 from winnow_engine.errors import PositionError, WinnowError
-from winnow_engine.index.contents import Definition, File, Folder, contents
+from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Cursor, Question
@@ -246,24 +246,24 @@ def _related(one: Relation) -> Related:
     return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=one.text[:200])
 
 
-def _entries(found: Sequence[Folder | File], path: str) -> list[OutlineEntry]:
+def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
     """A row for each folder and file, or for each definition of the file that was asked about."""
     match found:
-        case [File(path=name) as file] if name == path.removeprefix("./"):
+        case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
             return [_definition(file, one) for one in file.definitions]
-    return [_folder(one) if isinstance(one, Folder) else _file(one) for one in found]
+    return [_folder(one) if isinstance(one, ListedFolder) else _file(one) for one in found]
 
 
-def _folder(folder: Folder) -> OutlineEntry:
+def _folder(folder: ListedFolder) -> OutlineEntry:
     return OutlineEntry(path=f"{folder.path}/", kind="folder", files=folder.files)
 
 
-def _file(file: File) -> OutlineEntry:
+def _file(file: ListedFile) -> OutlineEntry:
     names = [one.name for one in file.definitions[:_NAMES_A_FILE]]
     return OutlineEntry(path=file.path, kind="file", lines=file.lines, defines=names)
 
 
-def _definition(file: File, one: Definition) -> OutlineEntry:
+def _definition(file: ListedFile, one: ListedDefinition) -> OutlineEntry:
     return OutlineEntry(
         path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line
     )

@@ -13,10 +13,10 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import files
-from winnow_engine.index.analysts import Analysts
 from winnow_engine.index.files import explain, scan
 from winnow_engine.index.ignore import patterns
-from winnow_engine.index.indexing import Means
+from winnow_engine.index.indexing import ReadContext
+from winnow_engine.index.parse_pool import ParsePool
 from winnow_engine.index.records import analysed
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.platform import read_regular
@@ -244,9 +244,9 @@ def test_many_tiny_files_are_each_read_once(root: Path, tmp_path: Path, monkeypa
         return read_regular(path, limit)
 
     monkeypatch.setattr(files, "read_regular", count)
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Analysts(2)) as analysts:
-        means = Means(analysts)
-        workspace = read_workspace(Sources((Folder(root),)), store, Cancellation(), None, means)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(ParsePool(2)) as parse_pool:
+        context = ReadContext(parse_pool)
+        workspace = read_workspace(Sources((Folder(root),)), store, Cancellation(), None, context)
         assert len(workspace.files) == len(workspace.units) == 2_001
         assert [file.path for file in workspace.files] == sorted(file.path for file in workspace.files)
         assert len(opened) == len(set(opened)) == 2_001

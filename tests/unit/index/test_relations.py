@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation
-from winnow_engine.core import Folder as Root
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import PositionError
-from winnow_engine.index.contents import File, Folder, contents
+from winnow_engine.index.contents import ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import relations
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.question import Cursor
@@ -37,7 +36,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
         (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "root" / path).write_text(text)
     with closing(Store(tmp_path / "index.sqlite")) as store:
-        yield read_workspace(Sources((Root(tmp_path / "root"),)), store, Cancellation())
+        yield read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
 
 
 def test_definitions_of_what_is_used_and_uses_of_what_is_defined(workspace: Workspace) -> None:
@@ -72,9 +71,9 @@ def test_a_place_outside_the_workspace_is_refused(workspace: Workspace) -> None:
 @pytest.mark.parametrize("path", ["", ".", "./", "/"])
 def test_the_top_folder(workspace: Workspace, path: str) -> None:
     found = list(contents(workspace, path))
-    assert found[0] == Folder("shop", 4)
+    assert found[0] == ListedFolder("shop", 4)
     assert [one.path for one in found] == ["shop", "README.md", "other.py"]
-    assert isinstance(found[1], File)
+    assert isinstance(found[1], ListedFile)
     assert [one.name for one in found[1].definitions] == ["Shop", "Taxes"]
 
 
@@ -86,7 +85,7 @@ def test_a_folder_and_a_file(workspace: Workspace) -> None:
         "shop/tax.py",
     ]
     (file,) = contents(workspace, "shop/basket.py")
-    assert isinstance(file, File)
+    assert isinstance(file, ListedFile)
     assert [(one.name, one.start_line, one.end_line) for one in file.definitions] == [
         ("Basket", 4, 4),
         ("Basket.total", 5, 8),

@@ -12,7 +12,7 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.files import scan
-from winnow_engine.index.stat_cache import FileMemory
+from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.storage.store import Store
 
@@ -24,7 +24,7 @@ class Reader:
 
     def __init__(self, root: Path, cache: Path) -> None:
         self.root, self._store, self._now = root, Store(cache), 0.0
-        self._last = Workspace((), FileMemory(lambda: self._now))
+        self._last = Workspace((), StatCache(lambda: self._now))
 
     def read(self) -> dict[str, bytes]:
         self._last = read_workspace(Sources((Folder(self.root),)), self._store, Cancellation(), self._last)

@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index import files
-from winnow_engine.index.stat_cache import Content, FileMemory
+from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.storage.store import Store, content_key
 
@@ -58,7 +58,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def again(root: Path, tmp_path: Path, clock: Time) -> Again:
     """Reads the workspace, each time later, with what it was before; the contents by path."""
-    last: list[Workspace] = [Workspace((), FileMemory(clock))]
+    last: list[Workspace] = [Workspace((), StatCache(clock))]
 
     def read() -> dict[str, bytes]:
         with closing(Store(tmp_path / "cache.sqlite")) as store:
@@ -115,7 +115,7 @@ def test_a_file_that_went_and_came_back_is_read(again: Again, root: Path, reads:
 
 
 def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root: Path, clock: Time) -> None:
-    memory, status, written = FileMemory(clock), (root / "a.py").stat(), [b"a = 1\n"]
+    memory, status, written = StatCache(clock), (root / "a.py").stat(), [b"a = 1\n"]
 
     def look(at_s: float) -> str:
         clock.now = at_s
@@ -133,7 +133,7 @@ def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root:
 
 
 def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> None:
-    memory, status, read = FileMemory(clock), (root / "a.py").stat(), [0]
+    memory, status, read = StatCache(clock), (root / "a.py").stat(), [0]
 
     def content() -> Content:
         read[0] += 1
@@ -151,7 +151,7 @@ def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> N
 
 
 def test_a_file_of_which_the_system_tells_nothing_is_read_each_time(clock: Time) -> None:
-    memory, status, read = FileMemory(clock), Path("/proc/self/status").stat(), [0]
+    memory, status, read = StatCache(clock), Path("/proc/self/status").stat(), [0]
 
     def content() -> Content:
         read[0] += 1

@@ -62,7 +62,7 @@ def test_second_read_takes_the_analysis_from_the_store(
     def fail(path: str, data: bytes) -> None:
         raise AssertionError(f"{path} was parsed again")
 
-    monkeypatch.setattr("winnow_engine.index.analysts.analysed", fail)
+    monkeypatch.setattr("winnow_engine.index.parse_pool.analysed", fail)
     assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
 
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
-from winnow_engine.index import analysts, files, workspace
+from winnow_engine.index import files, parse_pool, workspace
 from winnow_engine.index import stat_cache as remembered
 from winnow_engine.index.indexing import record_names, restore_records
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -102,7 +102,7 @@ def test_a_new_process_opens_the_file_that_changed(root: Path, settled: Path, op
 
 
 def test_nothing_is_parsed_that_has_a_row(root: Path, settled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysts, "analysed", None)  # whoever calls it fails
+    monkeypatch.setattr(parse_pool, "analysed", None)  # whoever calls it fails
     (settled / "index.sqlite").unlink()
     assert len(read(root, settled).files) == 3
 

@@ -16,7 +16,7 @@ from winnow_engine.core import Cancellation, Folder, ignore_progress
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import CancelledError, WorkspaceError
-from winnow_engine.index import analysts
+from winnow_engine.index import parse_pool
 from winnow_engine.index.workspace import Sources
 from winnow_engine.storage.store import Store
 
@@ -86,14 +86,14 @@ def test_what_encoding_raises_is_raised_once_the_files_are_read(root: Path, tmp_
 
 
 def test_what_reading_raises_ends_the_encoding(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    analysed = analysts.analysed
+    analysed = parse_pool.analysed
 
     def fails(path: str, data: bytes) -> Any:
         if path == "m20.py":
             raise WorkspaceError("gone")
         return analysed(path, data)
 
-    monkeypatch.setattr(analysts, "analysed", fails)
+    monkeypatch.setattr(parse_pool, "analysed", fails)
     device = Device()
     with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(WorkspaceError, match="gone"):
         indexed(root, store, device)

@@ -12,7 +12,7 @@ import click
 
 from winnow_cuda.device import availability
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.index.analysts import open_analysts
+from winnow_engine.index.parse_pool import open_parse_pool
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import drafter_option
@@ -52,9 +52,9 @@ def index(
     folders = list[dict[str, Any]]()
     machine = {**describe(), "device": availability().reason}
     document: dict[str, Any] = {"machine": machine, "drafter": file.name, "folders": folders}
-    with cancel_on_interrupt() as cancellation, closing(open_analysts()) as analysts:
+    with cancel_on_interrupt() as cancellation, closing(open_parse_pool()) as parse_pool:
         loaded = Drafter(file, on_compile=lambda name: say(f"compiling {name}"))
-        timeline = Timeline(loaded, analysts, repetitions, say, cancellation)
+        timeline = Timeline(loaded, parse_pool, repetitions, say, cancellation)
         _warm_up(timeline)
         for what in trees or sizes:
             say(f"{what:,} tokens" if isinstance(what, int) else f"{what}")

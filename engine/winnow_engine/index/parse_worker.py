@@ -1,4 +1,4 @@
-"""A process that analyses files for another one: `python -m winnow_engine.index.analyst FD...`.
+"""A process that analyses files for another one: `python -m winnow_engine.index.parse_worker FD...`.
 
 It imports what analysing takes once, then forks a child for each socket. A child answers lists of files with lists of
 records until the other end closes, which also happens when that process dies.

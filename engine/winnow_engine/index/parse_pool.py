@@ -1,10 +1,10 @@
-"""A pool of processes that analyse files, for all cores to be busy while a large workspace is read.
+"""A pool of processes that parse files, so that all cores are busy while a large workspace is read.
 
-Parsing holds the GIL, so threads would not do. The processes are forked from one that has imported what they need
-(`analyst.py`), not from this one, which has threads and models. They talk through sockets and end when these close.
+Parsing holds the GIL, so threads would not do. The processes are forked from one that has only imported the parsers
+(`parse_worker.py`); this one has threads and models. They talk through sockets and end when these close.
 
-A grammar is C code that reads what it is given. If it crashes or hangs on a file, that takes one of these processes
-along, and the file counts as text in no language.
+A grammar is C code. If it crashes or hangs on a file, only a process of the pool is lost, and the file counts as plain
+text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from queue import SimpleQueue
 
 import winnow_engine
 from winnow_engine.core import Cancellation
-from winnow_engine.index.analyst import READY, Text
+from winnow_engine.index.parse_worker import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
 from winnow_engine.platform import can_fork, physical_cores
@@ -73,7 +73,7 @@ class _Worker:
         return self._connection.recv_bytes()
 
 
-class Analysts:
+class ParsePool:
     """Up to `count` processes that analyse files. They start when `start` is called or there is enough to do.
 
     Safe to use from several threads. Without a way to start processes, or with a `count` below 2, all is analysed here.
@@ -84,7 +84,7 @@ class Analysts:
         """What the user should know: which files could not be parsed, and why none was elsewhere."""
         self._count = count if count > 1 and can_fork() and sys.executable else 0
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        self._threads = ThreadPoolExecutor(max(self._count, 1), "analyst")
+        self._threads = ThreadPoolExecutor(max(self._count, 1), "parse-pool")
         self._lock = threading.Lock()
         self._started = self._closed = False
 
@@ -178,12 +178,12 @@ class Analysts:
             self.notices.append(notice)
 
 
-def open_analysts() -> Analysts:
-    """Analysts on every core: started now where there are many, and elsewhere once it pays."""
-    analysts = Analysts(physical_cores())
+def open_parse_pool() -> ParsePool:
+    """A pool with a process for each core: started now where there are many, and elsewhere once it pays."""
+    pool = ParsePool(physical_cores())
     if physical_cores() >= _CORES_TO_START_AT_ONCE:
-        analysts.start()
-    return analysts
+        pool.start()
+    return pool
 
 
 def _started(count: int) -> Iterator[_Worker]:
@@ -210,7 +210,7 @@ def _run(sockets: list[int]) -> subprocess.Popen[bytes]:
     one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return subprocess.Popen(
         # -P: a file of the folder that Winnow runs in must not pass for a module.
-        [sys.executable, "-P", "-m", "winnow_engine.index.analyst", *map(str, sockets)],
+        [sys.executable, "-P", "-m", "winnow_engine.index.parse_worker", *map(str, sockets)],
         pass_fds=sockets,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,  # this process's may be a protocol

@@ -16,9 +16,9 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_engine.index import analyst, analysts
-from winnow_engine.index.analyst import Text
-from winnow_engine.index.analysts import Analysts
+from winnow_engine.index import parse_pool, parse_worker
+from winnow_engine.index.parse_pool import ParsePool
+from winnow_engine.index.parse_worker import Text
 from winnow_engine.index.records import analysed as analysed_here
 from winnow_engine.index.records import analysis_of
 from winnow_engine.storage.packs import Record
@@ -29,18 +29,18 @@ SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> list[Text]:
     """A file of every language, which counts as more than is analysed without processes."""
-    monkeypatch.setattr(analysts, "SMALL_BYTES", 2000)
+    monkeypatch.setattr(parse_pool, "SMALL_BYTES", 2000)
     return [(path.name, path.read_bytes()) for path in SAMPLES if path.is_file()]
 
 
 @pytest.fixture
-def pool() -> Iterator[Analysts]:
-    with closing(Analysts(2)) as made:
+def pool() -> Iterator[ParsePool]:
+    with closing(ParsePool(2)) as made:
         made.start()
         yield made
 
 
-def analysed(pool: Analysts, texts: list[Text]) -> list[Record]:
+def analysed(pool: ParsePool, texts: list[Text]) -> list[Record]:
     return list(pool.analysed(texts, size(texts), Cancellation()))
 
 
@@ -60,28 +60,28 @@ def children() -> list[psutil.Process]:
 
 
 def _analyses(process: psutil.Process) -> bool:
-    return "winnow_engine.index.analyst" in process.cmdline()
+    return "winnow_engine.index.parse_worker" in process.cmdline()
 
 
-def test_processes_find_what_this_one_would(pool: Analysts, texts: list[Text]) -> None:
+def test_processes_find_what_this_one_would(pool: ParsePool, texts: list[Text]) -> None:
     same(analysed(pool, texts), texts)
     assert not pool.notices
 
 
 def test_little_is_analysed_here(texts: list[Text]) -> None:
-    with closing(Analysts(2)) as pool:
+    with closing(ParsePool(2)) as pool:
         same(analysed(pool, texts[:2]), texts[:2])
         assert not children()
 
 
 def test_much_starts_the_processes(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysts, "_STARTING_BYTES", 2000)
-    with closing(Analysts(2)) as pool:
+    monkeypatch.setattr(parse_pool, "_STARTING_BYTES", 2000)
+    with closing(ParsePool(2)) as pool:
         same(analysed(pool, texts), texts)
         assert len(children()) == 2
 
 
-def test_a_killed_process_is_replaced(pool: Analysts, texts: list[Text]) -> None:
+def test_a_killed_process_is_replaced(pool: ParsePool, texts: list[Text]) -> None:
     same(analysed(pool, texts), texts)
     victims = children()
     assert victims
@@ -92,7 +92,7 @@ def test_a_killed_process_is_replaced(pool: Analysts, texts: list[Text]) -> None
     assert not {one.pid for one in victims} & {one.pid for one in children()}
 
 
-def test_processes_killed_all_the_time_lose_nothing(pool: Analysts, texts: list[Text]) -> None:
+def test_processes_killed_all_the_time_lose_nothing(pool: ParsePool, texts: list[Text]) -> None:
     over = threading.Event()
 
     def kill() -> None:
@@ -126,21 +126,21 @@ def _fragile(connection: Connection, poison: bytes) -> None:
 
     with Dies(os.dup(connection.fileno())) as fragile:
         connection.close()
-        analyst._serve(fragile)
+        parse_worker._serve(fragile)
 
 
-def _started(count: int) -> Iterator[analysts._Worker]:
+def _started(count: int) -> Iterator[parse_pool._Worker]:
     for _ in range(count):
         mine, theirs = socket.socketpair()
         connection = Connection(theirs.detach())
         threading.Thread(target=_fragile, args=(connection, b"POISON"), daemon=True).start()
-        yield analysts._Worker(Connection(mine.detach()))
+        yield parse_pool._Worker(Connection(mine.detach()))
 
 
 def test_a_file_that_no_process_survives_is_plain_text(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysts, "_started", _started)
+    monkeypatch.setattr(parse_pool, "_started", _started)
     poisoned = ("crash.py", b"def f():\n    return 'POISON'\n")
-    with closing(Analysts(2)) as pool:
+    with closing(ParsePool(2)) as pool:
         pool.start()
         *others, last = analysed(pool, [*texts, poisoned])
         same(others, texts)
@@ -151,22 +151,22 @@ def test_a_file_that_no_process_survives_is_plain_text(texts: list[Text], monkey
 def test_where_no_process_starts_all_is_analysed_here(
     texts: list[Text], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(analysts.sys, "executable", "/bin/false")
-    with closing(Analysts(2)) as pool:
+    monkeypatch.setattr(parse_pool.sys, "executable", "/bin/false")
+    with closing(ParsePool(2)) as pool:
         pool.start()
         same(analysed(pool, texts), texts)
         assert pool.notices == ["files are parsed by one process, because others end as soon as they start"]
 
 
 def test_a_program_that_is_not_there_is_no_obstacle(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysts.sys, "executable", "/nowhere/python")
-    with closing(Analysts(2)) as pool:
+    monkeypatch.setattr(parse_pool.sys, "executable", "/nowhere/python")
+    with closing(ParsePool(2)) as pool:
         pool.start()
         same(analysed(pool, texts), texts)
         assert "No such file" in pool.notices[0]
 
 
-def test_cancelling_ends_it_and_leaves_the_pool_usable(pool: Analysts, texts: list[Text]) -> None:
+def test_cancelling_ends_it_and_leaves_the_pool_usable(pool: ParsePool, texts: list[Text]) -> None:
     cancellation = Cancellation()
     records = pool.analysed(texts * 10, 10 * size(texts), cancellation)
     next(records)
@@ -177,7 +177,7 @@ def test_cancelling_ends_it_and_leaves_the_pool_usable(pool: Analysts, texts: li
 
 
 def test_the_processes_end_with_the_pool(texts: list[Text]) -> None:
-    with closing(Analysts(2)) as pool:
+    with closing(ParsePool(2)) as pool:
         pool.start()
         analysed(pool, texts)
         there = children()
@@ -191,8 +191,8 @@ def test_what_analysing_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> Non
     def broken(path: str, data: bytes) -> Record:
         raise ZeroDivisionError(path)
 
-    monkeypatch.setattr(analyst, "analysed", broken)
-    assert isinstance(analyst._answer([("a.py", b"x")]), ZeroDivisionError)
+    monkeypatch.setattr(parse_worker, "analysed", broken)
+    assert isinstance(parse_worker._answer([("a.py", b"x")]), ZeroDivisionError)
 
 
 def test_a_file_of_the_working_directory_is_no_module(
@@ -201,7 +201,7 @@ def test_a_file_of_the_working_directory_is_no_module(
     (tmp_path / "tree_sitter.py").write_text("raise SystemExit(1)\n")
     (tmp_path / "numpy.py").write_text("raise SystemExit(1)\n")
     monkeypatch.chdir(tmp_path)
-    with closing(Analysts(2)) as pool:
+    with closing(ParsePool(2)) as pool:
         pool.start()
         same(analysed(pool, texts), texts)
         assert not pool.notices
