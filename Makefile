@@ -25,7 +25,7 @@ bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the l
 	winnow bench $(or $(ARGS),--help)
 
 picture:  ## record the terminal session of the README; needs `pip install pyte` and Debian's fonts-dejavu-core
-	python -m winnow_research.record_terminal docs/images/terminal.webp --rows 26 \
+	python .ci/record-terminal docs/images/terminal.webp --rows 26 \
 	  'winnow ask "How does read_workspace avoid parsing a file that has not changed?" -w engine/winnow_engine/index' \
 	  'winnow ask "What does read_workspace return if nothing has changed?" -w engine/winnow_engine/index'
 

@@ -1,8 +1,7 @@
-"""The machine that figures were measured on, and the file they are written to."""
+"""The machine that figures were measured on."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import statistics
@@ -14,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_info
-
-RESULTS = Path("results")
-"""The folder for figures, in the working directory."""
 
 
 def describe() -> dict[str, Any]:
@@ -49,11 +45,3 @@ def _versions() -> Iterator[tuple[str, str]]:
 def median(values: list[float], digits: int = 3) -> float:
     """The median, rounded to so many digits after the point: seconds to the millisecond by default."""
     return round(statistics.median(values), digits)
-
-
-def report(name: str, figures: dict[str, Any]) -> None:
-    """Print the figures together with the machine, and write them to results/NAME.json."""
-    document = {"machine": describe(), **figures}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
-    print(json.dumps(document, indent=2))

@@ -15,7 +15,8 @@ from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_research.click_sources import fetch
+
+from .click_sources import fetch
 
 pytestmark = pytest.mark.real_weights
 

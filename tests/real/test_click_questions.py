@@ -14,8 +14,9 @@ from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
 from winnow_engine.selection.two_levels import Breadth
 from winnow_engine.storage.store import Store
-from winnow_research.click_sources import fetch, questions
 from winnow_research.evaluation.cases import Gold
+
+from .click_sources import fetch, questions
 
 pytestmark = pytest.mark.real_weights
 

@@ -101,12 +101,6 @@ def outcome(method: str, tokens: int, case: Case, workspace: Workspace, ranking:
     )
 
 
-def keeps_all(ranking: Ranking, budget: int, case: Case, workspace: Workspace) -> bool:
-    """Whether every line of every gold is kept within a budget."""
-    kept = _lines(_kept(ranking, budget), workspace)
-    return all(_holds(kept, gold) for gold in case.golds)
-
-
 def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspace) -> float:
     """1 / the rank of the best unit that holds a line of a gold. Of units with equal scores the first ranks first.
 

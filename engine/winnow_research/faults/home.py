@@ -39,10 +39,10 @@ FINE, REFUSED, WRONG = 0, 3, 4
 
 
 class Home:
-    """A workspace and its cache, in the folder `place`. Its files have `functions` functions at most."""
+    """A workspace and its cache, in the folder `place`. Its files have five functions at most."""
 
-    def __init__(self, place: Path, rng: Random, functions: int = 5) -> None:
-        self.place, self.rng, self.functions = place, rng, functions
+    def __init__(self, place: Path, rng: Random) -> None:
+        self.place, self.rng = place, rng
         self.root, self.cache, self.scratch = place / "root", place / "cache", place / "scratch"
         self.promised = frozenset[str]()
         """The names of the keys that are stored for good: none of them may have to be made again."""
@@ -57,7 +57,7 @@ class Home:
         """Give a file other content; often as many bytes as before."""
         path = self.root / f"folder{number % 5}" / f"file{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        names = ["_".join(self.rng.sample(WORDS, 2)) for _ in range(self.rng.randint(1, self.functions))]
+        names = ["_".join(self.rng.sample(WORDS, 2)) for _ in range(self.rng.randint(1, 5))]
         body = "".join(f"def {name}(x):\n    return {self.rng.choice(WORDS)}(x)\n\n\n" for name in names)
         path.write_text(body)
 
@@ -143,17 +143,11 @@ class Indexed:
         return found.hexdigest()
 
 
-def indexed(
-    root: Path,
-    cache: Path,
-    drafter: Drafter | CountingDrafter | None = None,
-    shared: Iterable[Path] = (),
-    encoder: Any = None,
-) -> Indexed:
-    """Bring the index of a workspace up to date. `encoder` encodes in place of the drafter."""
+def indexed(root: Path, cache: Path, drafter: CountingDrafter | None = None, shared: Iterable[Path] = ()) -> Indexed:
+    """Bring the index of a workspace up to date."""
     with closing(Store(cache / "index.sqlite")) as store:
         attach(store, map(str, shared))
-        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()), encoder and (lambda _: encoder))
+        cached = KeyCache(store, cast("Drafter", drafter or CountingDrafter()))
         for _ in range(100):
             try:
                 read = read_workspace(Sources((Folder(root),)), store, Cancellation())

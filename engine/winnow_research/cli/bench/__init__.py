@@ -18,7 +18,6 @@ _COMMANDS = {
     "index": "How fast a workspace is indexed, what that takes, and how long questions wait.",
     "kernels": "Speed and error of every GPU kernel on this machine.",
     "relevance": "How often the code that a question needs is kept, by task and method.",
-    "soak": "Whether a busy server loses an answer, or its memory grows.",
     "ttft": "How long the first token takes: Winnow, the target alone, and the published method.",
 }
 _MODULES = {"drafter": "speed", "kernels": "speed"}

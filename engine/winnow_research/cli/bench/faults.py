@@ -13,7 +13,7 @@ from winnow_research.faults.run import KINDS, run
 
 @click.command()
 @click.option("--times", type=click.IntRange(1), default=50, show_default=True, help="Of each kind.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice([one.name for one in KINDS]), help="Only this [all].")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Only this [all].")
 @click.option("--seed", default=1, show_default=True)
 def faults(times: int, kinds: tuple[str, ...], seed: int) -> None:
     """Whether the index survives kill -9, power cuts, a full disk, flipped bits and more. Prints JSON."""

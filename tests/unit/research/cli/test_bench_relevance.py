@@ -39,7 +39,7 @@ def drafter(tmp_path: Path) -> Path:
         (["--split", "all"], "'all' is not one of"),
         (
             ["--method", "magic"],
-            "no method magic; there are BM25, symbols, MiniLM, words + MiniLM, SpecPrefill, pflash, one head, profile",
+            "no method magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash, one head, profile",
         ),
     ],
 )

@@ -7,11 +7,9 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
-from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Subject, by_units
+from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.minilm import WordPieces
-from winnow_research.evaluation.methods.minilm_with_words import MiniLmWithWords, reciprocal_ranks
 from winnow_research.evaluation.methods.published import CHUNK, POOL, JointPrompt, attention, by_chunks, pflash, pool
 
 
@@ -71,30 +69,3 @@ def test_words_are_cut_into_the_longest_known_pieces() -> None:
     assert [vocabulary[i] for i in pieces.ids("UNaffordable Café read_café ☂x")] == [
         "[CLS]", "un", "##afford", "##able", "caf", "##e", "read", "_", "caf", "##e", "[UNK]", "[SEP]",
     ]  # fmt: skip
-
-
-def test_reciprocal_ranks_leave_out_what_was_not_found_and_keep_the_order_of_equals() -> None:
-    scores = np.array([1, 0, 5, 1], np.float32)
-    np.testing.assert_allclose(reciprocal_ranks(scores), [1 / 62, 1 / 64, 1 / 61, 1 / 63], rtol=1e-6)
-    np.testing.assert_allclose(reciprocal_ranks(scores, scores > 0), [1 / 62, 0, 1 / 61, 1 / 63], rtol=1e-6)
-
-
-class Similar(Method):
-    """A stand-in for MiniLM that gives the scores it is made with."""
-
-    name, most_tokens = "similar", None
-
-    def __init__(self, *scores: float) -> None:
-        self._scores = np.array(scores, np.float32)
-
-    def ranker(self, subject: Subject) -> Ranker:
-        def rank(question: Question) -> Ranking:
-            return by_units(subject, question, self._scores)
-
-        return rank
-
-
-def test_words_and_embeddings_count_by_their_ranks_alone(subject: Subject) -> None:
-    rank = MiniLmWithWords(Similar(0.9, 0.8, 0.1, 0.2)).ranker(subject)
-    np.testing.assert_allclose(rank(Question("beta?")).scores, [1 / 61, 1 / 61 + 1 / 62, 1 / 64, 1 / 63], rtol=1e-5)
-    np.testing.assert_allclose(rank(Question("gamma?")).scores[2], 1 / 61 + 1 / 64, rtol=1e-5)
