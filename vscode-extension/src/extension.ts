@@ -65,7 +65,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   return { session, service, ask, spans, definitions };
 }
 
-/** VS Code waits for this, not for the subscriptions. */
+/** VS Code awaits this, but not the subscriptions. */
 export async function deactivate(): Promise<void> {
   await running?.dispose();
 }

@@ -1,4 +1,4 @@
-/** Between VS Code and the language client: settings of our own stay here, and our views show what commands answer. */
+/** Between VS Code and the language client: removes the extension's own settings, and answers commands in its views. */
 import type { LanguageClientOptions } from 'vscode-languageclient/node';
 import type { Question } from './ask/contract';
 import type { AskView } from './ask/view';
@@ -6,15 +6,15 @@ import { questionOf } from './commands/asking';
 import { ServerCommand, type AskParams } from './server/protocol';
 import { configuration } from './settings';
 
-/** What runs the server's commands, which the language client registers. */
+/** The runners of the server's commands, which the language client registers. */
 interface Runners {
   ask: AskView;
   search: (question: Question) => Promise<unknown>;
-  /** All others. The client's own way shows every error as it is, and answers nothing where the server dies. */
+  /** All other commands. The client itself would show every error unchanged, and never answer if the server dies. */
   send: (command: string, args: unknown[]) => Promise<unknown>;
 }
 
-/** The views exist after the client's options do; `runners` is asked when a command runs. */
+/** The views are made after the client's options, so `runners` is called only when a command runs. */
 export function clientOptions(runners: () => Runners): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: 'file' }],

@@ -1,4 +1,4 @@
-/** This extension's own settings; all others go to the server as they are. */
+/** The extension's own settings; all others go to the server unchanged. */
 import * as vscode from 'vscode';
 import type { LanguageClientOptions } from 'vscode-languageclient/node';
 
@@ -23,23 +23,23 @@ export function settings(): Settings {
   };
 }
 
-/** A setting's value and its default, by its name after `winnow.`. */
+/** The value and the default of a setting, by its name after `winnow.`. */
 export function settingOf(name: string): { value: unknown; usual: unknown } {
   const section = vscode.workspace.getConfiguration(SECTION);
   return { value: section.get(name), usual: section.inspect(name)?.defaultValue };
 }
 
-/** Whether a change asks for another server. */
+/** Whether a change requires a restart of the server. */
 export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(`${SECTION}.server.path`);
 }
 
-/** Whether the server should read its settings again. */
+/** Whether a change concerns the server's settings. */
 export function concernsServer(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(SECTION);
 }
 
-/** Without this extension's own settings, which the server would report as unknown. */
+/** The section without the extension's own settings, which the server would report as unknown. */
 export function withoutOwn(section: unknown): unknown {
   if (typeof section !== 'object' || section === null) return section;
   return Object.fromEntries(Object.entries(section).filter(([name]) => !OWN.includes(name)));

@@ -233,7 +233,7 @@
     (mapc #'winnow--insert-citation (plist-get result :citations))
     (mapc #'winnow--insert-before (plist-get result :citedBefore))
     (when (equal (plist-get result :finish) "length")
-      (insert "\n\nThe answer was cut off at winnow.answer.maxTokens."))
+      (insert "\n\nThe answer was cut off at winnow.maxTokens."))
     (mapc (lambda (notice) (insert "\n\n" notice)) (plist-get result :notices))
     (winnow--end nil)))
 

@@ -1,4 +1,4 @@
-/** The settings as options of `winnow mcp`. Free of VS Code, so that tests need none. */
+/** Turns settings into options of `winnow mcp`. Free of VS Code, so that tests need none. */
 
 /** The options that `winnow mcp` takes, by setting. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -30,7 +30,7 @@ export interface Value {
   usual: unknown;
 }
 
-/** The command line for the settings that are not at their defaults; joined by `=`, so that no value is an option. */
+/** The command line for the settings that differ from their defaults. `=` keeps a value from being read as an option. */
 export function commandLine(read: (name: string) => Value): string[] {
   const changed = Object.entries(OPTIONS).map(([name, option]) => ({ option, ...read(name) })).filter(({ value, usual }) => !same(value, usual));
   return ['mcp', ...changed.flatMap(({ option, value }) => values(value).map((one) => `${option}=${one}`))];

@@ -1,4 +1,4 @@
-/** Offers `winnow mcp` to agent mode, with the program and the settings that the language server has. */
+/** Offers `winnow mcp` to agent mode, with the program and the settings of the language server. */
 import * as vscode from 'vscode';
 import type { Found } from '../server/finding';
 import type { Session } from '../server/session';
@@ -27,7 +27,7 @@ export class Definitions implements vscode.McpServerDefinitionProvider<vscode.Mc
     ];
   }
 
-  /** One server for all folders: VS Code tells it the others as roots. None without trust, a folder or a program. */
+  /** One server for all folders, which VS Code sends it as roots; none without trust, a folder or a program. */
   async provideMcpServerDefinitions(): Promise<vscode.McpStdioServerDefinition[]> {
     const [folder] = vscode.workspace.workspaceFolders ?? [];
     if (!vscode.workspace.isTrusted || folder === undefined) return [];
@@ -52,7 +52,7 @@ export class Definitions implements vscode.McpServerDefinitionProvider<vscode.Mc
   }
 }
 
-/** Registers nothing where VS Code's kin knows no such servers. */
+/** Registers nothing in editors based on VS Code that lack MCP servers. */
 export function registerDefinitions(definitions: Definitions): vscode.Disposable {
   const { registerMcpServerDefinitionProvider: register } = vscode.lm as Partial<typeof vscode.lm>;
   return vscode.Disposable.from(definitions, ...(register === undefined ? [] : [register(ID, definitions)]));

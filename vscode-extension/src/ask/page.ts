@@ -1,7 +1,7 @@
 /** The page of the Ask view. */
 
 export interface PageParts {
-  /** `webview.cspSource`: the only place that the style comes from. */
+  /** `webview.cspSource`, the only source of styles. */
   source: string;
   /** Address of dist/ask.js. */
   script: string;
@@ -12,8 +12,8 @@ export interface PageParts {
 }
 
 /**
- * The policy lets one script and one style sheet in and nothing out: no pictures, frames, forms, connections or inline
- * styles. Trusted types are required and none can be made, so no string can become markup or script.
+ * The policy allows one script and one style sheet: no pictures, frames, forms, connections or inline styles. Trusted
+ * types are required and none can be created, so no string can become markup or script.
  */
 export function policy({ source, nonce }: Pick<PageParts, 'source' | 'nonce'>): string {
   return [

@@ -4,10 +4,10 @@ import type { Turn } from '../server/protocol';
 
 const KEY = 'winnow.history';
 const MOST_EXCHANGES = 100;
-/** Spans and thoughts are large; of older exchanges only question, answer and citations are kept. */
+/** Older exchanges lose their spans and thoughts, which are large. */
 const MOST_WHOLE = 20;
 
-/** `vscode.Memento`, as far as it is needed here. */
+/** The part of `vscode.Memento` that is used. */
 export interface Store {
   get(key: string): unknown;
   update(key: string, value: unknown): PromiseLike<void>;
@@ -29,7 +29,7 @@ export class History {
     return this.exchanges;
   }
 
-  /** The answered questions of a conversation, for a server that has not seen them. */
+  /** The answered questions of a conversation, for a server that does not know them. */
   turns(conversation: string): Turn[] {
     return this.exchanges
       .filter((exchange) => exchange.conversation === conversation && exchange.outcome === 'answered')

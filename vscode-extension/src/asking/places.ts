@@ -31,7 +31,7 @@ export function isInWorkspace(uri: vscode.Uri): boolean {
   return uri.scheme === 'file' && vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
-/** Relative to the workspace folder, after the folder's name if there are several; then the commit, if it is of one. */
+/** A path relative to the workspace folder, after the folder's name if there are several; then the commit, if any. */
 export function relativePath(uri: string): string {
   const parsed = vscode.Uri.parse(uri, true);
   if (parsed.scheme !== 'git') return vscode.workspace.asRelativePath(parsed);
@@ -39,7 +39,7 @@ export function relativePath(uri: string): string {
   return `${vscode.workspace.asRelativePath(vscode.Uri.file(parsed.path))} at ${ref.slice(0, SHORT_HASH)}`;
 }
 
-/** Lines of a file as a commit has them: a document of VS Code's own Git extension. */
+/** Lines of a file in a commit: a document of VS Code's own Git extension. */
 export function atCommit({ location: { uri, range }, commit }: CitedBefore): Location {
   const file = vscode.Uri.parse(uri, true);
   const query: GitQuery = { path: file.fsPath, ref: commit };
@@ -60,7 +60,7 @@ export function toRange({ start, end }: Location['range']): vscode.Range {
   return new vscode.Range(start.line, start.character, end.line, end.character);
 }
 
-/** Open a file at its lines; says so if it is gone. */
+/** Open a file at its lines, or tell the user that it is gone. */
 export async function openLocation(location: Location): Promise<void> {
   try {
     const selection = toRange(location.range);

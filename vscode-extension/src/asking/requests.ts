@@ -1,4 +1,4 @@
-/** Sends questions to the server and passes on what comes back. */
+/** Sends questions to the server and passes on its replies. */
 import { randomUUID } from 'node:crypto';
 import type * as vscode from 'vscode';
 import { ErrorCodes, ExecuteCommandRequest, WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
@@ -6,7 +6,7 @@ import type { AskListener } from '../ask/contract';
 import { onKept } from '../server/kept';
 import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type SpansResult } from '../server/protocol';
 
-/** Codes of the client by which a request ends whose server is gone. */
+/** Codes of the client's errors that end a request after its server has gone. */
 const GONE_CODES: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 
 export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: vscode.CancellationToken): Promise<AskResult> {
@@ -26,7 +26,7 @@ export async function sendSpans(client: LanguageClient, params: AskParams, liste
   return withProgress(client, listener, (workDoneToken) => client.sendRequest(SpansRequest, { ...params, workDoneToken }, token));
 }
 
-/** What a command of the server's returns; undefined if somebody stopped it. */
+/** The result of one of the server's commands; undefined if it was stopped. */
 export async function sendCommand(client: LanguageClient, command: string, args: unknown[]): Promise<unknown> {
   try {
     return await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
@@ -36,7 +36,7 @@ export async function sendCommand(client: LanguageClient, command: string, args:
   }
 }
 
-/** Whether a request ended because somebody stopped it. */
+/** Whether a request ended because it was stopped. */
 export function wasStopped(error: unknown): boolean {
   return STOPPED_CODES.has(codeOf(error));
 }

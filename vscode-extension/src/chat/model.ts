@@ -1,11 +1,11 @@
-/** Winnow as a language model of the chat panel, which calls participants only where a model is selected. */
+/** Winnow as a language model of the chat panel, which calls participants only if a model is selected. */
 import * as vscode from 'vscode';
 import { sendAsk } from '../asking/requests';
 import type { Session } from '../server/session';
 import { split, type Message } from './turns';
 
 export const VENDOR = 'winnow';
-/** Fields that VS Code reads and its published types lack: without them nobody can select the model. */
+/** Fields that are missing from VS Code's published types; without them nobody can select the model. */
 interface Selectable extends vscode.LanguageModelChatInformation {
   isUserSelectable: boolean;
   isDefault: boolean;
@@ -33,12 +33,12 @@ export function registerModel(session: Session): vscode.Disposable {
       const listener = { kept: (): void => undefined, delta, progress: (): void => undefined };
       await sendAsk(await session.ready(token), { question, earlier }, listener, token);
     },
-    // An estimate: the models' tokenisers live in the server.
+    // An estimate: only the server has the models' tokenizers.
     provideTokenCount: (_model, text) => Promise.resolve(Math.ceil((typeof text === 'string' ? text : read(text).text).length / CHARACTERS_PER_TOKEN)),
   });
 }
 
-/** Once after activation, so that the panel knows the model before the first question. */
+/** Called once after activation, so that the panel knows the model before the first question. */
 export async function announceModel(): Promise<void> {
   await vscode.lm.selectChatModels({ vendor: VENDOR });
 }

@@ -7,9 +7,8 @@ import type { Service } from '../asking/service';
 import { percent } from '../figures';
 import { likelihood } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
-import { aboutChanges } from '../commands/reviewed';
 import type { SpansCommands } from '../commands/spans';
-import { conversationOf, exchangeOf, type Metadata } from './turns';
+import { lastMetadata, type Metadata } from './turns';
 
 const ID = 'winnow.repository';
 const MOST_FOUND = 10;
@@ -27,7 +26,7 @@ export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): vscode.Di
       case 'why':
         return why(deps, context, stream);
       case 'changes':
-        return ask(deps.service, { text: aboutChanges(request.prompt), ...at(request) }, context, stream, token);
+        return ask(deps.service, { text: `@changes ${request.prompt}`.trim(), ...at(request) }, context, stream, token);
       case 'explain':
         return explain(deps, request, context, stream, token);
       default:
@@ -36,13 +35,13 @@ export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): vscode.Di
   });
   participant.iconPath = icon;
   participant.followupProvider = {
-    provideFollowups: (result) => (metadata(result)?.exchange === undefined ? [] : [{ prompt: '', command: 'why', label: 'Why these spans?' }]),
+    provideFollowups: (result) => (lastMetadata([result]) === undefined ? [] : [{ prompt: '', command: 'why', label: 'Why these spans?' }]),
   };
   return vscode.Disposable.from(participant);
 }
 
 async function ask(service: Service, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
-  const conversation = conversationOf(results(context));
+  const conversation = lastMetadata(results(context))?.conversation;
   const refer = once((location) => { stream.reference(toLocation(location)); });
   const listener: AskListener = {
     kept: (spans) => { for (const span of spans.slice(0, MOST_FOUND)) refer(span.location); },
@@ -57,17 +56,16 @@ async function ask(service: Service, question: Question, context: vscode.ChatCon
   return { ...errorDetails, metadata: { conversation: exchange.conversation, exchange: exchange.id } satisfies Metadata };
 }
 
-/** Does `tell` with each place, but with none twice. */
+/** Calls `tell` once for each place. */
 function once(tell: (location: Location) => void): (location: Location) => void {
   const told = new Set<string>();
   return (location) => {
-    const key = label(location);
-    if (!told.has(key)) tell(location);
-    told.add(key);
+    if (!told.has(label(location))) tell(location);
+    told.add(label(location));
   };
 }
 
-/** What is selected, or at the cursor; with words of the user's own, these are asked about it. */
+/** Explain the selection or the symbol at the cursor, or ask the user's own question about it. */
 async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   const attached = at(request);
   const about = attached.place === undefined || isOpenFile(attached.place) ? questionAbout('code') : { about: 'code' as const, ...attached };
@@ -91,7 +89,7 @@ async function find(deps: ChatDeps, request: vscode.ChatRequest, stream: vscode.
 }
 
 function why({ service }: ChatDeps, context: vscode.ChatContext, stream: vscode.ChatResponseStream): vscode.ChatResult {
-  const id = exchangeOf(results(context));
+  const id = lastMetadata(results(context))?.exchange;
   const exchange = service.history().findLast((one) => (id === undefined ? one.spans.length > 0 : one.id === id));
   if (exchange === undefined) return refusal('Nothing has been answered yet.');
   listSpans(exchange.spans, stream);
@@ -104,7 +102,7 @@ function listSpans(spans: readonly SpanInfo[], stream: vscode.ChatResponseStream
     stream.reference(toLocation(span.location));
     stream.anchor(toLocation(span.location), label(span.location));
     const strongest = Object.entries(span.features).sort(([, a], [, b]) => b - a)[0]?.[0];
-    stream.markdown(` ${percent(likelihood(span.score))} likely${strongest === undefined ? '' : `, most by ${strongest}`}\n\n`);
+    stream.markdown(` ${percent(likelihood(span.score))} likely${strongest === undefined ? '' : `, mainly by ${strongest}`}\n\n`);
   }
 }
 
@@ -125,7 +123,7 @@ function at(request: vscode.ChatRequest): { place?: Place } {
   return {};
 }
 
-/** VS Code attaches the open file by itself, and not always with what is selected in it. */
+/** VS Code attaches the open file by itself, sometimes without its selection. */
 function isOpenFile({ uri, range }: Place): boolean {
   return range === undefined && vscode.window.activeTextEditor?.document.uri.toString() === uri;
 }
@@ -136,10 +134,6 @@ function placeOf(uri: vscode.Uri, range?: vscode.Range): Place {
 
 function results(context: vscode.ChatContext): vscode.ChatResult[] {
   return context.history.filter((turn) => turn instanceof vscode.ChatResponseTurn).filter((turn) => turn.participant === ID).map((turn) => turn.result);
-}
-
-function metadata(result: vscode.ChatResult): Metadata | undefined {
-  return result.metadata as Metadata | undefined;
 }
 
 function refusal(message: string): vscode.ChatResult {

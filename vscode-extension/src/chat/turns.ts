@@ -1,4 +1,4 @@
-/** What the chat panel keeps of our answers, and how its messages become turns. */
+/** Answers as the chat panel keeps them, and its messages as turns. */
 import type { Turn } from '../server/protocol';
 
 /** Kept with each answer of the participant. */
@@ -7,19 +7,9 @@ export interface Metadata {
   exchange: string;
 }
 
-/** A result of the participant, as far as it is needed here. */
-export interface Result {
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
-/** The conversation that the last answer belongs to: the next question follows it up. */
-export function conversationOf(results: readonly Result[]): string | undefined {
-  return latest(results, 'conversation');
-}
-
-/** The exchange that was answered last. */
-export function exchangeOf(results: readonly Result[]): string | undefined {
-  return latest(results, 'exchange');
+/** The metadata of the last answer: the next question follows it up. */
+export function lastMetadata(results: readonly { readonly metadata?: object }[]): Metadata | undefined {
+  return results.findLast(({ metadata }) => metadata !== undefined && 'conversation' in metadata)?.metadata as Metadata | undefined;
 }
 
 export interface Message {
@@ -27,7 +17,7 @@ export interface Message {
   text: string;
 }
 
-/** The last message of the user as the question, and the pairs of question and answer before it. */
+/** The user's last message as the question, and the pairs of question and answer before it. */
 export function split(messages: readonly Message[]): { question: string; earlier: Turn[] } {
   const last = messages.findLastIndex((message) => message.role === 'user');
   const earlier: Turn[] = [];
@@ -36,9 +26,4 @@ export function split(messages: readonly Message[]): { question: string; earlier
     if (message.role === 'assistant' && before?.role === 'user') earlier.push({ question: before.text, answer: message.text });
   }
   return { question: messages[last]?.text ?? '', earlier };
-}
-
-function latest(results: readonly Result[], name: keyof Metadata): string | undefined {
-  const value = results.findLast((result) => result.metadata?.[name] !== undefined)?.metadata?.[name];
-  return typeof value === 'string' ? value : undefined;
 }

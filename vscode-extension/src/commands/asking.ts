@@ -20,7 +20,7 @@ export function registerAsking(view: AskView): vscode.Disposable {
   );
 }
 
-/** A question about the selection, or else the symbol at the cursor. Without an open file the user is told, and there is none. */
+/** A question about the selection, or else the symbol at the cursor. Without an open file, undefined; the user is told. */
 export function questionAbout(topic: Topic): Question | undefined {
   const editor = vscode.window.activeTextEditor;
   const place = currentPlace(editor);

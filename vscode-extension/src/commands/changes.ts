@@ -2,10 +2,11 @@
 import * as vscode from 'vscode';
 import type { AskView } from '../ask/view';
 import { toRange } from '../asking/places';
+import { counted } from '../figures';
 import { ServerCommand } from '../server/protocol';
 import type { Session } from '../server/session';
 import { telling } from '../telling';
-import { byFile, repositoryOf, summary, type Confidence, type Finding, type Repository, type Review } from './reviewed';
+import { repositoryOf, type Confidence, type Finding, type Repository, type Review } from './reviewed';
 
 const SEVERITY: Record<Confidence, vscode.DiagnosticSeverity> = {
   high: vscode.DiagnosticSeverity.Warning,
@@ -28,14 +29,14 @@ export function registerChanges(view: AskView, session: Session): vscode.Disposa
   );
 }
 
-/** Its findings become problems, which the next review replaces. */
+/** Show the findings as problems, until the next review. */
 async function review(session: Session, problems: vscode.DiagnosticCollection): Promise<void> {
   await session.ready();
   const made = await vscode.commands.executeCommand<Review | undefined>(ServerCommand.review, { changes: 'working' });
   if (made === undefined) return;
   problems.clear();
-  for (const [uri, findings] of byFile(made.findings)) problems.set(vscode.Uri.parse(uri, true), findings.map(problem));
-  void vscode.window.showInformationMessage(`Winnow: ${summary(made)}`);
+  for (const [uri, findings] of Map.groupBy(made.findings, ({ location }) => location.uri)) problems.set(vscode.Uri.parse(uri, true), findings.map(problem));
+  void vscode.window.showInformationMessage(`Winnow: the review has ${counted(made.findings.length, 'finding')}.`);
 }
 
 async function propose(session: Session, root: string | undefined): Promise<void> {

@@ -26,9 +26,9 @@ export class SpansCommands implements vscode.Disposable {
     return result;
   }
 
-  /** The same, with progress that can be cancelled; undefined if it was, or if it failed and the user was told why. */
+  /** The same, with progress that can be cancelled; undefined if it was cancelled, or failed and the user was told. */
   async search(question: Question): Promise<SpansResult | undefined> {
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Winnow: searching', cancellable: true }; // a view's has no button
+    const options = { location: vscode.ProgressLocation.Notification, title: 'Winnow: searching', cancellable: true }; // progress in a view has no button
     let result: SpansResult | undefined;
     await telling(() => vscode.window.withProgress(options, async (progress, token) => {
       try {

@@ -13,7 +13,7 @@ export function registerModels(session: Session, find: () => Promise<Found | und
   let offered = '';
   const wanted = async (command: string): Promise<Model[]> => missing(await listModels(command), [settings().drafter, settings().target]);
 
-  /** Once for each combination of models that is not here. */
+  /** Offer each combination of missing models once. */
   const offer = async (command: string): Promise<void> => {
     const models = await wanted(command);
     const key = models.map((model) => model.name).join(' ');

@@ -11,7 +11,7 @@ export interface Model {
 /** A line of `winnow models pull --json`. */
 export type Step = { model: string; stage: string; done: number; total: number } | { model: string; file: string };
 
-/** The models that are wanted, known and not whole here; a path to a GGUF file is not known. */
+/** The wanted models that are not complete on this machine; a path to a GGUF file is never among them. */
 export function missing(models: readonly Model[], wanted: readonly string[]): Model[] {
   return models.filter((model) => wanted.includes(model.name) && model.state !== 'ok');
 }
@@ -20,7 +20,7 @@ export function readStep(line: string): Step {
   return JSON.parse(line) as Step;
 }
 
-/** Percent of all bytes that `step` finds done, the models before it counted as whole. */
+/** Percent of all bytes after `step`, counting the models before it as complete. */
 export function percentDone(models: readonly Model[], step: Step): number {
   const index = models.findIndex((model) => model.name === step.model);
   const whole = (until: number): number => models.slice(0, until).reduce((sum, model) => sum + model.bytes, 0);

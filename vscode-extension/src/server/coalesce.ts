@@ -1,6 +1,6 @@
 /**
- * Runs one job at a time: whoever asks while it runs gets one more run after it, shared with all who asked meanwhile.
- * So ten changes of a setting restart a server twice at most, and the last run has seen the last change.
+ * Runs one job at a time. Callers that come while it runs share one more run after it, so ten changes of a setting
+ * restart a server at most twice, and the last run sees the last change.
  */
 export function coalesce(job: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;

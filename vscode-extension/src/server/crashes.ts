@@ -1,4 +1,4 @@
-/** How often a server may crash before it is left alone. */
+/** The number of crashes after which a server is no longer restarted. */
 export const MOST_CRASHES = 3;
 export const WITHIN_MS = 180_000;
 
@@ -8,7 +8,7 @@ export class Crashes {
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** Count one; whether the server may be started again. */
+  /** Count a crash. True if the server may be started again. */
   mayRestart(): boolean {
     const now = this.now();
     this.times = [...this.times.filter((time) => now - time < WITHIN_MS), now];

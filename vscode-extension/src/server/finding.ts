@@ -1,13 +1,13 @@
-/** Where the `winnow` command may be, in the order of preference. Free of VS Code, so that tests need none. */
+/** Finds the `winnow` command. Free of VS Code, so that tests need none. */
 import * as path from 'node:path';
 
 export interface Found {
   command: string;
-  /** For people: why this one. */
+  /** Where it was found, for people. */
   source: string;
 }
 
-/** What finding needs to know of the machine. */
+/** Facts about the machine that finding needs. */
 export interface Machine {
   /** The setting winnow.server.path. */
   configured: string;
@@ -22,10 +22,10 @@ export interface Machine {
   python: () => Promise<string | undefined>;
 }
 
-/** The setting names a command that is not there: anything else would be a surprise. */
+/** The setting names a command that does not exist. Another one would be a surprise. */
 export class ConfiguredServerError extends Error {}
 
-/** The first `winnow` there is; undefined if there is none. */
+/** The first `winnow` found, or undefined. */
 export async function findServer(machine: Machine): Promise<Found | undefined> {
   if (machine.configured !== '') return configured(machine);
   for (const [source, directory] of await directories(machine)) {

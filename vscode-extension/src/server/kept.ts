@@ -1,10 +1,10 @@
-/** Passes on what was kept to the question it was kept for: a client has one handler for each notification. */
+/** Passes kept code on to its question: a client has one handler for each notification. */
 import type { SpanInfo } from '../ask/contract';
 import type { Kept } from './protocol';
 
 const listeners = new Map<string, (spans: SpanInfo[]) => void>();
 
-/** Listen for the question with this partial-result token. */
+/** Listen for the code kept for the question with this partial-result token. */
 export function onKept(token: string, listener: (spans: SpanInfo[]) => void): { dispose(): void } {
   listeners.set(token, listener);
   return { dispose: () => { listeners.delete(token); } };

@@ -1,4 +1,4 @@
-/** What `findServer` needs to know, asked of this machine and of VS Code. */
+/** The facts that `findServer` needs, from this machine and VS Code. */
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -15,12 +15,12 @@ interface PythonApi {
   };
 }
 
-/** The virtual environment that belongs to this extension. */
+/** The extension's own virtual environment. */
 export function ownEnvironment(context: vscode.ExtensionContext): string {
   return vscode.Uri.joinPath(context.globalStorageUri, 'environment').fsPath;
 }
 
-/** The program that is installed into it. */
+/** The program installed into it. */
 export function ownProgram(context: vscode.ExtensionContext): string {
   const windows = process.platform === 'win32';
   return join(scripts(ownEnvironment(context), windows), executable(windows));

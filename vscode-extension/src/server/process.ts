@@ -20,7 +20,7 @@ export async function endsWithin(child: ChildProcessWithoutNullStreams, ms: numb
   });
 }
 
-/** Resolves once the child has ended: by itself, by `first`, or killed after a while. Never rejects. */
+/** Resolves once the child has ended: by itself, by the signal `first`, or killed after a while. Never rejects. */
 export async function end(child: ChildProcessWithoutNullStreams, first: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => { resolve(); }));
@@ -55,7 +55,7 @@ function isWindows(): boolean {
   return process.platform === 'win32';
 }
 
-/** Windows has no groups and no signals: there the whole tree is ended at once. */
+/** Windows has neither process groups nor signals: the whole tree is ended at once. */
 function signal(child: ChildProcessWithoutNullStreams, name: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   if (isWindows()) {
@@ -66,6 +66,6 @@ function signal(child: ChildProcessWithoutNullStreams, name: NodeJS.Signals): vo
   try {
     process.kill(-child.pid, name);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ended meanwhile
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended
   }
 }

@@ -36,7 +36,7 @@ export interface AskResult extends SpansResult {
   thinking?: Thinking;
   finish: 'eos' | 'stop' | 'length';
   citations: Location[];
-  /** Cited lines that a commit removed or an earlier one had: they are in `commit`. */
+  /** Cited lines that are no longer in the files, only in `commit`. */
   citedBefore?: CitedBefore[];
 }
 
@@ -57,7 +57,7 @@ export interface Kept {
   /** The question's `partialResultToken`. */
   token: string;
   spans: SpanInfo[];
-  /** Until the first token is expected; missing if nothing tells. */
+  /** Expected seconds until the first token; missing if unknown. */
   seconds?: number;
 }
 
@@ -67,7 +67,7 @@ export interface ModelState {
   error?: string;
 }
 
-/** What the server says of itself. */
+/** The server's report about itself. */
 export interface Status {
   state: 'loading' | 'indexing' | 'ready' | 'stale' | 'answering' | 'error';
   message: string;
@@ -83,7 +83,7 @@ export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
 export const DeltaProgress = new ProgressType<Delta>();
 
-/** Commands of the server that this extension answers itself, by its own views. */
+/** Commands of the server that this extension sends or answers in its own views. */
 export const ServerCommand = {
   ask: 'winnow.ask',
   explain: 'winnow.explain',
@@ -93,5 +93,5 @@ export const ServerCommand = {
   commitMessage: 'winnow.commitMessage',
 } as const;
 
-/** Codes of LSP errors by which a question ends that somebody stopped. */
+/** Codes of LSP errors that end a request after it was stopped. */
 export const STOPPED_CODES: ReadonlySet<number> = new Set([-32800, -32802]);

@@ -15,14 +15,14 @@ export class Run {
   private readonly lastLines: string[] = [];
   private givenUp: string | undefined;
 
-  /** Start the process; `onEnd` is told once, with what it said last, when it ends. */
+  /** Start the process; `onEnd` is called once when it ends, with the last line it wrote. */
   constructor(command: string, options: LanguageClientOptions, log: vscode.LogOutputChannel, onEnd: (run: Run, why: string) => void) {
     this.child = start(command, ['serve'], { env: process.env });
     this.follow(log, onEnd);
     this.client = new LanguageClient('winnow', 'Winnow', () => this.transports(), {
       ...options,
       outputChannel: log,
-      // Restarts are the session's business, and so is telling the user.
+      // The session restarts the server and tells the user.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
@@ -35,14 +35,14 @@ export class Run {
     return this.child.pid;
   }
 
-  /** End a process that is of no use, because of `why`; one that is ending by itself says more, and has a moment to. */
+  /** End a useless process, because of `why`. If it is ending by itself, it has a moment to say more. */
   async giveUp(why: string): Promise<void> {
     if (await endsWithin(this.child, LAST_WORDS_MS)) return;
     this.givenUp = why;
     await end(this.child);
   }
 
-  /** Stop politely if it answers, and by force if not; also in the middle of `initialize`. Never rejects. */
+  /** Stop politely if it answers, and by force if not, even during `initialize`. Never rejects. */
   async stop(log: vscode.LogOutputChannel): Promise<void> {
     if (this.client.isRunning()) {
       await this.client.stop(STOP_MS).catch((error: unknown) => { log.warn(`stopping the server: ${String(error)}`); });

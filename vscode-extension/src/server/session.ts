@@ -10,7 +10,7 @@ import { Run } from './run';
 import { UserError, whyNot, type ServerState } from './state';
 
 export class Session implements vscode.Disposable {
-  /** Stop the server if there is one, find it again and start it. Returns before it is ready. */
+  /** Stop the server, find it again and start it. Returns before it is ready. */
   readonly restart = coalesce(() => this.cycle());
 
   private readonly crashes = new Crashes();
@@ -34,7 +34,7 @@ export class Session implements vscode.Disposable {
     return this.current;
   }
 
-  /** What the running server last said of itself. */
+  /** The last status of the running server. */
   get status(): Status | undefined {
     return this.lastStatus;
   }
@@ -43,23 +43,23 @@ export class Session implements vscode.Disposable {
     return this.run?.pid;
   }
 
-  /** The user asks for a restart: earlier crashes no longer count. */
+  /** Restart at the user's request: earlier crashes no longer count. */
   async restartByHand(): Promise<void> {
     this.crashes.forget();
     await this.restart();
   }
 
-  /** Have the server ask for its settings; one that is starting asks by itself. */
+  /** Make the server request its settings; one that is starting does so by itself. */
   settingsChanged(): void {
     void this.client?.sendNotification(DidChangeConfigurationNotification.type, { settings: null });
   }
 
-  /** The client if it is ready now. */
+  /** The client, if it is ready now. */
   get client(): LanguageClient | undefined {
     return this.current.kind === 'running' ? this.run?.client : undefined;
   }
 
-  /** The client once it is ready. Rejects with UserError if there is none to wait for, or `token` is cancelled. */
+  /** The client, once it is ready. Rejects with UserError if no server runs or starts, or `token` is cancelled. */
   ready(token?: vscode.CancellationToken): Promise<LanguageClient> {
     return new Promise((resolve, reject) => {
       const subscriptions: { dispose(): unknown }[] = [];
@@ -85,7 +85,7 @@ export class Session implements vscode.Disposable {
 
   private async cycle(): Promise<void> {
     const trusted = vscode.workspace.isTrusted;
-    this.move({ kind: trusted ? 'starting' : 'untrusted' }); // before anything is waited for: what is asked now waits, too
+    this.move({ kind: trusted ? 'starting' : 'untrusted' }); // before the first await, so that questions asked now wait
     await this.halt();
     if (this.disposed || !trusted) return;
     try {
@@ -126,7 +126,7 @@ export class Session implements vscode.Disposable {
     this.move({ kind: 'running', ...found, version: run.client.initializeResult?.serverInfo?.version ?? '?' });
   }
 
-  /** The server answered `initialize` with an error, or broke off; if it ended, `ended` knows more. */
+  /** Called if the server answered `initialize` with an error, or broke off; if it ended, `ended` knows more. */
   private refused(run: Run, error: unknown): void {
     if (this.run !== run) return;
     this.log.error(`the server did not start: ${String(error)}`);
@@ -139,7 +139,7 @@ export class Session implements vscode.Disposable {
     this.lastStatus = undefined;
     this.log.error(`the server ended: ${why}`);
     if (this.current.kind === 'running' && this.crashes.mayRestart()) {
-      void vscode.window.showWarningMessage(`Winnow's server stopped unexpectedly and is started again: ${why}`);
+      void vscode.window.showWarningMessage(`Winnow's server stopped unexpectedly and is restarted: ${why}`);
       this.move({ kind: 'stopped' });
       void this.restart();
       return;

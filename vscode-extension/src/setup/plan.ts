@@ -15,10 +15,10 @@ export function commands(python: string, environment: string, bin: string, build
   ];
 }
 
-/** What `winnow.server.package` is unless somebody sets it. */
+/** The default of `winnow.server.package`. */
 const PUBLISHED = 'winnow-lsp';
 
-/** What pip installs: what the setting names or, if nobody set it, the wheel among the files that came along. */
+/** The requirement for pip: the setting or, at its default, the wheel among the files in the package. */
 export function requirement(setting: string, folder: string, files: readonly string[]): string {
   const wheel = files.find((file) => file.endsWith('.whl'));
   return setting === PUBLISHED && wheel !== undefined ? `${folder}/${wheel}` : setting;

@@ -1,4 +1,4 @@
-/** Kept spans in editors (gutter, overview ruler) and, as a share of each file, in the explorer: on demand. */
+/** Marks kept spans on demand: in editors (gutter, overview ruler) and, as a share of each file, in the explorer. */
 import * as vscode from 'vscode';
 import { percent } from '../figures';
 import { lastLine } from '../lines';
@@ -38,7 +38,7 @@ export class Decorations implements vscode.Disposable, vscode.FileDecorationProv
     return new vscode.FileDecoration(badge, `Winnow kept ${percent(heat.share)} of this file`, new vscode.ThemeColor(COLOURS[heatOf(heat.score, scores)]));
   }
 
-  /** What an editor shows for a heat. */
+  /** The lines that an editor marks with a heat. */
   ranges(uri: string, heat: Heat): vscode.Range[] {
     const scores = this.shown.heats.flatMap((file) => file.spans.map((span) => span.score));
     const spans = this.on ? (this.shown.heat(uri)?.spans ?? []) : [];

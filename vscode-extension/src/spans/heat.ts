@@ -1,4 +1,4 @@
-/** From kept spans to a heat map: which files, and how much of each. */
+/** Turns kept spans into a heat map: the files, and the share kept of each. */
 import type { SpanInfo } from '../ask/contract';
 import { lastLine } from '../lines';
 
@@ -10,7 +10,7 @@ export interface FileHeat {
   /** Share of the file's lines that are kept, 0 to 1. */
   share: number;
   tokens: number;
-  /** The likeliest of its spans. */
+  /** Of its likeliest span. */
   score: number;
 }
 
@@ -38,7 +38,7 @@ export function lineNumbers({ location: { range } }: SpanInfo): number[] {
   return Array.from({ length: lastLine(range) - range.start.line + 1 }, (_, index) => range.start.line + index);
 }
 
-/** Ten cells, as many of them full as `share` asks for; something that is there fills one at least. */
+/** A bar of cells, filled by `share`; a share above 0 fills at least one. */
 export function bar(share: number, cells = 10): string {
   const full = share <= 0 ? 0 : Math.min(cells, Math.max(1, Math.round(share * cells)));
   return '█'.repeat(full) + '░'.repeat(cells - full);
@@ -51,7 +51,7 @@ export function likelihood(score: number): number {
 
 export type Heat = 'hot' | 'warm' | 'cool';
 
-/** How much a span stands out: thirds of the range of scores of one question. */
+/** The third of the range of one question's scores that a score is in. */
 export function heatOf(score: number, all: readonly number[]): Heat {
   const low = Math.min(...all);
   const high = Math.max(...all);

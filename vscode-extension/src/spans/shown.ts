@@ -1,4 +1,4 @@
-/** The kept spans that the view, the editors and the explorer show: those of one question. */
+/** The kept spans of the question that the view, the editors and the explorer show. */
 import * as vscode from 'vscode';
 import type { SpanInfo, Stats } from '../ask/contract';
 import { fileHeats, type FileHeat } from './heat';
@@ -42,7 +42,7 @@ export class Shown implements vscode.Disposable {
   }
 }
 
-/** Lines by URI, of those files that can still be read. */
+/** Line counts by URI, of the files that can still be read. */
 async function lineCounts(spans: readonly SpanInfo[]): Promise<Map<string, number>> {
   const uris = [...new Set(spans.map((span) => span.location.uri))];
   const counts = await Promise.all(uris.map(async (uri) => [uri, await lineCount(vscode.Uri.parse(uri, true))] as const));
@@ -56,6 +56,6 @@ async function lineCount(uri: vscode.Uri): Promise<number | undefined> {
     const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
     return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
   } catch {
-    return undefined; // gone since; what was kept of it still counts
+    return undefined; // the file is gone; its spans still count
   }
 }

@@ -1,4 +1,4 @@
-/** Context keys that the walkthrough waits for. */
+/** Context keys that complete steps of the walkthrough. */
 import * as vscode from 'vscode';
 import type { Session } from '../server/session';
 

@@ -1,4 +1,4 @@
-/** `#winnowAsk`: an answer of the user's own target, with the lines it cites. */
+/** `#winnowAsk`: an answer of the user's own target, with the lines that it cites. */
 import type * as vscode from 'vscode';
 import { atCommit, label } from '../asking/places';
 import { sendAsk } from '../asking/requests';
@@ -14,7 +14,7 @@ export async function answer(session: Session, { input, tokenizationOptions: cal
   const result = await sendAsk(await session.ready(token), { question, earlier: [] }, QUIETLY, token);
   const places = [...result.citations, ...(result.citedBefore ?? []).map(atCommit)];
   const cited = places.length === 0 ? [] : [`Cited: ${places.map(label).join(', ')}`];
-  const cutOff = result.finish === 'length' ? ['Note: the answer was cut off at winnow.answer.maxTokens.'] : [];
+  const cutOff = result.finish === 'length' ? ['Note: the answer was cut off at winnow.maxTokens.'] : [];
   const text = [result.answer, ...cited, ...cutOff, ...result.notices.map((notice) => `Note: ${notice}`)].join('\n\n');
   if (caller === undefined || (await caller.countTokens(text, token)) <= caller.tokenBudget) return text;
   throw new UserError(`The answer does not fit ${caller.tokenBudget} tokens: use winnow_find_code with a budget.`);

@@ -1,4 +1,4 @@
-/** What the tools take, checked: VS Code passes on what a model wrote. Free of VS Code, so that tests need none. */
+/** Checks the tools' arguments, which a model wrote. Free of VS Code, so that tests need none. */
 import { UserError } from '../server/state';
 
 const LEAST_TOKENS = 100;

@@ -7,13 +7,13 @@ import { budgetIn, questionIn } from './arguments';
 import { fitted, type Limits } from './fitting';
 import { read } from './reading';
 
-/** Of the budget; the rest names places. */
+/** The code's share of the budget; the rest is for names of places. */
 const CODE_SHARE = 0.8;
-/** For fewer tokens the server finds nothing, which would look as if nothing answers. */
+/** With fewer tokens the server finds nothing, as if no code answered. */
 const LEAST_CODE_TOKENS = 80;
 const QUIETLY = { progress: (): void => undefined };
 
-/** The code, best first, as text within the caller's limits. Throws UserError if there is nothing to show for it. */
+/** The code, best first, as text within the caller's limits. Throws UserError if nothing is found or fits. */
 export async function find(session: Session, options: vscode.LanguageModelToolInvocationOptions<unknown>, token: vscode.CancellationToken): Promise<string> {
   const question = questionIn(options.input);
   const limits = limitsOf(options, token);

@@ -1,26 +1,26 @@
-/** Cuts what a tool found to the tokens that its caller has for it. Free of VS Code, so that tests need none. */
+/** Cuts a tool's result to its caller's token limits. Free of VS Code, so that tests need none. */
 
 /** Code at a place of the workspace, as a model reads it. */
 export interface Piece {
   /** `path:first-last`. */
   place: string;
   text: string;
-  /** Of the text, by the drafter's vocabulary. */
+  /** Of the text, in the drafter's vocabulary. */
   tokens: number;
 }
 
 export interface Limits {
-  /** Most tokens of the result, by the drafter's vocabulary. */
+  /** Most tokens of the result, in the drafter's vocabulary. */
   budget: number;
   /** The caller's own limit, in tokens of its model. */
   caller?: { budget: number; count: (text: string) => PromiseLike<number> };
 }
 
-/** The text of as many of the first pieces as fit all limits, with the notes after them; undefined if not even one does. */
+/** The text of as many of the first pieces as fit the limits, and the notes; undefined if not even one fits. */
 export async function fitted(pieces: readonly Piece[], notes: readonly string[], limits: Limits): Promise<string | undefined> {
   let fits = 0;
   let tooMany = pieces.length + 1;
-  let middle = pieces.length; // most often, nearly all of them fit
+  let middle = pieces.length; // nearly all of them usually fit
   while (tooMany - fits > 1) {
     if (await isWithin(pieces.slice(0, middle), notes, limits)) fits = middle;
     else tooMany = middle;
@@ -34,7 +34,7 @@ export function written(pieces: readonly Piece[], notes: readonly string[]): str
   return [...pieces.map(({ place, text }) => `${place}\n${text}`), ...notes.map((note) => `Note: ${note}`)].join('\n\n');
 }
 
-/** The drafter's tokenizer lives in the server; of what it has not counted, no token is shorter than a byte. */
+/** Only the server has the drafter's tokenizer; in text that it has not counted, no token is shorter than a byte. */
 async function isWithin(pieces: readonly Piece[], notes: readonly string[], { budget, caller }: Limits): Promise<boolean> {
   const frame = written(pieces.map((piece) => ({ ...piece, text: '' })), notes);
   const code = pieces.reduce((sum, { tokens }) => sum + tokens, 0);

@@ -1,11 +1,11 @@
-/** Spans' code as it is now: from open documents, or else from disk. */
+/** Reads the current code of spans: from open documents, or else from disk. */
 import * as vscode from 'vscode';
 import type { SpanInfo } from '../ask/contract';
 import { label } from '../asking/places';
 import { lineNumbers } from '../spans/heat';
 import type { Piece } from './fitting';
 
-/** The spans with their text, the likeliest first; without those whose file is gone. */
+/** The spans with their text, the likeliest first, without those whose file is gone. */
 export async function read(spans: readonly SpanInfo[]): Promise<Piece[]> {
   const uris = [...new Set(spans.map((span) => span.location.uri))];
   const files = new Map(await Promise.all(uris.map(async (uri) => [uri, await linesOf(uri)] as const)));
@@ -16,14 +16,14 @@ export async function read(spans: readonly SpanInfo[]): Promise<Piece[]> {
   });
 }
 
-/** Opening a document would tell the server that somebody reads it. */
+/** Read without opening a document, which would tell the server that somebody looks at it. */
 async function linesOf(uri: string): Promise<string[] | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === vscode.Uri.parse(uri, true).toString());
   if (open !== undefined) return split(open.getText());
   try {
     return split(new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(uri, true))));
   } catch {
-    return undefined; // gone since it was found
+    return undefined; // the file is gone
   }
 }
 

@@ -1,4 +1,4 @@
-/** Winnow's tools for any language model in VS Code; package.json says what models read of them. */
+/** Winnow's tools for any language model in VS Code; package.json has the descriptions that models read. */
 import * as vscode from 'vscode';
 import { wasStopped } from '../asking/requests';
 import type { Session } from '../server/session';
@@ -8,7 +8,7 @@ import { find } from './find';
 type Options = vscode.LanguageModelToolInvocationOptions<unknown>;
 type Run = (session: Session, options: Options, token: vscode.CancellationToken) => Promise<string>;
 
-/** Registers nothing where VS Code's kin has no such tools. */
+/** Registers nothing in editors based on VS Code that lack these tools. */
 export function registerTools(session: Session): vscode.Disposable {
   const { registerTool } = vscode.lm as Partial<typeof vscode.lm>;
   if (registerTool === undefined) return new vscode.Disposable(() => undefined);
@@ -32,7 +32,7 @@ function tool(session: Session, doing: string, run: Run): vscode.LanguageModelTo
   };
 }
 
-/** A plain string: VS Code would show Markdown of a model's as such. */
+/** A plain string, so that VS Code does not render a model's Markdown. */
 function message(doing: string, input: unknown): string {
   const { question } = (input ?? {}) as { question?: unknown };
   return typeof question === 'string' ? `${doing}: ${question}` : doing;

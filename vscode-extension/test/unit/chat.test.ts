@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { conversationOf, exchangeOf, split } from '../../src/chat/turns';
+import { lastMetadata, split } from '../../src/chat/turns';
 
 test('the last answer with a conversation is followed up', () => {
   const results = [{ metadata: { conversation: 'a', exchange: '1' } }, { metadata: { conversation: 'b', exchange: '2' } }, {}, { metadata: { other: 1 } }];
-  expect(conversationOf(results)).toBe('b');
-  expect(exchangeOf(results)).toBe('2');
-  expect(conversationOf([])).toBeUndefined();
+  expect(lastMetadata(results)).toEqual({ conversation: 'b', exchange: '2' });
+  expect(lastMetadata([])).toBeUndefined();
 });
 
 test('the last message of the user is the question, answered ones before it are turns', () => {

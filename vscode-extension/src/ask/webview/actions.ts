@@ -7,7 +7,7 @@ import { askedPlace, shownExchanges, shownRunning, type PageEvent, type PageStat
 
 const DONE_MS = 1500;
 
-/** What the actions need of the page. */
+/** The parts of the page that actions use. */
 export interface Page {
   readonly state: PageState;
   readonly composer: Composer;
@@ -18,7 +18,7 @@ export interface Page {
   focusHistory(open: boolean): void;
 }
 
-/** What buttons, links and keys do. Elements name their action in `data-action`. */
+/** The actions of buttons, links and keys. Elements name their action in `data-action`. */
 export class Actions {
   constructor(private readonly page: Page, body: HTMLElement) {
     body.addEventListener('click', (event) => { this.click(event); });
@@ -70,7 +70,7 @@ export class Actions {
     }
   }
 
-  /** Leaves the history, or else stops the answer. */
+  /** Leave the history, or else stop the answer. */
   private escape(event: KeyboardEvent): void {
     if (this.page.state.historyOpen) this.page.focusHistory(false);
     else if (shownRunning(this.page.state)) this.stop();

@@ -1,20 +1,20 @@
-/** Tells screen readers what happens: politely, and not more often than a person can listen. */
+/** Announces events to screen readers, politely and at a pace that people can follow. */
 const INTERVAL_MS = 3000;
 
 export class Announcer {
   private waiting: string[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `region` has aria-live; its text is what was said last. */
+  /** `region` has aria-live; its text is the last announcement. */
   constructor(private readonly region: HTMLElement) {}
 
-  /** At once: what the user did, or the end of an answer. All that waited is said with it. */
+  /** Announce at once, together with everything that waits: an action of the user, or the end of an answer. */
   say(text: string): void {
     this.waiting.push(text);
     this.speak();
   }
 
-  /** With what else comes within the interval: pieces of an answer. */
+  /** Announce together with everything else that comes within the interval: pieces of an answer. */
   add(text: string): void {
     this.waiting.push(text);
     this.timer ??= setTimeout(() => { this.speak(); }, INTERVAL_MS);

@@ -2,7 +2,6 @@ import type { HostMessage, PageMessage } from '../contract';
 import { Actions } from './actions';
 import { Announcer } from './announcer';
 import { h } from './dom';
-import { Frames } from './frames';
 import { narrate } from './narration';
 import { Banner } from './parts/banner';
 import { Composer } from './parts/composer';
@@ -12,14 +11,14 @@ import { Log } from './parts/log';
 import { Welcome } from './parts/welcome';
 import { EMPTY, reduce, type PageEvent, type PageState } from './state';
 
-/** What VS Code gives to the script of a webview. */
+/** VS Code's interface for the script of a webview. */
 export interface Host {
   postMessage(message: PageMessage): void;
   getState(): unknown;
   setState(state: Kept): void;
 }
 
-/** What a page leaves behind for the next one, when the view is hidden and shown again. */
+/** State that survives when the view is hidden and shown again. */
 interface Kept {
   shown?: string;
   draft: string;
@@ -36,7 +35,7 @@ export class App {
   private readonly welcome = new Welcome();
   private readonly history = new HistoryList();
   private readonly log = new Log(this.welcome.element);
-  private readonly frames = new Frames(() => { this.draw(); });
+  private drawsNextFrame = false;
 
   constructor(private readonly host: Host, body: HTMLElement) {
     const live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
@@ -51,7 +50,7 @@ export class App {
     this.draw();
   }
 
-  /** A message of the extension. */
+  /** Take a message of the extension. */
   receive(message: HostMessage): void {
     this.dispatch(message);
     if (message.type === 'focus' && message.text !== undefined) this.composer.write(message.text);
@@ -62,10 +61,10 @@ export class App {
     const before = this.state;
     this.state = reduce(before, event);
     narrate(before, this.state, event, this.announcer);
-    this.frames.want();
+    this.drawSoon();
   }
 
-  /** Draw now, for what is to be focused next. */
+  /** Draw now, so that an element can be focused next. */
   drawNow(event: PageEvent): void {
     this.dispatch(event);
     this.draw();
@@ -84,6 +83,15 @@ export class App {
   keep(): void {
     const { shown, withoutFile } = this.state;
     this.host.setState({ draft: this.composer.box.value, withoutFile, shown });
+  }
+
+  private drawSoon(): void {
+    if (this.drawsNextFrame) return;
+    this.drawsNextFrame = true;
+    requestAnimationFrame(() => {
+      this.drawsNextFrame = false;
+      this.draw();
+    });
   }
 
   private draw(): void {

@@ -2,7 +2,7 @@ import { ICONS, type IconName } from './icons';
 
 export type Child = Node | string | undefined;
 
-/** An element with attributes and children. Strings become text: there is no way from here to markup. */
+/** An element with attributes and children. Strings become text, never markup. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, string | undefined> = {},
@@ -14,12 +14,12 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A button with an icon, whose label is read out and shown as its tooltip. `action` says what it does to `actions`. */
+/** A button with an icon; its label is the tooltip and is read out. `action` is a key of `Actions.does`. */
 export function iconButton(icon: IconName, label: string, action: string): HTMLButtonElement {
   return h('button', { type: 'button', class: 'icon', title: label, 'aria-label': label, 'data-action': action }, svg(icon));
 }
 
-/** Plain text with `code` in it, as messages of the server and the extension have. */
+/** Plain text with `code` in it, such as messages of the server and the extension. */
 export function prose(text: string): Child[] {
   return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }

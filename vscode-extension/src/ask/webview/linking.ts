@@ -4,7 +4,7 @@ import { locate, segments, webAddress, type Openable } from './places';
 
 const targets = new WeakMap<Element, Location>();
 
-/** A link that opens lines in the editor. Its `href` leads nowhere: what it opens is kept beside the page. */
+/** A link that opens lines in the editor. Its `href` leads nowhere; its target is stored outside the document. */
 export function placeLink(location: Location, ...children: (Node | string)[]): HTMLAnchorElement {
   const link = h('a', { href: '#', class: 'place', 'data-action': 'open' }, ...children);
   targets.set(link, location);
@@ -15,7 +15,7 @@ export function targetOf(link: Element): Location | undefined {
   return targets.get(link);
 }
 
-/** Turn what an answer's text names into links: code spans, `path:line` in prose, and Markdown's own links. */
+/** Make links of the places that an answer names: in code spans, as `path:line` in prose, and in Markdown links. */
 export function linkPlaces(answer: Element, openable: Openable): void {
   for (const span of answer.querySelectorAll('[data-href]')) linkTarget(span, openable);
   for (const code of answer.querySelectorAll(':not(pre) > code')) linkCode(code, openable);
@@ -30,7 +30,7 @@ function linkTarget(span: Element, openable: Openable): void {
   else if (address !== undefined) span.replaceWith(webLink(address, [...span.childNodes]));
 }
 
-/** A web link always says where it leads: its text was chosen by a model that may have read hostile code. */
+/** A web link always shows its address: its text comes from a model that may have read hostile code. */
 function webLink(address: string, label: Node[]): HTMLAnchorElement {
   const shown = label.map((node) => node.textContent).join('');
   const tail = shown === address || `${shown}/` === address ? '' : ` (${address})`;

@@ -1,7 +1,7 @@
 import type { Announcer } from './announcer';
 import type { PageEvent, PageState } from './state';
 
-/** What a screen reader is told as the state changes: stages, the answer in pieces, and how it ended. */
+/** Announces changes of the state: stages, the answer in pieces, and its end. */
 export function narrate(before: PageState, after: PageState, event: PageEvent, announcer: Announcer): void {
   switch (event.type) {
     case 'started':
@@ -27,7 +27,7 @@ export function narrate(before: PageState, after: PageState, event: PageEvent, a
   }
 }
 
-/** A message without its figures: `reading 512 of 2,900 tokens` is said once, not with every figure. */
+/** A message without its figures, so that `reading 512 of 2,900 tokens` is announced once. */
 function stage(message: string): string {
   return message.replace(/\d[\d,]*/g, '');
 }

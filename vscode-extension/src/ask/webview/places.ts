@@ -1,7 +1,7 @@
 import { lastLine } from '../../lines';
 import type { CitationLink, Location, SpanInfo } from '../contract';
 
-/** What links in an answer may open: lines that the server checked, and kept code by its name. */
+/** Targets for links in an answer: lines that the server checked, and kept code by its name. */
 export interface Openable {
   links: readonly CitationLink[];
   spans: readonly SpanInfo[];
@@ -16,17 +16,17 @@ export interface Segment {
 const LINES = String.raw`(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?|#L(\d{1,7})(?:-L?(\d{1,7}))?)`;
 const WHOLE = new RegExp(String.raw`^([^\s:#]+)${LINES}$`);
 const NUMBERS = new RegExp(LINES, 'g');
-/** What ends a path in prose, to its left. */
+/** Characters that end a path in prose, to its left. */
 const EDGE = /[\s:`'"()<>,*#]/;
 const LONGEST_PATH = 260;
 const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
 
-/** The lines that a code span, or a link's target, names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
+/** The lines that a code span or a link's target names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
 export function locate(text: string, openable: Openable): Location | undefined {
   return byPlace(text, openable.links) ?? byName(text, openable);
 }
 
-/** Text cut where it names cited lines; all of it together is the text. */
+/** Text cut into segments where it names cited lines. */
 export function segments(text: string, links: readonly CitationLink[]): Segment[] {
   const found: Segment[] = [];
   let end = 0;
@@ -41,14 +41,14 @@ export function segments(text: string, links: readonly CitationLink[]): Segment[
   return [...found, { text: text.slice(end) }].filter((segment) => segment.text !== '');
 }
 
-/** Where the path that ends before `end` begins. One expression for all would take quadratic time. */
+/** The start of the path that ends before `end`. A single regular expression would take quadratic time. */
 function pathStart(text: string, end: number): number {
   let start = end;
   while (start > 0 && end - start < LONGEST_PATH && !EDGE.test(text.charAt(start - 1))) start -= 1;
   return start;
 }
 
-/** A web address that may be shown to the user to open; nothing else leaves the view. */
+/** A web address that the user may be asked to open; nothing else leaves the view. */
 export function webAddress(href: string): string | undefined {
   if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return undefined;
   return new URL(href).href;
@@ -73,7 +73,7 @@ function covers({ range }: Location, start: number, end: number): boolean {
   return range.start.line <= start && start <= end && end <= lastLine(range);
 }
 
-/** Kept code that goes by this name, whole or by its last part, if only one does. */
+/** The only kept code with this name, whole or by its last part. */
 function byName(text: string, { spans }: Openable): Location | undefined {
   const name = NAME.exec(text.trim())?.[1];
   if (name === undefined) return undefined;

@@ -138,7 +138,7 @@ function M._complete(turn, result)
     view:replace_from(turn.start[1], turn.start[2], result.answer)
   end
   if result.finish == "length" then
-    view:note("The answer was cut off; the setting winnow.answer.maxTokens allows a longer one.")
+    view:note("The answer was cut off; the setting winnow.maxTokens allows a longer one.")
   end
   for _, notice in ipairs(result.notices) do
     view:note(notice)

@@ -1,6 +1,6 @@
 import { Lexer, type Links, type Token } from 'marked';
 
-/** What a piece of text changed: blocks that are final now, and those after them that may still change. */
+/** Blocks that are final now, and those after them that may still change. */
 export interface Growth {
   final: Token[];
   open: Token[];
@@ -10,30 +10,30 @@ const FULL_RATE = 4096;
 const SHARE = 32;
 
 /**
- * Markdown that grows at its end, cut into top-level blocks. All blocks but the last one or two are final: no text to
- * come can change them, so they are never read again. Work per piece of text depends on those, not on the answer.
+ * Markdown that grows at its end, cut into top-level blocks. All blocks but the last one or two are final: no later text
+ * can change them, so they are parsed once. The work for a piece of text does not grow with the answer.
  */
 export class GrowingMarkdown {
-  /** Characters given to the lexer so far: what the work is measured by. */
+  /** Characters given to the lexer so far, a measure of the work. */
   lexed = 0;
   private tail = '';
   private unread = 0;
   private readonly links = noLinks();
 
-  /** Add text; it is read by the next `read`. */
+  /** Add text for the next `read`. */
   append(text: string): void {
     this.tail += text;
     this.unread += text.length;
   }
 
-  /** Whether reading now is worth it: always for a short last block, else once it grew by a fair share of itself. */
+  /** Whether to read now: always for a short last block, otherwise once it has grown by a fair share of itself. */
   get due(): boolean {
     return this.unread > 0 && (this.tail.length <= FULL_RATE || this.unread * SHARE >= this.tail.length);
   }
 
-  /** Read what is not final. `whole`: no text will follow, everything is final. */
+  /** Parse the text that is not final. `whole`: no text will follow, everything is final. */
   read(whole = false): Growth {
-    // A carriage return at the end may be half of a line's end.
+    // A carriage return at the end may be half of a line break.
     const held = !whole && this.tail.endsWith('\r') ? '\r' : '';
     const text = this.tail.slice(0, this.tail.length - held.length).replace(/\r\n?/g, '\n');
     this.unread = 0;
@@ -46,7 +46,7 @@ export class GrowingMarkdown {
   }
 }
 
-/** Tokens of a text. What the lexer cannot take (nesting of thousands of levels) is one block of plain text. */
+/** Tokens of a text. A text that the lexer cannot take (nesting of thousands of levels) is one block of plain text. */
 export function lex(text: string, links = noLinks()): Token[] {
   try {
     const lexer = new Lexer({ gfm: true });
@@ -58,8 +58,8 @@ export function lex(text: string, links = noLinks()): Token[] {
 }
 
 /**
- * The index of the first block that text to come may change: the last one, and the one before it until the last one's
- * first line is whole (`2` after a numbered list may become `2.`, which belongs to the list).
+ * The index of the first block that later text may change: the last one, or the one before it while the last one's
+ * first line is incomplete (`2` after a numbered list may become `2.`, which belongs to the list).
  */
 function firstOpen(tokens: Token[], text: string): number {
   const blocks = starts(tokens, text);
@@ -69,7 +69,7 @@ function firstOpen(tokens: Token[], text: string): number {
   return whole ? last.index : (blocks.at(-2)?.index ?? 0);
 }
 
-/** Where blocks begin, but for space; up to the first whose source is not found in its place. */
+/** The starts of blocks other than space, up to the first whose source is not found in its place. */
 function starts(tokens: Token[], text: string): { index: number; offset: number }[] {
   const found = [];
   let offset = 0;
@@ -81,7 +81,7 @@ function starts(tokens: Token[], text: string): { index: number; offset: number 
   return found;
 }
 
-/** No prototype: an answer chooses the names. */
+/** Without a prototype, because an answer chooses the names. */
 function noLinks(): Links {
   return Object.create(null) as Links;
 }

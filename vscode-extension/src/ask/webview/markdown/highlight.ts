@@ -14,11 +14,11 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
 
 const lowlight = createLowlight({ bash, cpp, diff, go, ini, java, json, python, ruby, rust, typescript, yaml });
-// Their own grammars would add a twelfth to the page's script, and colour little better.
+// Separate grammars would enlarge the page's script by a twelfth for little better colours.
 lowlight.registerAlias({ cpp: ['c', 'h'], typescript: ['javascript', 'js', 'jsx', 'mjs', 'cjs', 'tsx'] });
 const MOST = 50_000;
 
-/** Code as text nodes and `span`s with a class; plain text where the language is not known or the code is huge. */
+/** Code as text nodes and `span`s with a class; plain text if the language is unknown or the code is huge. */
 export function highlighted(code: string, language: string): Node[] {
   if (code.length > MOST || !lowlight.registered(language)) return [document.createTextNode(code)];
   return lowlight.highlight(language, code).children.flatMap(node);

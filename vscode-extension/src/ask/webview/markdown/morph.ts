@@ -1,6 +1,6 @@
 /**
- * Make the children of `parent` from index `first` on look like `nodes`, changing as little as possible: what is equal
- * stays, with the selection in it, its focus and how far it was scrolled.
+ * Make the children of `parent` from index `first` on look like `nodes`, changing as little as possible: equal nodes
+ * stay, with selection, focus and scroll position.
  */
 export function morph(parent: Element, first: number, nodes: Node[]): void {
   for (const [index, node] of nodes.entries()) {
@@ -17,7 +17,7 @@ function replace(parent: Element, old: ChildNode, node: Node): void {
   else parent.replaceChild(node, old);
 }
 
-/** Text that only grew is added to, so that a selection in it stays. */
+/** Text that only grew is extended, so that a selection in it stays. */
 function extend(text: Text, data: string): void {
   if (data.startsWith(text.data)) text.appendData(data.slice(text.data.length));
   else text.data = data;

@@ -6,8 +6,8 @@ import { highlighted } from './highlight';
 const DEEPEST = 32;
 
 /**
- * The nodes of Markdown tokens. This list is the whole of what an answer can make: HTML in it is shown as the text it
- * is, pictures become their description, and links carry their target as data, which only `places.ts` reads.
+ * The nodes of Markdown tokens. An answer can make no others: HTML in it is shown as text, pictures become their
+ * description, and links carry their target as data, which only `linking.ts` reads.
  */
 export function nodes(tokens: readonly Token[], depth = 0): Node[] {
   return tokens.flatMap((token) => (depth < DEEPEST ? node(token as MarkedToken, depth + 1) : [text(token.raw)]));
@@ -61,7 +61,7 @@ function text(value: string): Text {
   return document.createTextNode(value);
 }
 
-/** Headings of an answer stand below the page's own, which are levels 1 and 2. */
+/** Headings of an answer are below the page's own, which are levels 1 and 2. */
 function heading(token: Tokens.Heading, depth: number): Node {
   const level = Math.min(token.depth + 2, 6) as 3 | 4 | 5 | 6;
   return h(`h${level}`, {}, ...nodes(token.tokens, depth));

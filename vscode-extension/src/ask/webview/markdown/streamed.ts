@@ -2,10 +2,10 @@ import { GrowingMarkdown } from './growing';
 import { morph } from './morph';
 import { nodes } from './nodes';
 
-/** Drawing takes at most a ninth of the time, however hard an answer is to read. */
+/** Drawing takes at most a ninth of the time, however slow an answer is to parse. */
 const REST = 8;
 
-/** An answer on its way: keeps the children of an element in step with the text so far. */
+/** An answer being written: keeps the children of an element in step with the text so far. */
 export class StreamedMarkdown {
   private readonly growing = new GrowingMarkdown();
   private settled = 0;
@@ -14,7 +14,7 @@ export class StreamedMarkdown {
 
   constructor(readonly element: HTMLElement) {}
 
-  /** Add what `text` has more than last time; it shows with the next `render`. False if it is another text. */
+  /** Add the new end of `text`, which the next `render` shows. False if it does not continue the last one. */
   follow(text: string): boolean {
     if (!text.startsWith(this.text)) return false;
     this.growing.append(text.slice(this.text.length));
@@ -22,7 +22,7 @@ export class StreamedMarkdown {
     return true;
   }
 
-  /** Show what came, unless that is better done with what is still to come. True if something was shown. */
+  /** Show the new text, unless it is better to wait for more. True if something was shown. */
   render(whole = false): boolean {
     const began = performance.now();
     if (!whole && (!this.growing.due || began < this.restsUntil)) return false;

@@ -3,12 +3,12 @@ import type { Readiness } from '../../contract';
 import { h, prose, svg } from '../dom';
 import type { PageState } from '../state';
 
-/** Why questions wait, above the question box: with how far it is, and what the user can do. */
+/** The banner above the question box: why questions wait, progress, and buttons. */
 export class Banner {
   readonly element = h('section', { class: 'banner', 'aria-label': 'Server', hidden: '' });
   private shown = '';
 
-  /** While a question waits, its own progress says why. */
+  /** Hidden while a question waits, whose own progress says why. */
   update({ readiness: now, running }: PageState): void {
     this.show(running && now?.blocked !== true ? undefined : now);
   }

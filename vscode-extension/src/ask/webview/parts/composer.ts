@@ -3,7 +3,7 @@ import type { Range } from '../../contract';
 import { h, iconButton, svg } from '../dom';
 import { fileOf, placeKey, shownExchanges, type PageState } from '../state';
 
-/** The question box, with what the question is about as chips above it. */
+/** The question box, with the question's place as chips above it. */
 export class Composer {
   readonly box = h('textarea', { rows: '1', 'aria-label': 'Question', spellcheck: 'true' });
   private readonly chips = h('ul', { class: 'chips', 'aria-label': 'What the question is about' });

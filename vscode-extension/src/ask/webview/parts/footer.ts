@@ -2,7 +2,7 @@ import { duration, stages, summary, type Stage } from '../../../figures';
 import type { ShownExchange, Stats } from '../../contract';
 import { h, iconButton } from '../dom';
 
-/** What can be done with an answer, and what it cost. */
+/** The buttons and the costs of an answer. */
 export function footer({ outcome, answer, spans, stats }: ShownExchange): Node {
   const why = h('button', { type: 'button', class: 'text', 'data-action': 'spans' }, 'Why these spans?');
   const again = h('button', { type: 'button', class: 'text', 'data-action': 'again' }, 'Try again');

@@ -1,7 +1,7 @@
 import { h, iconButton } from '../dom';
 import { shownExchanges, shownRunning, type PageState } from '../state';
 
-/** The conversation's title, and the way to the history. The button for a new conversation is in the view's own title. */
+/** The conversation's title, and the button to the history. The button for a new conversation is in the view's title. */
 export class Header {
   private readonly title = h('h1');
   private readonly back = iconButton('back', 'Back to the conversation', 'close-history');

@@ -3,7 +3,7 @@ import { ago, conversations, type Conversation } from '../conversations';
 import { h, iconButton } from '../dom';
 import type { PageState } from '../state';
 
-/** All conversations of the workspace: to open, to delete. */
+/** The list of all conversations of the workspace, to open or delete. */
 export class HistoryList {
   readonly element = h('section', { class: 'history', 'aria-label': 'History', hidden: '' });
   private exchanges: PageState['exchanges'] | undefined;
@@ -31,7 +31,7 @@ export class HistoryList {
     this.refocus(had);
   }
 
-  /** After a deletion the focus stays where it was in the list. */
+  /** After a deletion the focus keeps its position in the list. */
   private refocus(index: number): void {
     const buttons = this.element.querySelectorAll('button');
     if (index >= 0) buttons[Math.min(index, buttons.length - 1)]?.focus();

@@ -10,12 +10,12 @@ export class Log {
   readonly element: HTMLElement;
   private turns = new Map<string, Turn>();
   private running: Turn | undefined;
-  /** The end stays in sight, until the reader scrolls up. */
+  /** The end stays in sight until the reader scrolls up. */
   private following = true;
   private shown: string | undefined;
   private exchanges: PageState['exchanges'] | undefined;
 
-  /** `before` is shown above the turns. */
+  /** Shows `before` above the turns. */
   constructor(before: Node) {
     this.element = h('main', {}, before, this.list);
     this.element.addEventListener('scroll', () => { this.following = this.atEnd(); });
@@ -41,7 +41,7 @@ export class Log {
     this.list.replaceChildren();
   }
 
-  /** Show what is finished. The turn that was on its way becomes the finished one. */
+  /** Show the finished exchanges. The running turn becomes the finished one. */
   private settle(state: PageState): void {
     if (state.exchanges === this.exchanges) return;
     this.exchanges = state.exchanges;

@@ -10,7 +10,7 @@ const FEW = 5;
 const MOST_KEPT = 8;
 const NONE: readonly KeptLink[] = [];
 
-/** A question and its answer: on its way, and when it is over. */
+/** A question and its answer, while it is written and afterwards. */
 export class Turn {
   private readonly waiting = h('div', { class: 'waiting' });
   private readonly kept = h('div', { class: 'kept' });
@@ -27,7 +27,7 @@ export class Turn {
     this.element.ariaBusy = 'true';
   }
 
-  /** Show an answer as far as it came. */
+  /** Show an unfinished answer. */
   follow({ kept, answer, progress }: Running): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
     this.keep(answer === '' ? kept : NONE);
@@ -35,7 +35,7 @@ export class Turn {
     this.streamed.render();
   }
 
-  /** Show how it ended. */
+  /** Show the finished exchange. */
   finish(exchange: ShownExchange): void {
     this.wait(undefined);
     this.keep(NONE);
@@ -63,7 +63,7 @@ export class Turn {
     this.streamed.render(true);
   }
 
-  /** Drawn only when it changes: a link that is replaced while it is pressed does nothing. */
+  /** Redrawn only if it changed, because a link that is replaced while it is pressed does nothing. */
   private keep(links: readonly KeptLink[]): void {
     if (this.shownKept === links) return;
     this.shownKept = links;
@@ -105,13 +105,13 @@ function keptRows(links: readonly KeptLink[]): Node[] {
   return [h('section', { class: 'sources', 'aria-label': 'Kept code' }, h('ul', {}, ...rows), more)];
 }
 
-/** What the user should know: why there is no answer, why it is not whole, and the server's notices. */
+/** Remarks on an answer: why it is missing or incomplete, and the server's notices. */
 function problems({ outcome, error, answer, finish, notices }: ShownExchange): Node[] {
   const lines: Node[] = [];
   if (outcome === 'failed') lines.push(note('error', error ?? 'The question failed.'));
   if (outcome === 'cancelled') lines.push(note('info', answer ? 'Stopped here.' : 'Stopped before the answer began.'));
   if (outcome === 'answered' && answer.trim() === '') lines.push(note('info', 'The model gave no answer. Try other words.'));
-  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise the setting `winnow.answer.maxTokens` for longer answers.'));
+  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise the setting `winnow.maxTokens` for longer answers.'));
   return [...lines, ...notices.map((notice) => note('info', notice))];
 }
 

@@ -2,7 +2,7 @@ import type { Place } from '../../contract';
 import { h, prose } from '../dom';
 import { askedPlace, type PageState } from '../state';
 
-/** What a new conversation shows: what this is, and questions to begin with. */
+/** The start of a new conversation: an introduction, and questions to begin with. */
 export class Welcome {
   private readonly suggestions = h('ul', { 'aria-label': 'Suggestions' });
   readonly element = h('section', { class: 'welcome' },
