@@ -6,13 +6,15 @@ layers where matrices are packed for this processor, and 477 where they are floa
 
 Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place,
 shape and type, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is
-cut short, or whose header or samples are not what they were, is deleted and counts as missing. Complete files are
-renamed into place, and any process may delete any file at any time, so that no lock is needed.
+cut short, or whose header or samples are not what they were, is deleted and counts as missing. Layers are computed and
+written one after the other, and complete files are renamed into place. Any process may delete any file at any time, so
+that no lock is needed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import math
@@ -20,11 +22,11 @@ import mmap
 import os
 import shutil
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ from threadpoolctl import threadpool_info
 
 from winnow_cuda.cpu.packing import MATRICES
 from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
-from winnow_engine.encoder.weights import Layers
+from winnow_engine.encoder.weights import ComputeLayer, Layers
 from winnow_engine.storage.folders import cache_folder, delete, temporary, used_in, used_last_first
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -45,6 +47,7 @@ _PREAMBLE = struct.Struct("<8sQ32s")
 _SUFFIX = ".weights"
 _ALIGNMENT = 64
 _SAMPLE, _SAMPLE_EVERY = 1 << 12, 1 << 20  # bytes
+_MOST_OF_ENTRY = 128  # bytes of a tensor's place in the header
 _LEFT_FREE = 1 << 30  # bytes of disk that are left to the user
 _log = logging.getLogger(__name__)
 
@@ -56,12 +59,13 @@ class MergedWeights:
         """`name` identifies all that the weights depend on (`name_of`)."""
         self._path = folder / f"{name}{_SUFFIX}"
 
-    def __call__(self, compute: Callable[[], Layers]) -> Layers:
-        """The layers on disk; if they are not there, what `compute` returns is written and read back.
+    def __call__(self, count: int, compute: ComputeLayer) -> Layers:
+        """The `count` layers on disk; if they are not there, each is computed, written, and all are read back.
 
-        Matrices are read-only views of the file, vectors are copies. What cannot be written is returned as computed.
+        Matrices are read-only views of the file, vectors are copies. Layers that cannot be written are returned as
+        computed.
         """
-        return self._mapped() or self._keep(compute())
+        return self._mapped() or self._keep(count, compute)
 
     def _mapped(self) -> Layers | None:
         try:
@@ -76,16 +80,16 @@ class MergedWeights:
             os.utime(self._path)
         return layers
 
-    def _keep(self, layers: Layers) -> Layers:
-        """Write `layers` and return them as mapped, so that processes share their memory; as given if that fails."""
+    def _keep(self, count: int, compute: ComputeLayer) -> Layers:
+        """Write the layers one by one, and return them as mapped, so that processes share their memory."""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(self._path, _tensors(layers))
+            _write(self._path, count, compute)
         except OSError as error:
             _log.info("no merged weights can be kept in %s: %s", self._path.parent, error)
-            return layers
-        _trim(self._path.parent)
-        return self._mapped() or layers
+        else:
+            _trim(self._path.parent)
+        return self._mapped() or tuple(map(compute, range(count)))
 
 
 def _trim(folder: Path) -> None:
@@ -115,12 +119,8 @@ def used_bytes(folder: Path) -> tuple[int, int]:
     return used_in(folder, _SUFFIX)
 
 
-def _tensors(layers: Layers) -> Tensors:
-    """The tensors of all layers, as LAYER.FIELD, packed ones as LAYER.FIELD.PART."""
-    return {name: tensor for number, layer in enumerate(layers) for name, tensor in _named(str(number), layer)}
-
-
 def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The tensors of layer `name`, as LAYER.FIELD, packed ones as LAYER.FIELD.PART."""
     if is_dataclass(value):
         for of in fields(value):
             yield from _named(f"{name}.{of.name}", getattr(value, of.name))
@@ -129,7 +129,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _layers(tensors: Tensors) -> Layers:
-    """The inverse of `_tensors`. Vectors are copied: Numba would compile its kernels again for read-only ones."""
+    """The inverse of `_named`. Vectors are copied: Numba would compile its kernels again for read-only ones."""
     by_layer: dict[int, dict[str, Any]] = {}
     for name, tensor in tensors.items():
         layer, _, field = name.partition(".")
@@ -145,25 +145,41 @@ def _put_together(layer: dict[str, Any]) -> dict[str, Any]:
     return plain | {name: PackedMatrix(layer[f"{name}.codes"], layer[f"{name}.scales"]) for name in packed}
 
 
-def _write(path: Path, tensors: Tensors) -> None:
-    """Write a file whole or not at all. OSError if there is no room, or it cannot be written."""
-    places, end = {}, 0
-    for name, tensor in tensors.items():
-        places[name] = [end, list(tensor.shape), tensor.dtype.str]
-        end += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
-    described = json.dumps({"tensors": places, "bytes": end, "samples": _samples(tensors.values())}).encode()
-    header = described.ljust(_body(len(described)) - _PREAMBLE.size)
-    if shutil.disk_usage(path.parent).free < end + _LEFT_FREE:
+def _write(path: Path, count: int, compute: ComputeLayer) -> None:
+    """Write a file whole or not at all, a layer at a time. OSError if there is no room, or it cannot be written."""
+    first = list(_named("0", compute(0)))
+    length = _body(count * _MOST_OF_ENTRY * (len(first) + 1)) - _PREAMBLE.size
+    if shutil.disk_usage(path.parent).free < count * sum(_padded(tensor) for _, tensor in first) + _LEFT_FREE:
         raise OSError("the disk is almost full")
+    others = (named for number in range(1, count) for named in _named(str(number), compute(number)))
     with temporary(path.parent) as part, part.open("wb") as file:
-        file.write(_PREAMBLE.pack(_MAGIC, len(header), hashlib.sha256(header).digest()) + header)
-        for tensor in tensors.values():
-            file.write(np.ascontiguousarray(tensor).data)
-            file.write(bytes(-tensor.nbytes % _ALIGNMENT))
+        file.seek(_PREAMBLE.size + length)
+        header = json.dumps(_write_tensors(file, itertools.chain(first, others))).encode().ljust(length)
+        if len(header) > length:
+            raise OSError("the layers are not alike")
+        file.seek(0)
+        file.write(_PREAMBLE.pack(_MAGIC, length, hashlib.sha256(header).digest()) + header)
         file.flush()
         os.fsync(file.fileno())  # the samples would not tell that a part was lost in a power cut
         file.close()
         part.replace(path)
+
+
+def _write_tensors(file: BinaryIO, named: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, Any]:
+    """Write tensors one by one, and return the header that describes them."""
+    places, end, digest = {}, 0, hashlib.sha256()
+    for name, tensor in named:
+        places[name] = [end, list(tensor.shape), tensor.dtype.str]
+        end += _padded(tensor)
+        file.write(np.ascontiguousarray(tensor).data)
+        file.write(bytes(_padded(tensor) - tensor.nbytes))
+        _add_samples(digest, tensor)
+    return {"tensors": places, "bytes": end, "samples": digest.hexdigest()}
+
+
+def _padded(tensor: NDArray[Any]) -> int:
+    """The bytes that a tensor takes in a file."""
+    return -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
 def _map(path: Path) -> Tensors:
@@ -183,19 +199,19 @@ def _map(path: Path) -> Tensors:
         name: np.frombuffer(data, np.dtype(kind), math.prod(shape), start + offset).reshape(shape)
         for name, (offset, shape, kind) in described["tensors"].items()
     }
-    if _samples(tensors.values()) != described["samples"]:
+    digest = hashlib.sha256()
+    for tensor in tensors.values():
+        _add_samples(digest, tensor)
+    if digest.hexdigest() != described["samples"]:
         raise ValueError("its tensors are damaged")
     return tensors
 
 
-def _samples(tensors: Iterable[NDArray[Any]]) -> str:
-    """A checksum of the beginning of each tensor and of a page for each megabyte of it: milliseconds for all."""
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        raw = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
-        for start in range(0, len(raw), _SAMPLE_EVERY):
-            digest.update(raw[start : start + _SAMPLE].data)
-    return digest.hexdigest()
+def _add_samples(digest: Any, tensor: NDArray[Any]) -> None:
+    """Add the beginning of a tensor and a page of each further megabyte to a checksum: milliseconds for all."""
+    raw = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+    for start in range(0, len(raw), _SAMPLE_EVERY):
+        digest.update(raw[start : start + _SAMPLE].data)
 
 
 def _body(header: int) -> int:

@@ -28,8 +28,9 @@ Merge = Callable[[str, Float32], Float32]
 """Called with each matrix's name and value; returns the matrix to use (with an adapter's low-rank update, say)."""
 
 Layers = tuple[LayerWeights, ...]
-Kept = Callable[[Callable[[], Layers]], Layers]
-"""Called with what computes layers; returns them from a cache if it can."""
+ComputeLayer = Callable[[int], LayerWeights]
+Kept = Callable[[int, ComputeLayer], Layers]
+"""Returns so many layers, from a cache if it can."""
 
 
 class GgufTensors:
@@ -129,11 +130,11 @@ def load_weights(
     """
     shape, tensors = shape_of(header, layers), GgufTensors(path, header)
 
-    def decode() -> Layers:
-        plain = (_layer(tensors, f"blk.{index}", merge) for index in range(layers))
-        return tuple(_in_form(layer, form) for layer in plain)
+    def compute(index: int) -> LayerWeights:
+        return _in_form(_layer(tensors, f"blk.{index}", merge), form)
 
-    return Weights(shape, StoredRows(path, EMBEDDING), kept(decode) if kept else decode())
+    found = kept(layers, compute) if kept else tuple(map(compute, range(layers)))
+    return Weights(shape, StoredRows(path, EMBEDDING), found)
 
 
 def _in_form(layer: LayerWeights, form: MatrixForm) -> LayerWeights:

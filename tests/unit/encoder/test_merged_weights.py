@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,8 +49,16 @@ def layers(seed: int = 0, count: int = 2) -> Layers:
     return (packed_layer(plain[0]), *plain[1:])
 
 
-def forbidden() -> Layers:
+def layer(number: int) -> LayerWeights:
+    return layers()[number]
+
+
+def forbidden(number: int) -> LayerWeights:
     raise AssertionError("the layers were computed, not mapped")
+
+
+def tensors_of(layers: Layers) -> dict[str, np.ndarray]:
+    return {name: tensor for number, layer in enumerate(layers) for name, tensor in merged._named(str(number), layer)}
 
 
 def assert_same(found: Layers, expected: Layers) -> None:
@@ -55,7 +66,7 @@ def assert_same(found: Layers, expected: Layers) -> None:
     for name in MATRICES:
         kinds = [[isinstance(getattr(one, name), PackedMatrix) for one in layers] for layers in (found, expected)]
         assert kinds[0] == kinds[1]
-    mine, given = merged._tensors(found), merged._tensors(expected)
+    mine, given = tensors_of(found), tensors_of(expected)
     assert mine.keys() == given.keys()
     for name, tensor in mine.items():
         np.testing.assert_array_equal(tensor, given[name], strict=True)
@@ -69,14 +80,14 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def file(folder: Path) -> Path:
     """What was written of `layers()`, under the name "one"."""
-    MergedWeights(folder, "one")(layers)
+    MergedWeights(folder, "one")(2, layer)
     (file,) = folder.iterdir()
     return file
 
 
 def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
-    first = MergedWeights(folder, "one")(layers)
-    again = MergedWeights(folder, "one")(forbidden)
+    first = MergedWeights(folder, "one")(2, layer)
+    again = MergedWeights(folder, "one")(2, forbidden)
     for found in (first, again):
         assert_same(found, layers())
         for matrix in (found[0].qkv.codes, found[1].qkv):
@@ -85,8 +96,20 @@ def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
         assert found[0].attn_norm.flags.writeable  # Numba compiles for these
 
 
+def test_one_layer_is_in_memory_at_a_time(folder: Path) -> None:
+    alive: list[weakref.ref[Any]] = []
+
+    def compute(number: int) -> LayerWeights:
+        assert sum(one() is not None for one in alive) <= 1
+        found = replace(layers()[1], qkv=np.zeros((7, WIDTH), np.float32))
+        alive.append(weakref.ref(found.qkv))
+        return found
+
+    assert len(MergedWeights(folder, "one")(9, compute)) == len(alive) == 9
+
+
 def test_every_matrix_begins_at_a_cache_line(folder: Path) -> None:
-    found = MergedWeights(folder, "one")(layers)
+    found = MergedWeights(folder, "one")(2, layer)
     assert found[0].gate_up.codes.ctypes.data % 64 == found[1].gate_up.ctypes.data % 64 == 0
 
 
@@ -95,8 +118,8 @@ def test_only_the_user_may_read_it(file: Path) -> None:
 
 
 def test_another_drafter_or_adapter_is_not_taken_for_it(folder: Path, file: Path) -> None:
-    assert_same(MergedWeights(folder, "two")(lambda: layers(1)), layers(1))
-    assert_same(MergedWeights(folder, "one")(forbidden), layers())
+    assert_same(MergedWeights(folder, "two")(2, lambda number: layers(1)[number]), layers(1))
+    assert_same(MergedWeights(folder, "one")(2, forbidden), layers())
     assert name_of("drafter and adapter", "packed") != name_of("drafter and another adapter", "packed")
     assert name_of("drafter", "packed") != name_of("drafter", "float32")
 
@@ -161,17 +184,17 @@ def test_a_damaged_file_counts_as_missing_and_is_written_again(
     data = bytearray(whole)
     damage(data)
     file.write_bytes(data)
-    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert_same(MergedWeights(folder, "one")(2, layer), layers())
     assert file.read_bytes() == whole
 
 
 def test_the_three_used_last_are_kept(folder: Path) -> None:
     for name in ("one", "two", "three"):
-        MergedWeights(folder, name)(layers)
+        MergedWeights(folder, name)(2, layer)
     for age, name in enumerate(("one", "two", "three")):
         os.utime(folder / f"{name}.weights", (time.time() - 99 - age,) * 2)
-    MergedWeights(folder, "three")(forbidden)
-    MergedWeights(folder, "four")(layers)
+    MergedWeights(folder, "three")(2, forbidden)
+    MergedWeights(folder, "four")(2, layer)
     assert {path.name for path in folder.iterdir()} == {"one.weights", "three.weights", "four.weights"}
     number, size = used_bytes(folder)
     assert (number, size) == (3, sum(path.stat().st_size for path in folder.iterdir()))
@@ -182,13 +205,13 @@ def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> N
     for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60)):
         (folder / name).write_bytes(b"half")
         os.utime(folder / name, (time.time() - age,) * 2)
-    MergedWeights(folder, "one")(layers)
+    MergedWeights(folder, "one")(2, layer)
     assert {path.name for path in folder.iterdir()} == {"one.weights", ".winnow-young.tmp"}
 
 
 def test_a_full_disk_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merged, "_LEFT_FREE", 1 << 60)
-    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert_same(MergedWeights(folder, "one")(2, layer), layers())
     assert list(folder.iterdir()) == []
 
 
@@ -197,17 +220,17 @@ def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)
-    assert_same(MergedWeights(folder, "one")(layers), layers())
+    assert_same(MergedWeights(folder, "one")(2, layer), layers())
     assert list(folder.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert_same(MergedWeights(tmp_path / "file" / "weights", "one")(layers), layers())
+    assert_same(MergedWeights(tmp_path / "file" / "weights", "one")(2, layer), layers())
 
 
 def test_what_is_mapped_survives_the_file(folder: Path, file: Path) -> None:
-    found = MergedWeights(folder, "one")(forbidden)
+    found = MergedWeights(folder, "one")(2, forbidden)
     file.unlink()
     assert_same(found, layers())
 
@@ -215,9 +238,9 @@ def test_what_is_mapped_survives_the_file(folder: Path, file: Path) -> None:
 OTHER = """
 import sys
 sys.path[:0] = [{here!r}]
-from test_merged import Path, assert_same, layers, MergedWeights
+from test_merged_weights import Path, assert_same, layer, layers, MergedWeights
 for _ in range(20):
-    assert_same(MergedWeights(Path(sys.argv[1]), "one")(layers), layers())
+    assert_same(MergedWeights(Path(sys.argv[1]), "one")(2, layer), layers())
     Path(sys.argv[1], "one.weights").unlink(missing_ok=True)
 """
 
@@ -238,6 +261,6 @@ def test_it_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_is_synced_before_it_takes_its_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, there = folder / "one.weights", list[bool]()
     monkeypatch.setattr(os, "fsync", lambda _: there.append(path.exists()))
-    MergedWeights(folder, "one")(layers)
+    MergedWeights(folder, "one")(2, layer)
     assert there == [False]
     assert path.exists()
