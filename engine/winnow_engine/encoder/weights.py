@@ -128,9 +128,10 @@ def load_weights(
 
     Matrices come in the `form` that an encoder takes (`winnow_cuda.backends`).
     """
-    shape, tensors = shape_of(header, layers), GgufTensors(path, header)
+    shape = shape_of(header, layers)
 
     def compute(index: int) -> LayerWeights:
+        tensors = GgufTensors(path, header)  # mapped for each layer, so that no others stay in memory
         return _in_form(_layer(tensors, f"blk.{index}", merge), form)
 
     found = kept(layers, compute) if kept else tuple(map(compute, range(layers)))
