@@ -151,8 +151,8 @@ class BlockRule:
 class Batch:
     """Sequences packed end to end; each attends to the shared prefix and causally to itself.
 
-    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse` the batch
-    is one sequence without the prefix. On a GPU it attends by that rule, on the CPU to all of itself.
+    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse`, for an
+    encoder without prefix, the one sequence attends by that rule on a GPU. On the CPU it attends to all of itself.
     """
 
     ids: Int32

@@ -12,7 +12,7 @@ from winnow_cuda.cpu import encoder as module
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.packing import packed_layer
 from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.shapes import Batch, BlockRule, Float32, Matrix, Weights
+from winnow_cuda.shapes import Batch, Float32, Matrix, Weights
 
 OPENING, FIRST = [5, 6, 7, 8], 40
 QUESTIONS = [[*OPENING, 9, 10, 11], [*OPENING, 12], [*OPENING, 9, 13, 14, 15, 16]]
@@ -70,7 +70,6 @@ def test_the_opening_of_questions_is_run_once(plain: Weights, counted: list[tupl
         batch_of([OPENING]),  # does not go on
         batch_of([QUESTIONS[0], [5, 6]]),
         batch_of(QUESTIONS, FIRST + 1),  # lies elsewhere
-        replace(batch_of(QUESTIONS[:1]), sparse=BlockRule(0.1)),  # sees no prefix
     ],
 )
 def test_what_does_not_begin_with_it_is_run_whole(plain: Weights, other: Batch) -> None:

@@ -1,6 +1,7 @@
 """A reranker on the real drafter: of random weights it moves units as its formula says; what ships finds answers."""
 
 import json
+import mmap
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile, write_profile
+from winnow_engine.encoder.template import Template
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
@@ -174,6 +178,24 @@ ANSWERS = {
 }
 
 
+class Frugal(Cancellation):
+    """Has weights that are mapped dropped from memory after each layer: those of the reranker are 2.7 GB."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.maps: list[mmap.mmap] = []
+        monkeypatch.setattr("winnow_engine.encoder.merged_weights.mmap.mmap", self._mapped)
+
+    def _mapped(self, *args: Any, of: type[mmap.mmap] = mmap.mmap, **options: Any) -> mmap.mmap:
+        self.maps.append(of(*args, **options))
+        return self.maps[-1]
+
+    def check(self) -> None:
+        super().check()
+        for one in self.maps:
+            one.madvise(mmap.MADV_DONTNEED)
+
+
 def test_the_one_that_ships_finds_what_answers(
     qwen_small: Path, qwen_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,11 +203,14 @@ def test_the_one_that_ships_finds_what_answers(
     shipped = shipped_profile(fingerprint_of(qwen_small))
     assert shipped is not None
     assert shipped.reranker is not None
-    drafter = Drafter(qwen_small)
     assert shipped.reranker.model is not None
     assert locate(shipped.reranker.model) == qwen_target
     file = read_reranker(shipped.reranker.file, read_header(qwen_target))
-    reranker = load_reranker(qwen_target, file, drafter.template.prefix)
+    never = Frugal(monkeypatch)
+    prefix = Template(Vocabulary(LlamaModel(qwen_small, vocabulary_only=True))).prefix
+    reranker = load_reranker(qwen_target, file, prefix)
+    never.check()
+    drafter = Drafter(qwen_small)
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         workspace = assistant.read(SOURCES, Cancellation())
     named = [place for place, (file, unit) in enumerate(workspace.units) if unit.name and file.path.endswith(SHOWN)]
@@ -194,6 +219,6 @@ def test_the_one_that_ships_finds_what_answers(
     ranks = []
     for question, name in ANSWERS.items():
         segments = reranker.segments(drafter.template.question(question, None).ids, texts)
-        scores = reranker.scores(segments, Cancellation())
+        scores = reranker.scores(segments, never)
         ranks.append([names[place] for place in np.argsort(-scores)].index(name))
     assert sum(rank < 3 for rank in ranks) >= 3, ranks

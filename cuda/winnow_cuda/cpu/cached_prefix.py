@@ -1,4 +1,4 @@
-"""What all questions begin with, at the same positions: its rows come out alike each time, so they are kept."""
+"""The rows of a sequence that all questions begin with, kept because they come out alike each time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PrefixLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class CachedPrefix:
     """A batch of one sequence that others begin with.
 
     layers: the prefix and its own rows, which whatever follows sees; hidden: its rows after the last layer.
@@ -34,7 +34,7 @@ class Opening:
 
     def begins(self, batch: Batch) -> bool:
         """Whether every sequence of `batch` begins with it and goes on."""
-        if batch.sparse is not None or not (np.diff(batch.offsets) > len(self.batch.ids)).all():
+        if not (np.diff(batch.offsets) > len(self.batch.ids)).all():
             return False
         rows = self._rows(batch)
         same = (batch.ids[rows] == self.batch.ids) & (batch.positions[rows] == self.batch.positions)

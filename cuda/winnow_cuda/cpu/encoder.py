@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numba import config
 
-from winnow_cuda.cpu.cached_prefix import Opening, PrefixLayer
+from winnow_cuda.cpu.cached_prefix import CachedPrefix, PrefixLayer
 from winnow_cuda.cpu.readout import read_keys
 from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.key_centre import key_centre
@@ -77,7 +77,7 @@ class CpuEncoder:
         shape = weights.shape
         self._centres = [_centre(layer, shape) for layer in weights.layers]
         nothing = np.empty((0, shape.kv_heads, shape.head_dim), np.float32)
-        self._prefix = self._nothing = [PrefixLayer(nothing, nothing)] * shape.layers
+        self._prefix = [PrefixLayer(nothing, nothing)] * shape.layers
         if len(prefix):
             positions = np.arange(len(prefix), dtype=np.int32)
             batch = Batch(prefix, positions, np.array([0, len(prefix)]))
@@ -92,11 +92,11 @@ class CpuEncoder:
         """As `Encoder.encode`; allocates about 30 KB a token of the batch."""
         if len(batch.ids) > _MOST_ROWS_ASKED:
             return self._encode(self._start(batch), taps, between_layers)
-        opening = None if taps else self._opening
-        if opening is None or not opening.begins(batch):
+        cached = None if taps else self._cached_prefix
+        if cached is None or not cached.begins(batch):
             return self._encode(self._start(batch, config.NUMBA_NUM_THREADS), taps, between_layers)
-        state = self._start(opening.rest(batch), config.NUMBA_NUM_THREADS, opening.layers)
-        return Encoded(opening.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
+        state = self._start(cached.rest(batch), config.NUMBA_NUM_THREADS, cached.layers)
+        return Encoded(cached.whole(batch, self._encode(state, taps, between_layers).hidden), {}, {})
 
     def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
         """As `Encoder.encode_keys`."""
@@ -122,18 +122,17 @@ class CpuEncoder:
         return Encoded(state.x[state.places], queries, keys)
 
     @cached_property
-    def _opening(self) -> Opening | None:
+    def _cached_prefix(self) -> CachedPrefix | None:
         if self._begins_with is None:
             return None
         state = self._start(self._begins_with, config.NUMBA_NUM_THREADS)
-        return Opening(self._begins_with, self._seen_later(state), state.x)
+        return CachedPrefix(self._begins_with, self._seen_later(state), state.x)
 
     def _start(self, batch: Batch, threads: int = 1, prefix: list[PrefixLayer] | None = None) -> _Pass:
         shape, (rows, places) = self._weights.shape, shared_rows(batch)
         cos, sin = rope_table(batch.positions[rows], shape.head_dim, shape.rope_base)
-        prefix = prefix or (self._prefix if batch.sparse is None else self._nothing)
         x = self._weights.embedding.rows(batch.ids[rows])
-        return _Pass(x, rows, places, batch.offsets, cos, sin, prefix, threads)
+        return _Pass(x, rows, places, batch.offsets, cos, sin, prefix or self._prefix, threads)
 
     def _seen_later(self, state: _Pass) -> list[PrefixLayer]:
         """Run one sequence → what it saw in each layer, and its own rows, for those that follow it."""

@@ -15,9 +15,9 @@ import numpy as np
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.blas import Cublas
-from winnow_cuda.gpu.joint import SparseAttention
 from winnow_cuda.gpu.products import Products
 from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, ReadRows, joined_keys
+from winnow_cuda.gpu.sparse_attention import SparseAttention
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
@@ -74,7 +74,6 @@ class GpuEncoder:
             self._table = upload_embedding(device, weights)
             self._layers = [upload_layer(device, layer, shape) for layer in weights.layers]
             self._none = device.empty((4,), np.float32)
-            self._uncentred = device.upload(np.zeros(shape.kv_width, np.float32))
             self._angles = self._upload_angles(4096)
             self._workspace = self._new_workspace(LEAST_TOKENS)
             row = shape.q_width + 2 * shape.kv_width
@@ -221,8 +220,7 @@ class GpuEncoder:
         kernel = rope(shape.head_dim, shape.rope_interleaved, layer.qkv_bias is not None, layer.q_norm is not None)
         threads = run.tokens * (shape.heads + 2 * shape.kv_heads) * shape.head_dim // 8
         tap_q, tap_k = tapped or (none, none)
-        # FlashPrefill compares scores of different queries, which a centre would move by different amounts.
-        centre = layer.key_centre if run.sparse is None else self._uncentred
+        centre = layer.key_centre if run.sparse is None else run.sparse.centre
         self._device.launch(
             kernel, (-(-threads // THREADS), 1), qkv, run.positions, *self._angles, layer.qkv_bias or none,
             centre or none, layer.q_norm or none, layer.k_norm or none, tap_q, tap_k, run.tokens, shape.heads,

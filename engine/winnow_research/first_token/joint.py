@@ -1,8 +1,8 @@
 """The published method on the same prompts: the whole drafter reads the whole prompt jointly, and chunks are kept.
 
-FlashPrefill chooses the blocks that a pass attends to (`winnow_cuda/gpu/joint.py`), all layers and heads vote, and the
-best twentieth of the chunks of 32 tokens goes to the target (`evaluation/methods/published.py`, pflash). Nothing can be
-cached: the question is part of the prompt.
+FlashPrefill chooses the blocks that a pass attends to (`winnow_cuda/gpu/sparse_attention.py`), all layers and heads
+vote, and the best twentieth of the chunks of 32 tokens goes to the target (`evaluation/methods/published.py`, pflash).
+Nothing can be cached: the question is part of the prompt.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray
 from winnow_cuda.gpu.blas import cublas
 from winnow_cuda.gpu.encoder import segment_attention_for
-from winnow_cuda.gpu.joint import block_attention_for
+from winnow_cuda.gpu.sparse_attention import block_attention_for
 from winnow_cuda.ops.attention import BLOCK, segment_attention_numpy
 from winnow_cuda.ops.embedding import embedding_numpy
 from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy, interleave_gate_up

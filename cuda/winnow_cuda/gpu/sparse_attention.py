@@ -20,6 +20,8 @@ class SparseAttention:
         """OutOfDeviceMemoryError if the scores, 12 bytes per head and pair of blocks, do not fit."""
         blocks = -(-tokens // BLOCK)
         self._device, self._shape, self._tokens, self._blocks, self._rule = device, shape, tokens, blocks, rule
+        # Scores of different queries are compared, which a centre of the keys would move by different amounts.
+        self.centre = device.upload(np.zeros(shape.kv_width, np.float32))
         pairs = (shape.heads, blocks, blocks)
         self._means = device.empty((shape.kv_heads, blocks, shape.head_dim), np.float16)
         self._high, self._total = device.empty(pairs, np.float32), device.empty(pairs, np.float32)
