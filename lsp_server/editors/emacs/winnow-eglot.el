@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Answers of the Winnow language server, streamed into the buffer *winnow*; emacs.md tells how to set it up.
+;; Answers of the Winnow language server, streamed into the buffer *winnow*; see emacs.md for the set-up.
 ;;
-;; Eglot connects a buffer to one server.  Where `eglot-server-programs' names Winnow, Eglot sends it the buffers.
-;; Elsewhere the commands below start a second connection, under a major mode that no buffer has: the buffers stay with
+;; Eglot connects a buffer to one server.  If `eglot-server-programs' names Winnow, Eglot sends it the buffers.
+;; Otherwise the commands below start a second connection, under a major mode that no buffer has: the buffers stay with
 ;; their own server, and `winnow--sync' sends Winnow the unsaved ones before each question.
 
 ;;; Code:
@@ -30,17 +30,17 @@
   :documentation "A connection to `winnow serve'.")
 
 (defvar winnow--servers nil "Alist from project root to its `winnow-server', connected ones only.")
-(defconst winnow--most-kept 8 "How much of the kept code is listed before the answer.")
-(defvar winnow--count 0 "How many requests there were; their tokens are made from it.")
+(defconst winnow--most-kept 8 "Number of kept spans listed before the answer.")
+(defvar winnow--count 0 "Number of requests so far; their tokens contain it.")
 (defvar-local winnow--conversation nil "The conversation that the buffer shows.")
 (defvar-local winnow--turns nil "Questions and answers of that conversation, in order, as `:earlier' wants them.")
-(defvar-local winnow--kept nil "Where the list of kept code begins, as long as it stands in for the answer, or nil.")
+(defvar-local winnow--kept nil "Start of the list of kept code while it stands in for the answer, or nil.")
 (defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
 
 ;;; The connection
 
 (cl-defmethod eglot-client-capabilities ((_server winnow-server))
-  "Eglot's own, with UTF-16 as the only encoding of positions, because `winnow--position' knows no other."
+  "Eglot's own, with positions in UTF-16 only, because `winnow--position' supports no other encoding."
   (let ((capabilities (cl-call-next-method)))
     (setq capabilities (plist-put capabilities :general '(:positionEncodings ["utf-16"])))
     (plist-put capabilities :window '(:workDoneProgress t :showDocument (:support t)))))
@@ -54,7 +54,7 @@
 (add-hook 'eglot-connect-hook #'winnow--register)
 
 (defun winnow--find ()
-  "The connected server whose project `default-directory' is in, or nil."
+  "The connected server of the project that contains `default-directory', or nil."
   (cl-loop for (root . server) in winnow--servers
            when (and (jsonrpc-running-p server) (string-prefix-p root (expand-file-name default-directory)))
            return server))
@@ -89,7 +89,7 @@
               (list :position (winnow--position (point)))))))
 
 (defun winnow--sync (server)
-  "Give SERVER the project's buffers as they are now; what was saved, reverted or killed counts as on disk."
+  "Send SERVER the unsaved buffers of the project; saved, reverted and killed ones count as on disk."
   (let ((sent (winnow--texts server)) unsaved)
     (dolist (buffer (buffer-list))
       (with-current-buffer buffer
@@ -144,7 +144,7 @@
            (save-excursion (goto-char (point-max)) ,@body))))))
 
 (defun winnow--begin (server token heading conversation)
-  "Show *winnow* with HEADING for the request of TOKEN to SERVER, below what there is if CONVERSATION goes on."
+  "Show *winnow* with HEADING for the request of TOKEN to SERVER; a CONVERSATION continues below its last turn."
   (with-current-buffer (winnow--buffer)
     (let ((inhibit-read-only t) start window)
       (unless conversation
@@ -170,14 +170,14 @@
                    'winnow-location location 'action #'winnow--visit)))
 
 (defun winnow--insert-before (cited)
-  "Name the lines of CITED, which only a commit has."
+  "Name the lines of CITED, which exist only in a commit."
   (let ((location (plist-get cited :location)))
     (insert (format "\n- %s:%s:%d" (substring (plist-get cited :commit) 0 10)
                     (file-relative-name (winnow--path (plist-get location :uri)))
                     (1+ (plist-get (plist-get (plist-get location :range) :start) :line))))))
 
 (defun winnow--insert-thought (thinking)
-  "Insert a button that shows THINKING, what the model thought before its answer."
+  "Insert a button that shows THINKING, the model's thoughts before its answer."
   (insert "\n")
   (insert-button (format "Thought for %.0f s (%d tokens)" (plist-get thinking :seconds) (plist-get thinking :tokens))
                  'action (lambda (_) (with-output-to-temp-buffer "*winnow thought*"
@@ -185,7 +185,7 @@
   (insert "\n"))
 
 (defun winnow--insert-kept (spans)
-  "List SPANS, code that the answer will rest on, where the answer is going to be."
+  "List SPANS, the code that the answer will rest on, in place of the answer."
   (winnow--delete-kept)
   (setq winnow--kept (point))
   (insert "Kept:\n")
@@ -197,7 +197,7 @@
   (insert "\n"))
 
 (defun winnow--delete-kept ()
-  "Make room for the answer."
+  "Remove the list of kept code."
   (when winnow--kept
     (remove-overlays winnow--kept (point-max))
     (delete-region winnow--kept (point-max))
@@ -216,12 +216,12 @@
     (pulse-momentary-highlight-region (point) (line-end-position (1+ (- last first))))))
 
 (defun winnow--end (error)
-  "Leave the buffer as it is: the request is over, with ERROR or without."
+  "End the request, with ERROR or without."
   (setq winnow--token nil winnow--kept nil header-line-format nil)
   (insert (if error (concat "\n\n" (plist-get error :message)) "") "\n"))
 
 (defun winnow--finish (token result)
-  "Put what RESULT says beyond its answer under the answer of TOKEN."
+  "Add the rest of RESULT below the answer of TOKEN."
   (winnow--writing token
     (winnow--delete-kept)
     (setq winnow--conversation (plist-get result :conversation)
@@ -238,20 +238,20 @@
     (winnow--end nil)))
 
 (defun winnow--fail (token error)
-  "Put ERROR, an LSP ResponseError, under the answer of TOKEN."
+  "Add ERROR, an LSP ResponseError, below the answer of TOKEN."
   (winnow--writing token (winnow--end error)))
 
 ;;; Requests and notifications
 
 (defun winnow--outcome (result)
-  "What *winnow* shows of RESULT, that of a command: an answer, or a change and whether it was made."
+  "The text for the RESULT of a command: an answer, or a change and whether it was made."
   (or (plist-get result :answer)
       (format "%s\n\n```diff\n%s\n```" (if (eq t (plist-get result :applied)) "Changed." "Not changed.")
               (plist-get result :diff))))
 
 (defun winnow--request (server method params heading &optional conversation)
   "Send METHOD with PARAMS to SERVER; its answer goes to *winnow* under HEADING, as part of CONVERSATION.
-A question that still runs is cancelled: there is one buffer for answers."
+A running question is cancelled, because there is one buffer for answers."
   (let* ((token (format "winnow-%d" (cl-incf winnow--count)))
          (stream (when (eq method :winnow/ask) (list :partialResultToken (concat token "/answer")))))
     (winnow-cancel)
@@ -266,12 +266,12 @@ A question that still runs is cancelled: there is one buffer for answers."
      :error-fn (lambda (error) (winnow--fail token error)))))
 
 (cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql '$/progress)) &key token value)
-  "Insert the delta in VALUE, or show the stage that the request of TOKEN has reached."
+  "Insert the delta in VALUE, or show the stage of the request of TOKEN."
   (let ((kind (plist-get value :kind)))
     (when (member kind '("begin" "report"))
       (winnow--writing token (setq header-line-format (plist-get value :message))))
     (if (equal kind "delta")
-        (unless (string-empty-p (plist-get value :text)) ; a model that thinks says nothing yet
+        (unless (string-empty-p (plist-get value :text)) ; empty while a model thinks
           (winnow--writing (string-remove-suffix "/answer" token)
             (winnow--delete-kept)
             (insert (plist-get value :text))))
@@ -279,7 +279,7 @@ A question that still runs is cancelled: there is one buffer for answers."
 
 (cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql 'winnow/kept)) &key token spans
                                          &allow-other-keys)
-  "Show SPANS, which the answer to the request of TOKEN will rest on, until it comes."
+  "Show SPANS, the code that the answer to the request of TOKEN will rest on, until it starts."
   (winnow--writing (string-remove-suffix "/answer" token) (winnow--insert-kept spans)))
 
 (cl-defmethod eglot-handle-notification ((server winnow-server) (_method (eql 'winnow/status)) &rest status)
@@ -288,7 +288,7 @@ A question that still runs is cancelled: there is one buffer for answers."
   (force-mode-line-update t))
 
 (cl-defmethod eglot-handle-request ((_server winnow-server) (_method (eql 'window/showDocument)) &rest _)
-  "Accept the answer of a command as shown: *winnow* has it, with the reply to the command."
+  "Report the answer of a command as shown: *winnow* shows it with the reply to the command."
   '(:success t))
 
 (cl-defmethod eglot-execute-command ((server winnow-server) command arguments)
@@ -301,7 +301,7 @@ A question that still runs is cancelled: there is one buffer for answers."
                        (format "Explain (%s)" (or (plist-get asked :about) "code"))))))
 
 (cl-defmethod eglot-execute ((server winnow-server) action)
-  "Execute ACTION at SERVER, without waiting for it where it is a command (Eglot from 1.17 on)."
+  "Execute ACTION at SERVER, without waiting for it if it is a command (Eglot 1.17 or later)."
   (let ((command (plist-get action :command)))
     (if (stringp command)
         (winnow--request server :workspace/executeCommand
@@ -310,7 +310,7 @@ A question that still runs is cancelled: there is one buffer for answers."
       (cl-call-next-method))))
 
 (cl-defmethod eglot-handle-request ((server winnow-server) (_method (eql 'workspace/applyEdit)) &rest arguments)
-  "Make a change that SERVER has shown and the user agreed to, unless a buffer has changed since."
+  "Make a change of SERVER that the user agreed to, unless a buffer has changed since."
   (let ((changes (plist-get (plist-get arguments :edit) :documentChanges))
         (eglot-confirm-server-initiated-edits nil)
         (eglot-confirm-server-edits nil))
@@ -319,17 +319,17 @@ A question that still runs is cancelled: there is one buffer for answers."
     (cl-call-next-method)))
 
 (defun winnow--check-current (server document)
-  "Visit DOCUMENT, and signal an error if its buffer is not as SERVER has it.
-Eglot knows the versions of its own buffers only; those of others are ticks, which `winnow--send-text' gave."
+  "Visit DOCUMENT, and signal an error if its buffer differs from SERVER's text.
+Eglot knows only the versions of its own buffers; those of others are ticks, set by `winnow--send-text'."
   (with-current-buffer (find-file-noselect (winnow--path (plist-get document :uri)))
     (unless (and (eglot-managed-p) (eq server (eglot-current-server)))
       (let ((sent (gethash (winnow--uri buffer-file-name) (winnow--texts server))))
         (when (if sent (/= sent (buffer-chars-modified-tick)) (buffer-modified-p))
-          (jsonrpc-error "%s has changed meanwhile" (buffer-name)))
+          (jsonrpc-error "%s has changed in the meantime" (buffer-name)))
         (plist-put document :version nil)))))
 
 (defun winnow--mode-line ()
-  "What the server of the current project does, from its last `winnow/status'."
+  "The status of the current project's server, from its last `winnow/status'."
   (when-let ((server (winnow--find)) (status (winnow--status server)))
     (format " [winnow: %s]" (string-replace "%" "%%" (plist-get status :message)))))
 
@@ -338,8 +338,8 @@ Eglot knows the versions of its own buffers only; those of others are ticks, whi
 ;;; Commands
 
 (defun winnow--ask (title asked scope &optional conversation)
-  "Ask what ASKED says with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE.
-The turns before go along: a server that was started anew does not know them."
+  "Send the question ASKED with the parameters SCOPE, as the next turn of CONVERSATION or in a new one, under TITLE.
+Earlier turns are sent too, because a restarted server does not know them."
   (when (string-blank-p (or (plist-get asked :question) title)) (user-error "No question"))
   (let ((earlier (and conversation (vconcat (buffer-local-value 'winnow--turns (winnow--buffer))))))
     (winnow--request (or (winnow--find) (winnow--connect)) :winnow/ask
@@ -347,17 +347,17 @@ The turns before go along: a server that was started anew does not know them."
                      title conversation)))
 
 (defun winnow-ask (question)
-  "Ask QUESTION about the project; the region or point says what \"this\" is."
+  "Ask QUESTION about the project; \"this\" is the region, or the symbol at point."
   (interactive "sAsk Winnow: ")
   (winnow--ask question (list :question question) (winnow--scope)))
 
 (defun winnow--read-changes ()
-  "Let the user name what changed."
+  "Ask the user for the changes."
   (completing-read "Changes (working): " '("working" "staged" "branch" "commit") nil nil nil nil "working"))
 
 (defun winnow-ask-changes (changes question)
   "Ask QUESTION about CHANGES: working, staged, branch, commit, a revision or a range.
-Without words, ask what they do and what they could break."
+Without a question, ask what they do and what they could break."
   (interactive (list (winnow--read-changes) (read-string "Ask Winnow: ")))
   (winnow--ask (format "%s (%s)" (if (string-blank-p question) "What does this change?" question) changes)
                (append (list :changes changes) (unless (string-blank-p question) (list :question question)))
@@ -373,7 +373,8 @@ Without words, ask what they do and what they could break."
 (defun winnow-follow-up (question)
   "Ask QUESTION as the next turn of the conversation in *winnow*."
   (interactive "sFollow up: ")
-  (winnow--ask question (list :question question) (winnow--scope) (buffer-local-value 'winnow--conversation (winnow--buffer))))
+  (winnow--ask question (list :question question) (winnow--scope)
+               (buffer-local-value 'winnow--conversation (winnow--buffer))))
 
 (defun winnow-explain-region (beg end)
   "Explain the code from BEG to END: the region, or the definition around point."
@@ -384,7 +385,7 @@ Without words, ask what they do and what they could break."
   (winnow--ask "Explain this code" '(:about "code") (winnow--scope beg end)))
 
 (defun winnow-explain-problem ()
-  "Explain the Flymake diagnostic at point, of whichever server or checker it is."
+  "Explain the Flymake diagnostic at point, from any server or checker."
   (interactive)
   (let ((problem (or (car (flymake-diagnostics (point))) (user-error "No problem here"))))
     (winnow--ask (format "Explain this problem: %s" (flymake-diagnostic-text problem))
@@ -392,7 +393,7 @@ Without words, ask what they do and what they could break."
                  (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
 
 (defun winnow--change (change title scope &optional problem)
-  "Propose CHANGE (\"fix\" or \"document\") of the code in SCOPE under TITLE; a fix is of PROBLEM.
+  "Propose CHANGE (\"fix\" or \"document\") to the code in SCOPE under TITLE; a fix is for PROBLEM.
 The server shows it and asks; undoing takes one step."
   (let ((diagnostics (and problem (list :diagnostics (vector (list :message problem))))))
     (winnow--request (or (winnow--find) (winnow--connect)) :workspace/executeCommand
@@ -400,7 +401,7 @@ The server shows it and asks; undoing takes one step."
                      title)))
 
 (defun winnow-fix-problem ()
-  "Have the Flymake diagnostic at point fixed, of whichever server or checker it is."
+  "Propose a fix for the Flymake diagnostic at point, from any server or checker."
   (interactive)
   (let* ((problem (or (car (flymake-diagnostics (point))) (user-error "No problem here")))
          (text (flymake-diagnostic-text problem)))
@@ -408,12 +409,12 @@ The server shows it and asks; undoing takes one step."
                     (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)) text)))
 
 (defun winnow-document ()
-  "Have the definition at point documented."
+  "Propose documentation for the definition at point."
   (interactive)
   (winnow--change "document" "Document this" (winnow--scope)))
 
 (defun winnow-cancel ()
-  "Stop the answer that is being written to *winnow*."
+  "Stop the current answer."
   (interactive)
   (when-let ((buffer (get-buffer "*winnow*")))
     (with-current-buffer buffer

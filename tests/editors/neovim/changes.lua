@@ -111,7 +111,7 @@ local function refusing()
   vim.cmd("1WinnowEdit fix")
   check("a fix needs a problem", messages[#messages]:find("no diagnostic", 1, true), messages)
   vim.cmd("WinnowEdit rewrite")
-  check("an unknown change is refused", messages[#messages]:find('"rewrite" is no change', 1, true), messages)
+  check("an unknown change is refused", messages[#messages]:find('"rewrite" is not a change', 1, true), messages)
   vim.cmd("1WinnowEdit document")
   check(
     "what cannot be changed says why",

@@ -155,7 +155,7 @@ local function conversations()
   vim.cmd("WinnowAsk once more?")
   check(
     "an unanswered conversation takes no question",
-    server.last() == followed and messages[#messages]:find("on its way")
+    server.last() == followed and messages[#messages]:find("being written")
   )
   vim.cmd.wincmd("p")
   vim.cmd("WinnowAsk something else?")

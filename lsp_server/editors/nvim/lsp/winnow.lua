@@ -1,5 +1,5 @@
---- Winnow answers questions about the whole project, so it attaches to files of every type: those of a project, that
---- is a directory with one of the root markers, because a lone file (or a home directory) is no workspace.
+--- The Winnow language server. It attaches to files of every type, because questions are about the whole project: a
+--- directory with one of the root markers. A lone file, or a home directory, is not a workspace.
 ---
 --- Enable it with `vim.lsp.enable("winnow")`; change it with `vim.lsp.config("winnow", { … })`.
 ---@type vim.lsp.Config
@@ -8,7 +8,7 @@ return {
   root_markers = { ".git", ".hg", ".jj", ".winnowignore", "pyproject.toml", "package.json", "Cargo.toml", "go.mod" },
   workspace_required = true,
   settings = { winnow = vim.empty_dict() },
-  -- Sent with the first message, so that a question that comes at once is not put to the default models.
+  -- Sent with the first message, so that the first question is not answered by the default models.
   before_init = function(params, config)
     params.initializationOptions = config.settings
   end,
@@ -16,7 +16,7 @@ return {
     ["$/progress"] = function(...)
       return require("winnow.requests").on_progress(...)
     end,
-    -- The page of a review, which Neovim would open in place of the code.
+    -- The page of a review, which Neovim would open in the code's window.
     ["window/showDocument"] = function(...)
       vim.cmd("botright split")
       return vim.lsp.handlers["window/showDocument"](...)
@@ -28,7 +28,7 @@ return {
       return require("winnow.status").on_status(...)
     end,
   },
-  -- What code actions and lenses run: the same as :WinnowExplain, streamed, instead of a file that the server writes.
+  -- Commands of code actions and lenses: streamed like :WinnowExplain, instead of a file that the server writes.
   commands = {
     ["winnow.explain"] = function(...)
       return require("winnow.explain").on_command(...)

@@ -1,4 +1,4 @@
--- Commands and <Plug> mappings; nothing of the plugin is loaded before one of them is used.
+-- Commands and <Plug> mappings. The rest of the plugin is loaded when one of them is used.
 if vim.g.loaded_winnow then
   return
 end
@@ -9,7 +9,7 @@ if vim.fn.has("nvim-0.11") == 0 then
   return
 end
 
---- What a command was called with, in the terms of require("winnow").
+--- A command's range and modifiers, for the functions of require("winnow").
 ---@param call vim.api.keyset.create_user_command.command_args
 ---@return winnow.Where
 local function where(call)
@@ -27,7 +27,7 @@ end, {
   complete = function(lead)
     return require("winnow.changes").complete(lead)
   end,
-  desc = "Ask about this project, or after @changes about what changed",
+  desc = "Ask about this project, or after @changes about changes",
 })
 
 define("WinnowReview", function(call)
@@ -37,7 +37,7 @@ end, {
   complete = function(lead)
     return require("winnow.changes").complete("@" .. lead, true)
   end,
-  desc = "Review what changed: working, staged, branch, commit, a revision or a range",
+  desc = "Review changes: working, staged, branch, commit, a revision or a range",
 })
 
 define("WinnowExplain", function(call)
@@ -64,7 +64,7 @@ end, {
 
 define("WinnowSpans", function(call)
   require("winnow").spans(call.args, where(call))
-end, { nargs = "?", range = true, desc = "Show which code a question would keep, and why" })
+end, { nargs = "?", range = true, desc = "List the code that would be kept for a question" })
 
 define("WinnowNew", function(call)
   require("winnow").new(call.args, where(call))

@@ -1,4 +1,4 @@
---- Questions about what changed, and reviews.
+--- Questions about changes, and reviews.
 local M = {}
 
 local WORDS = { "@changes", "@staged", "@branch", "@commit", "@when" }
@@ -6,7 +6,7 @@ local REVIEWED = { "@working", "@staged", "@branch", "@commit" }
 local SEVERITY = { high = "E", medium = "W", low = "I" }
 
 --- The words that a question about changes begins with.
----@param lead string what is typed so far
+---@param lead string the text typed so far
 ---@param bare? boolean without the @
 ---@return string[]
 function M.complete(lead, bare)

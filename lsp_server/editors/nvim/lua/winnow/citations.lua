@@ -1,4 +1,4 @@
---- Locations as `path:line`, and how to jump from there into the file.
+--- Locations as `path:line`, and jumps to them.
 local M = {}
 
 local PLACE = "()([^%s`'\"()<>,*|]+):(%d+)()"
@@ -43,7 +43,7 @@ function M.lines(range)
   return range.start.line + 1, last
 end
 
---- Go to what is under the cursor: a listed location, or `path:line` in the text.
+--- Go to the location under the cursor: a listed one, or `path:line` in the text.
 ---@param view winnow.View
 function M.jump(view)
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
@@ -95,7 +95,7 @@ function M._resolve(view, path, line)
   end
 end
 
---- Leave the view's window for one with a file, so that the answer stays in sight.
+--- Move from the view's window to one with a file, so that the answer stays visible.
 ---@private
 ---@param view winnow.View
 function M._leave(view)

@@ -1,4 +1,4 @@
---- Questions that build on each other, in one answer buffer.
+--- Conversations: questions that build on each other, in one answer buffer.
 local citations = require("winnow.citations")
 local requests = require("winnow.requests")
 local View = require("winnow.view")
@@ -7,7 +7,7 @@ local M = {}
 
 local MOST_KEPT = 8
 
---- A name that no other Neovim on the same server uses.
+--- An id that is unique among the clients of the server.
 ---@return string
 local function new_id()
   return ("nvim-%d-%d"):format(vim.uv.os_getpid(), vim.uv.hrtime())
@@ -22,13 +22,13 @@ local function idle(place)
   end)
 end
 
---- Ask in the conversation of this window, or in an idle one of this tab page, or in a new one.
+--- Ask in the conversation of this window, else in an idle one of this tab page, else in a new one.
 ---@param question string
 ---@param place winnow.Place
 function M.continue(question, place)
   local here = View.of(place.bufnr)
   if here and here.request then
-    local message = "winnow: this answer is still on its way; <C-c> cancels it, :WinnowNew starts another conversation"
+    local message = "winnow: this answer is still being written; <C-c> cancels it, :WinnowNew starts another conversation"
     return vim.notify(message, vim.log.levels.WARN)
   end
   local view = here and here.conversation and here or idle(place)
@@ -39,7 +39,7 @@ function M.continue(question, place)
   end
 end
 
----@class winnow.Asked what `AskParams` of the protocol need beside a place: a question, or what to explain
+---@class winnow.Asked the protocol's `AskParams` without the place: a question, or a topic to explain
 ---@field question? string
 ---@field about? string
 ---@field diagnostics? { message: string }[]
@@ -64,7 +64,7 @@ function M._ask(view, asked, place)
   local turn = { view = view, start = { view:last() }, pieces = {} }
   view:stage("asking")
   local params = vim.tbl_extend("error", place.params, asked, { conversation = view.conversation })
-  -- A server that was restarted does not know them.
+  -- For a server that was restarted.
   params.earlier = #view.turns > 0 and view.turns or nil
   view.request = requests.send(place.client, "winnow/ask", params, place.bufnr, M._listener(turn))
 end
@@ -73,7 +73,7 @@ end
 ---@field view winnow.View
 ---@field start [integer, integer] row and column where the answer starts
 ---@field pieces string[] the deltas so far
----@field waits? boolean the kept code is shown where the answer will start
+---@field waits? boolean the kept code stands where the answer will start
 
 ---@private
 ---@param turn winnow.Turn
@@ -99,7 +99,7 @@ function M._listener(turn)
   }
 end
 
---- List the code that the answer will rest on, until the answer comes.
+--- List the code that the answer will rest on, until the answer starts.
 ---@private
 ---@param turn winnow.Turn
 ---@param spans table[] `SpanInfo`, best first
@@ -126,7 +126,7 @@ function M._clear_kept(turn)
   end
 end
 
---- Add to the streamed answer what only the result has.
+--- Add the parts of the result that are not streamed.
 ---@private
 ---@param turn winnow.Turn
 ---@param result table `AskResult`
@@ -154,7 +154,7 @@ function M._complete(turn, result)
   view:list(vim.tbl_map(function(location)
     return { text = ("- `%s`"):format(citations.label(location, view.client)), location = location }
   end, result.citations))
-  for _, cited in ipairs(before) do -- in no file of today
+  for _, cited in ipairs(before) do -- no longer in any file
     view:append(("\n- `%s:%s`"):format(cited.commit:sub(1, 10), citations.label(cited.location, view.client)))
   end
 end

@@ -1,4 +1,4 @@
---- Changes of the code: the server proposes one, Neovim asks whether to make it, and `u` undoes it.
+--- Changes to the code: the server proposes one, Neovim asks whether to make it, and `u` undoes it.
 local M = {}
 
 local CHANGES = { "fix", "document" }
@@ -12,13 +12,13 @@ function M.complete(lead)
   end, CHANGES)
 end
 
---- Propose a change of the code at a place. The server shows it and asks; see |winnow-changes|.
+--- Propose a change to the code at a place. The server shows it and asks; see |winnow-changes|.
 ---@param change string one of `M.complete("")`; anything else is reported to the user
 ---@param place winnow.Place
 function M.propose(change, place)
   if not vim.list_contains(CHANGES, change) then
     local known = table.concat(CHANGES, ", ")
-    return vim.notify(("winnow: %q is no change; choose one of %s"):format(change, known), vim.log.levels.ERROR)
+    return vim.notify(("winnow: %q is not a change; choose one of %s"):format(change, known), vim.log.levels.ERROR)
   end
   if not place.params.textDocument then
     return vim.notify("winnow: this buffer is not a file of the workspace", vim.log.levels.ERROR)
@@ -47,7 +47,7 @@ end
 ---@param bufnr integer
 function M._run(params, client, bufnr)
   require("winnow.requests").send(client, "workspace/executeCommand", params, bufnr, {
-    on_stage = function() end, -- Neovim's own handler of $/progress has it
+    on_stage = function() end, -- shown by Neovim's own handler of $/progress
     on_end = function(outcome)
       if outcome.error then
         vim.notify("winnow: " .. outcome.error, vim.log.levels.ERROR)

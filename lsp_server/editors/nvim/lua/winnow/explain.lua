@@ -1,4 +1,4 @@
---- Explanations: questions that one asks without typing them.
+--- Explanations: questions about a topic, which need no words.
 local M = {}
 
 local TITLES = {
@@ -9,7 +9,7 @@ local TITLES = {
   diagnostic = "Explain this problem",
 }
 
---- What to show above an explanation.
+--- The title of an explanation.
 ---@param asked winnow.Asked
 ---@return string
 function M.title(asked)
@@ -31,7 +31,7 @@ function M.complete(lead)
   return abouts
 end
 
---- Explain what is at a place, in a new conversation.
+--- Explain the code at a place, in a new conversation.
 ---@param about string one of `M.complete("")`; anything else is reported to the user
 ---@param place winnow.Place
 function M.explain(about, place)
@@ -60,7 +60,7 @@ function M.on_command(command, ctx)
   require("winnow.conversation").start({ about = asked.about, diagnostics = asked.diagnostics }, place)
 end
 
---- The problems in the lines of a place, whichever server or linter found them, with its name and code.
+--- The problems in the lines of a place, from every server and linter, with its name and code.
 ---@param place winnow.Place
 ---@return { message: string }[]
 function M.problems(place)

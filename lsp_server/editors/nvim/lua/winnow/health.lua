@@ -3,7 +3,7 @@ local health = vim.health
 
 local M = {}
 
---- The server's command line before `serve`, or nil if a function starts the server.
+--- The server's command line up to `serve`, or nil if a function starts the server.
 ---@return string[]?
 local function winnow()
   local config = vim.lsp.config.winnow
@@ -55,7 +55,7 @@ local function check_executable()
   return false
 end
 
---- Whether the settings name a model that is no file of Winnow's: one on a server, or the user's own.
+--- Whether the settings name a model that Winnow did not download: one on a server, or the user's own file.
 ---@param role "drafter"|"target"
 ---@return boolean
 local function is_elsewhere(role)
@@ -86,17 +86,17 @@ local function check_servers()
   end
   local clients = vim.lsp.get_clients({ name = "winnow" })
   if #clients == 0 then
-    health.info("no server runs; opening a file of a project starts one")
+    health.info("no server is running; opening a file of a project starts one")
   end
   for _, client in ipairs(clients) do
     local status = require("winnow.status").of(client)
-    local state = status and status.message or "it has not sent its status yet"
+    local state = status and status.message or "no status yet"
     local report = status and status.state == "error" and health.error or health.ok
     report(("server of %s: %s"):format(client.root_dir, state))
   end
 end
 
---- Report on Neovim, the command, the models and the servers that run.
+--- Check Neovim, the command, the models and the running servers.
 function M.check()
   health.start("winnow")
   check_neovim()

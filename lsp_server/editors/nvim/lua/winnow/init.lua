@@ -1,7 +1,7 @@
 --- The functions behind the commands, for mappings and scripts. See |winnow-lua|.
 local M = {}
 
---- Calls `go` with the question and the place it is asked from. The place is found before the user types.
+--- Calls `go` with the question and its place, which is found before the user types.
 ---@param question? string
 ---@param prompt string
 ---@param where? winnow.Where
@@ -39,7 +39,7 @@ function M.new(question, where)
   end)
 end
 
---- Explain what is at the cursor or in the lines given.
+--- Explain the code at the cursor or in the given lines.
 ---@param about? ""|"code"|"diagnostic"|"usage"|"impact"|"why" "code" when empty
 ---@param where? winnow.Where
 function M.explain(about, where)
@@ -49,7 +49,7 @@ function M.explain(about, where)
   end
 end
 
---- Propose a change of the code at the cursor or in the lines given, and make it if the user agrees.
+--- Propose a change to the code at the cursor or in the given lines, and make it if the user agrees.
 ---@param change "fix"|"document"
 ---@param where? winnow.Where
 function M.edit(change, where)
@@ -59,7 +59,7 @@ function M.edit(change, where)
   end
 end
 
---- Show which code would be kept for a question, and why; the target is not asked.
+--- List the code that would be kept for a question, with scores. The target is not asked.
 ---@param question? string asked for when empty
 ---@param where? winnow.Where
 function M.spans(question, where)
@@ -68,7 +68,7 @@ function M.spans(question, where)
   end)
 end
 
---- Review what changed; the findings become the quickfix list.
+--- Review changes; the findings become the quickfix list.
 ---@param changes? string "working" when empty
 ---@param where? winnow.Where
 function M.review(changes, where)
@@ -78,7 +78,7 @@ function M.review(changes, where)
   end
 end
 
---- In an answer, cancel its question. Elsewhere, cancel every question asked from this Neovim.
+--- In an answer's window, cancel its question. Elsewhere, cancel every question of this Neovim.
 function M.cancel()
   local view = require("winnow.view").of(vim.api.nvim_get_current_buf())
   if view then

@@ -1,22 +1,22 @@
---- Where a question is asked from: which server, which document, which lines.
+--- The place of a question: server, document and lines.
 local M = {}
 
 ---@class winnow.Where
----@field lines? [integer, integer] first and last line, 1-based; without them the cursor's line counts
----@field mods? vim.api.keyset.cmd.mods where the answer's window opens: |:command-modifiers|
+---@field lines? [integer, integer] first and last line, 1-based; the cursor's line by default
+---@field mods? vim.api.keyset.cmd.mods |:command-modifiers| for the answer's window
 
 ---@class winnow.Place
 ---@field client vim.lsp.Client
----@field bufnr integer the buffer asked from
+---@field bufnr integer the buffer of the question
 ---@field lines [integer, integer] first and last line, 1-based
----@field params table `textDocument` with `position` or `range`; empty in a buffer that the server does not know
+---@field params table `textDocument` with `position` or `range`; empty if the server does not know the buffer
 ---@field mods vim.api.keyset.cmd.mods
 
 local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
   .. "marker); :checkhealth winnow says more."
 
---- The server to ask from a buffer: the attached one, that of the answer shown there, or the only one there is.
+--- The server for a buffer: the attached one, that of the answer shown there, or the only one.
 ---@param bufnr integer
 ---@return vim.lsp.Client?
 function M.client(bufnr)
@@ -32,7 +32,7 @@ function M.client(bufnr)
   return #all == 1 and all[1] or nil
 end
 
---- A range that holds whole lines.
+--- A range of whole lines.
 ---@param bufnr integer
 ---@param lines [integer, integer]
 ---@param encoding "utf-8"|"utf-16"|"utf-32"
@@ -45,7 +45,7 @@ function M.range(bufnr, lines, encoding)
   }
 end
 
---- The place of the current window. If no server can be asked, the user is told why and nothing is returned.
+--- The place of the current window, or nil if no server can be asked; the user is told why.
 ---@param where winnow.Where
 ---@return winnow.Place?
 function M.find(where)

@@ -1,19 +1,19 @@
---- Requests under way, and the listeners that are told of them.
+--- Running requests and their listeners.
 ---
---- Neovim calls no handler for a request that was cancelled or whose server died. Each request
---- therefore keeps its own state here, and ends exactly once: answered, failed or cancelled.
+--- Neovim calls no handler for a request that was cancelled or whose server died. Therefore each request keeps its own
+--- state here, and ends exactly once: answered, failed or cancelled.
 local M = {}
 
 ---@class winnow.Outcome
 ---@field result? table the server's answer
----@field error? string what went wrong and what to do, with the error's name in front
+---@field error? string the error's name, its message and a remedy
 ---@field cancelled? boolean
 
 ---@class winnow.Listener
 ---@field on_delta? fun(text: string) the next piece of the answer, in order
----@field on_kept? fun(spans: table[]) the code that the answer will rest on, best first; perhaps twice, before any delta
----@field on_stage fun(message: string) what the server does now
----@field on_end fun(outcome: winnow.Outcome) called once
+---@field on_kept? fun(spans: table[]) the code that the answer will rest on, best first; once or twice, before any delta
+---@field on_stage fun(message: string) the current stage
+---@field on_end fun(outcome: winnow.Outcome) called exactly once
 
 ---@class winnow.Request
 ---@field client vim.lsp.Client
@@ -21,8 +21,8 @@ local M = {}
 ---@field id? integer
 ---@field work_token string
 ---@field delta_token string
----@field early table<integer, string> deltas that came before their turn
----@field next integer the sequence number awaited
+---@field early table<integer, string> deltas that arrived early
+---@field next integer the next sequence number
 local Request = {}
 Request.__index = Request
 
@@ -31,11 +31,11 @@ local WORK, DELTA = "winnow-work-", "winnow-delta-"
 local running = {} ---@type table<string, winnow.Request> by either token
 local count = 0
 
---- Send a request; `listener` is told of its progress and its end.
+--- Send a request; `listener` gets its progress and its end.
 ---@param client vim.lsp.Client
 ---@param method "winnow/ask"|"winnow/spans"|"workspace/executeCommand"
 ---@param params table
----@param bufnr integer whose latest edits the server must know of
+---@param bufnr integer whose latest edits are sent first
 ---@param listener winnow.Listener
 ---@return winnow.Request
 function M.send(client, method, params, bufnr, listener)
@@ -57,7 +57,7 @@ function M.send(client, method, params, bufnr, listener)
   return request
 end
 
---- Cancel every request under way.
+--- Cancel every running request.
 function M.cancel_all()
   for token, request in pairs(running) do
     if token == request.work_token then
@@ -66,14 +66,14 @@ function M.cancel_all()
   end
 end
 
---- Stop the work. The listener is told at once, because Neovim drops the server's reply.
+--- Cancel the request. The listener is called at once, because Neovim drops the server's reply.
 function Request:cancel()
   if self:_finish({ cancelled = true }) then
     self.client:cancel_request(self.id)
   end
 end
 
---- Handler of `$/progress`. Deltas are for us alone; everything else also goes to Neovim's handler.
+--- Handler of `$/progress`. Everything but deltas also goes to Neovim's handler.
 ---@type lsp.Handler
 function M.on_progress(err, params, ctx)
   local token, value = params.token, params.value
@@ -119,7 +119,7 @@ end
 function Request:_delta(value)
   self.early[value.sequence] = value.text
   while self.early[self.next] do
-    if self.early[self.next] ~= "" then -- a model that thinks says nothing yet
+    if self.early[self.next] ~= "" then -- empty while a model thinks
       self.listener.on_delta(self.early[self.next])
     end
     self.early[self.next] = nil

@@ -1,11 +1,11 @@
---- Lists which code a question would keep, and why, the best first. Each line jumps to its code.
+--- Lists the code that would be kept for a question, best first, with scores. Each line jumps to its code.
 local citations = require("winnow.citations")
 local requests = require("winnow.requests")
 local View = require("winnow.view")
 
 local M = {}
 
---- Show the spans for a question in a view of their own.
+--- Show the spans of a question in their own view.
 ---@param question string
 ---@param place winnow.Place
 function M.show(question, place)
@@ -53,7 +53,7 @@ function M._line(span, client)
   return ("%s, %d tokens, score %.2f%s"):format(line, span.tokens, span.score, M._why(span.features))
 end
 
---- What each feature adds to the score, the largest first; features that add nothing are left out.
+--- The features' contributions to the score, the largest first; features that contribute nothing are left out.
 ---@private
 ---@param features table<string, number>
 ---@return string

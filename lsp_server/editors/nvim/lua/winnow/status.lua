@@ -3,7 +3,7 @@ local M = {}
 
 local latest = {} ---@type table<integer, table> by client id: `Status`
 
---- Handler of `winnow/status`; tells the rest of Neovim through the autocommand |User| WinnowStatus.
+--- Handler of `winnow/status`; triggers the autocommand |User| WinnowStatus.
 ---@type lsp.Handler
 function M.on_status(_, status, ctx)
   latest[ctx.client_id] = status
@@ -19,7 +19,7 @@ function M.on_exit(_, _, client_id)
   end)
 end
 
---- The last `Status` of a server, as docs/protocol.md has it.
+--- The last `Status` of a server, see docs/protocol.md.
 ---@param client vim.lsp.Client
 ---@return table?
 function M.of(client)

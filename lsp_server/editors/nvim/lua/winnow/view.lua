@@ -1,4 +1,4 @@
---- A scratch Markdown buffer that grows at its end while the user reads, and the places in it one can jump to.
+--- A scratch Markdown buffer that grows at its end, with locations to jump to.
 local api = vim.api
 
 ---@class winnow.View
@@ -7,8 +7,8 @@ local api = vim.api
 ---@field locations lsp.Location[] every location shown so far
 ---@field conversation? string the id of the conversation that the view holds, if any
 ---@field turns { question: string, answer: string }[] the conversation's answered turns, in order
----@field request? winnow.Request the request that fills the buffer now
----@field private _listed table<integer, lsp.Location> by extmark: the location that a line stands for
+---@field request? winnow.Request the request that is filling the buffer
+---@field private _listed table<integer, lsp.Location> the location of a line, by extmark
 ---@field private _stage? string
 local View = {}
 View.__index = View
@@ -61,7 +61,7 @@ function View.visible()
     :totable()
 end
 
---- Go to a window with the view: one that shows it, one that shows another view, or a new one.
+--- Go to a window with the view: one that shows it, else one with another view, else a new one.
 ---@param mods vim.api.keyset.cmd.mods
 function View:show(mods)
   local win = vim.fn.bufwinid(self.bufnr)
@@ -97,7 +97,7 @@ function View:paragraph(text)
   self:append((column > 0 and "\n\n" or above ~= "" and "\n" or "") .. text)
 end
 
---- Put text in place of everything from a position on.
+--- Replace everything from a position on.
 ---@param row integer 0-based
 ---@param column integer bytes
 ---@param text string
@@ -129,13 +129,13 @@ function View:heading(question, place)
   end
 end
 
---- Add a remark that is not part of the answer.
+--- Add a note that is not part of the answer.
 ---@param text string
 function View:note(text)
   self:paragraph("> " .. text:gsub("\n", "\n> "))
 end
 
---- Add text that is folded away under its title, in the windows that show the view.
+--- Add text that is folded under its title, in the windows that show the view.
 ---@param title string one line
 ---@param text string
 function View:folded(title, text)
@@ -151,7 +151,7 @@ function View:folded(title, text)
   end
 end
 
---- Add one line for each location, which jumps there.
+--- Add a line for each location, which jumps there.
 ---@param entries { text: string, location: lsp.Location }[]
 function View:list(entries)
   for _, entry in ipairs(entries) do
@@ -162,7 +162,7 @@ function View:list(entries)
   end
 end
 
---- The location that a line was listed for.
+--- The location of a listed line.
 ---@param row integer 0-based
 ---@return lsp.Location?
 function View:listed(row)
@@ -170,7 +170,7 @@ function View:listed(row)
   return mark and self._listed[mark[1]]
 end
 
---- Show after the last line what the server does; nil clears it.
+--- Show the current stage after the last line; nil clears it.
 ---@param message? string
 function View:stage(message)
   self._stage = message
@@ -187,7 +187,7 @@ function View:stage(message)
   end
 end
 
---- Where the next text goes.
+--- The position for the next text.
 ---@return integer row 0-based
 ---@return integer column bytes
 function View:last()
@@ -195,8 +195,8 @@ function View:last()
   return row, #api.nvim_buf_get_lines(self.bufnr, row, row + 1, true)[1]
 end
 
---- End the request: `complete` gets the result, or the view says what went wrong. A request can outlive the buffer;
---- then there is nothing left to do.
+--- End the request: `complete` gets the result, or the view shows the error. A request can outlive the buffer; then
+--- nothing is left to do.
 ---@param outcome winnow.Outcome
 ---@param complete fun(result: table)
 function View:settle(outcome, complete)
