@@ -12,10 +12,10 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
-from winnow_engine.selection.asked_question import ask_drafter
-from winnow_engine.selection.budget import Focus, Piece, choose
+from winnow_engine.selection.budget import Focus, KeptUnit, choose
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.scoring_input import ask_drafter
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 # A message asks its question at one end, whatever else is pasted into it.
@@ -66,7 +66,7 @@ class Compressor:
             first.setdefault(passage.message, start)
         return list(first.values())
 
-    def _kept(self, pieces: Sequence[Piece]) -> dict[str, Ranges]:
+    def _kept(self, pieces: Sequence[KeptUnit]) -> dict[str, Ranges]:
         by_path = groupby(pieces, key=lambda piece: self._workspace.units[piece.unit][0].path)
         return {path: [(piece.start_line, piece.end_line) for piece in own] for path, own in by_path}
 

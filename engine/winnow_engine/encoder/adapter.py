@@ -28,8 +28,8 @@ from winnow_cuda.shapes import (
     Scorer,
     runs_between,
 )
-from winnow_engine.encoder.low_rank import BAD_FILE, LowRank, Tensors, hash_of, read_tensors
-from winnow_engine.encoder.profile import Arrays, QuestionStates, Read
+from winnow_engine.encoder.low_rank import BAD_FILE, LowRankUpdates, Tensors, hash_of, read_tensors
+from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
 from winnow_engine.encoder.weights import Merge
 from winnow_engine.errors import ProfileError
 
@@ -75,7 +75,7 @@ class AdapterProfile:
         try:
             self.tensors, self.scale = read_tensors(path)
             self._maxsim, self._pool = (_head(self.tensors, name) for name in ("maxsim", "pool"))
-            self._updates = LowRank(self.tensors, self.scale)
+            self._updates = LowRankUpdates(self.tensors, self.scale)
             self.layers, self.rank = self._updates.layers, self._updates.rank
         except BAD_FILE as error:
             raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
@@ -98,12 +98,12 @@ class AdapterProfile:
             KeyHead(token.k, token.mu, token.sd), KeyHead(np.concatenate([unit.k, unit.kw]), unit.mu, unit.sd)
         )
 
-    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
+    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> ReadArrays:
         """See `Profile`: int8 keys with their scales by token, sums by run."""
         keys = encoder.encode_keys(batch, runs, check)
-        return Read({"codes": keys.codes, "scales": keys.scales.astype(np.float16)}, {"sums": keys.sums})
+        return ReadArrays({"codes": keys.codes, "scales": keys.scales.astype(np.float16)}, {"sums": keys.sums})
 
-    def keep(self, read: Read, units: Int32, count: int) -> Arrays:
+    def keep(self, read: ReadArrays, units: Int32, count: int) -> Arrays:
         """The keys and a float16 vector per unit: 66 bytes per token and 512 per unit."""
         of_runs = read.runs["sums"]
         sums = np.zeros((count, of_runs.shape[1]), np.float32)

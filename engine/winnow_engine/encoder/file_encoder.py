@@ -15,7 +15,7 @@ import numpy as np
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Batch, Encoder, Int32
 from winnow_engine.core import Cancellation
-from winnow_engine.encoder.profile import Arrays, Profile, Read, joined
+from winnow_engine.encoder.profile import Arrays, Profile, ReadArrays, joined
 from winnow_engine.encoder.segments import Segment, batch_of, cut_ids, evened, pack, runs_of
 from winnow_engine.encoder.template import Template
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -59,9 +59,9 @@ class _Pending:
 
     unit_tokens: Int32
     missing: int
-    parts: list[tuple[Segment, Read]] = field(default_factory=list)
+    parts: list[tuple[Segment, ReadArrays]] = field(default_factory=list)
 
-    def add(self, segment: Segment, read: Read) -> None:
+    def add(self, segment: Segment, read: ReadArrays) -> None:
         self.parts.append((segment, read))
         self.missing -= len(segment.ids)
 
@@ -105,7 +105,7 @@ class FileEncoder:
             if self.encoder.parallel and not fixed_batches:
                 groups = evened(groups, self.threads)
 
-            def read(group: list[Segment]) -> Read:
+            def read(group: list[Segment]) -> ReadArrays:
                 with self._lock.held(cancellation):
                     return self._read_group(group, cancellation)
 
@@ -141,7 +141,7 @@ class FileEncoder:
         ids, counts = self.vocabulary.tokenize_each(file.units)
         return counts, cut_ids(number, self.template.header(file.path), ids, counts)
 
-    def _read_group(self, group: list[Segment], cancellation: Cancellation) -> Read:
+    def _read_group(self, group: list[Segment], cancellation: Cancellation) -> ReadArrays:
         batch = batch_of(group, first_position=len(self.template.prefix))
         return self.profile.read(self.encoder, batch, runs_of(group), cancellation.check)
 
@@ -151,7 +151,7 @@ class FileEncoder:
         read = joined([read for _, read in parts] or [self._read_nothing()])
         return FileKeys(file.unit_tokens, self.profile.keep(read, units, len(file.unit_tokens)))
 
-    def _read_nothing(self) -> Read:
+    def _read_nothing(self) -> ReadArrays:
         none = np.empty(0, np.int32)
         return self.profile.read(self.encoder, Batch(none, none, np.array([0])), none.reshape(0, 2), lambda: None)
 
@@ -163,7 +163,7 @@ def _checked(groups: Iterator[list[Segment]], cancellation: Cancellation) -> Ite
         yield group
 
 
-def _dealt(group: list[Segment], read: Read) -> Iterator[tuple[Segment, Read]]:
+def _dealt(group: list[Segment], read: ReadArrays) -> Iterator[tuple[Segment, ReadArrays]]:
     """Split what was read of a batch by segment."""
     token = run = 0
     for segment in group:

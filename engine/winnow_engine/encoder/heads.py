@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer, rows_of
-from winnow_engine.encoder.profile import Arrays, QuestionStates, Read
+from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
 from winnow_engine.encoder.weights import Merge
 from winnow_engine.errors import ProfileError
 
@@ -76,16 +76,16 @@ class HeadsProfile:
         """The weights stay as they are."""
         return _unchanged
 
-    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
+    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> ReadArrays:
         """See `Profile`: the pre-RoPE keys of every KV head a scoring head reads."""
         centres = self._centres_of(encoder, check)
         keys, rows = encoder.encode(batch, self.taps, check).keys, rows_of(runs)
         tokens: dict[str, NDArray[Any]] = {}
         for layer, kv in {self._key_head(h) for h in self._heads}:
             tokens |= _stored(f"{layer}.{kv}", keys[layer][rows, kv] - centres[layer][kv])
-        return Read(tokens, {})
+        return ReadArrays(tokens, {})
 
-    def keep(self, read: Read, units: Int32, count: int) -> Arrays:
+    def keep(self, read: ReadArrays, units: Int32, count: int) -> Arrays:
         """All that was read: head_dim + 2 bytes per token and KV head."""
         return read.tokens
 

@@ -21,7 +21,7 @@ MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "
 
 
 @dataclass(frozen=True, slots=True)
-class LowRank:
+class LowRankUpdates:
     """Updates of the matrices blk.LAYER.NAME: lora.LAYER.NAME.a [rank, in] and .b [out, rank] among `tensors`."""
 
     tensors: Mapping[str, Float32]

@@ -25,15 +25,15 @@ class QuestionStates:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What a profile reads from encoded runs of tokens: arrays with one row per token, and with one per run."""
+class ReadArrays:
+    """Arrays that a profile reads from encoded runs of tokens: with one row per token, and with one per run."""
 
     tokens: Arrays
     runs: Arrays
 
-    def part(self, tokens: slice, runs: slice) -> Read:
+    def part(self, tokens: slice, runs: slice) -> ReadArrays:
         """Some rows. They are views: the batch they came from is freed once `joined` has copied all of them."""
-        return Read(
+        return ReadArrays(
             {name: rows[tokens] for name, rows in self.tokens.items()},
             {name: rows[runs] for name, rows in self.runs.items()},
         )
@@ -57,10 +57,10 @@ class Profile(Protocol):
     def merge(self) -> Merge:
         """The update of the drafter's matrices this profile was trained with."""
 
-    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> Read:
+    def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> ReadArrays:
         """Encode `batch` and read its rows runs[r, 0]:runs[r, 1], int32 [R, 2]. What `check` raises ends the pass."""
 
-    def keep(self, read: Read, units: Int32, count: int) -> Arrays:
+    def keep(self, read: ReadArrays, units: Int32, count: int) -> Arrays:
         """The arrays to store of a file of `count` units. Run r holds tokens of unit units[r] (int32 [R], in order)."""
 
     def score(
@@ -92,9 +92,9 @@ class TwoLevelProfile(Profile, Protocol):
         """What `score` gives for units int64 [C]: float32 [C] by name."""
 
 
-def joined(parts: Sequence[Read]) -> Read:
+def joined(parts: Sequence[ReadArrays]) -> ReadArrays:
     """The results of several calls as if they came from one."""
-    return Read(join_arrays([part.tokens for part in parts]), join_arrays([part.runs for part in parts]))
+    return ReadArrays(join_arrays([part.tokens for part in parts]), join_arrays([part.runs for part in parts]))
 
 
 def join_arrays(files: Sequence[Arrays]) -> dict[str, NDArray[Any]]:

@@ -1,8 +1,8 @@
-"""A large file is encoded in pieces, so that after an edit only those are encoded that it touched.
+"""A large file is encoded in chunks, so that after an edit only those are encoded that it touched.
 
-A piece is a run of units that are encoded together, apart from the others. Where pieces end depends on the text around
+A chunk is a run of units that are encoded together, apart from the others. Where chunks end depends on the text around
 (content-defined chunking, as in rsync and restic): an edit moves the ends near it, and no others. What is known of a
-file's last version is kept under its path: the hash of each piece, and the name of the keys.
+file's last version is kept under its path: the hash of each chunk, and the name of the keys.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.storage.packs import Record
 
-_WHOLE = 16_000  # characters, up to which a file is one piece: about two segments
-_LEAST, _MOST = 3_000, 6_500  # characters of a piece; the latter are about as many tokens as a segment has
+_WHOLE = 16_000  # characters, up to which a file is one chunk: about two segments
+_LEAST, _MOST = 3_000, 6_500  # characters of a chunk; the latter are about as many tokens as a segment has
 
 
-def pieces(texts: Sequence[str]) -> list[range]:
-    """The units of each piece of a file. A piece is only longer than 6,500 characters if a unit is."""
+def chunk_ranges(texts: Sequence[str]) -> list[range]:
+    """The units of each chunk of a file. A chunk is only longer than 6,500 characters if a unit is."""
     ends = np.cumsum([len(text) for text in texts])
     if not len(ends) or ends[-1] <= _WHOLE:
         return [range(len(texts))]
@@ -39,19 +39,19 @@ def pieces(texts: Sequence[str]) -> list[range]:
 
 
 def _end(texts: Sequence[str], ends: NDArray[np.int64], start: int) -> int:
-    """Where the piece that begins with unit `start` ends: before the unit with the least hash among those in reach."""
+    """Where the chunk that begins with unit `start` ends: before the unit with the least hash among those in reach."""
     begun = int(ends[start - 1]) if start else 0
     if ends[-1] - begun <= _MOST:
         return len(texts)
     first = int(np.searchsorted(ends, begun + _LEAST)) + 1
     last = int(np.searchsorted(ends, begun + _MOST, side="right"))
-    if last < first:  # a long unit ends the piece, or is one
+    if last < first:  # a long unit ends the chunk, or is one
         return max(last, start + 1)
     return min(range(first, last + 1), key=lambda unit: (zlib.crc32(texts[unit].encode("utf-8", "replace")), unit))
 
 
-def piece_hash(path: str, texts: Sequence[str]) -> str:
-    """The name of all that the keys of a piece depend on."""
+def chunk_hash(path: str, texts: Sequence[str]) -> str:
+    """The name of all that the keys of a chunk depend on."""
     digest = hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=20)
     for text in texts:
         data = text.encode("utf-8", "replace")
@@ -60,14 +60,14 @@ def piece_hash(path: str, texts: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierPieces:
-    """The pieces of a file's last version: their keys by their hashes."""
+class EarlierChunks:
+    """The chunks of a file's last version: their keys by their hashes."""
 
     keys: Mapping[str, FileKeys]
 
     @classmethod
-    def of(cls, record: Record, whole: FileKeys) -> EarlierPieces:
-        """From the record of the pieces, and the keys of the whole file."""
+    def of(cls, record: Record, whole: FileKeys) -> EarlierChunks:
+        """From the record of the chunks, and the keys of the whole file."""
         names, ends = _hex(record["hashes"]), [0, *record["ends"].tolist()]
         parts = (_some(whole, start, end) for start, end in itertools.pairwise(ends))
         return cls(dict(zip(names, parts, strict=True)))
@@ -75,7 +75,7 @@ class EarlierPieces:
 
 @dataclass(slots=True)
 class PlannedFile:
-    """A file with the keys of its pieces, those that are still to be encoded being None."""
+    """A file with the keys of its chunks, those that are still to be encoded being None."""
 
     file: IndexedFile
     texts: tuple[str, ...]
@@ -87,13 +87,13 @@ class PlannedFile:
     def of(cls, file: IndexedFile) -> PlannedFile:
         """All of a file."""
         texts = file.texts(file.units)
-        ranges = pieces(texts)
-        hashes = [piece_hash(file.local_path, texts[one.start : one.stop]) for one in ranges]
+        ranges = chunk_ranges(texts)
+        hashes = [chunk_hash(file.local_path, texts[one.start : one.stop]) for one in ranges]
         return cls(file, texts, ranges, hashes, [None] * len(ranges))
 
     @property
     def large(self) -> bool:
-        """Whether there are several pieces."""
+        """Whether there are several chunks."""
         return len(self.ranges) > 1
 
     @property
@@ -101,8 +101,8 @@ class PlannedFile:
         """Whether nothing is left to be encoded."""
         return all(one is not None for one in self.keys)
 
-    def take(self, earlier: EarlierPieces) -> None:
-        """Use the keys of pieces that are as they were."""
+    def take(self, earlier: EarlierChunks) -> None:
+        """Use the keys of chunks that are as they were."""
         self.keys = [earlier.keys.get(name) for name in self.hashes]
 
     def missing(self) -> list[FileText]:
@@ -114,7 +114,7 @@ class PlannedFile:
         ]
 
     def add(self, keys: FileKeys) -> None:
-        """The keys of the first piece that is missing."""
+        """The keys of the first chunk that is missing."""
         self.keys[self.keys.index(None)] = keys
 
     def whole(self) -> FileKeys:

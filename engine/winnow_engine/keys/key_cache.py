@@ -21,18 +21,18 @@ from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.chunks import EarlierPieces, PlannedFile, path_key
-from winnow_engine.keys.index_report import IndexReport
-from winnow_engine.keys.key_lookup import LocatedKeys, locate, tidied
-from winnow_engine.keys.key_parts import (
-    Part,
-    Parts,
+from winnow_engine.keys.chunks import EarlierChunks, PlannedFile, path_key
+from winnow_engine.keys.file_keys import (
+    EncodedUnits,
+    KeysByFile,
     keys_of,
     keys_of_record,
     parts_of,
     record_of,
     whole_file,
 )
+from winnow_engine.keys.index_report import IndexReport
+from winnow_engine.keys.key_lookup import KeyLookup, locate, tidied
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.runtime import BackgroundWriter, FairLock
 from winnow_engine.storage.store import Store
@@ -55,8 +55,8 @@ class KeyCache:
         self.drafter, self._store = drafter, store
         self._encoders_for = encoders_for or (lambda size: drafter)
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
-        self._pieces = f"pieces-1-{drafter.identity}"
-        self._ahead: dict[str, Part] = {}  # by the name of the keys of the whole file
+        self._chunks = f"pieces-1-{drafter.identity}"
+        self._ahead: dict[str, EncodedUnits] = {}  # by the name of the keys of the whole file
         self.tokens_per_s = _ASSUMED_TOKENS_PER_S[drafter.place]
         self._last: tuple[tuple[str, ...], WorkspaceKeys] | None = None
         self._locks = [FairLock(1) for _ in range(_LOCKS)]  # one workspace has always the same, others mostly another
@@ -88,7 +88,7 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
         first: Sequence[str],
-    ) -> LocatedKeys:
+    ) -> KeyLookup:
         """Where the keys of all files lie, after encoding those missing. WorkspaceError if these do not stay."""
         found = locate(self._store, self._namespace, workspace)
         if found.missing:
@@ -133,7 +133,7 @@ class KeyCache:
         sizes = (file.content.size for name, file in zip(names, workspace.files, strict=True) if name not in there)
         return round(sum(sizes) * TOKENS_PER_BYTE)
 
-    def stored(self, workspace: Workspace) -> Parts:
+    def stored(self, workspace: Workspace) -> KeysByFile:
         """What has keys already: whole files, and of other files the units that were encoded ahead."""
         names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
@@ -143,11 +143,11 @@ class KeyCache:
     def encode_ahead(
         self,
         workspace: Workspace,
-        parts: Parts,
+        parts: KeysByFile,
         units: Iterable[int],
         progress: ProgressSink,
         cancellation: Cancellation,
-    ) -> Parts:
+    ) -> KeysByFile:
         """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
         wanted = _by_file(workspace, units)
         sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
@@ -159,7 +159,7 @@ class KeyCache:
         found = dict(parts)
         encoded = self._timed(self.drafter.encode(texts, cancellation))
         for (number, (local, _)), keys in zip(wanted.items(), encoded, strict=True):
-            part = Part(local, keys)
+            part = EncodedUnits(local, keys)
             found[number] = found[number].joined(part) if number in found else part
             self._ahead[workspace.files[number].units_key] = found[number]
             report.add(keys, sizes[number])
@@ -190,7 +190,7 @@ class KeyCache:
         def store(one: PlannedFile) -> None:
             writer.put(one.file.units_key, record_of(one.whole()))
             if one.large:
-                pieces.put(path_key(one.file.local_path), one.record())
+                chunks.put(path_key(one.file.local_path), one.record())
 
         def finish() -> None:
             while planned and planned[0].complete:
@@ -198,23 +198,23 @@ class KeyCache:
                 background.add(partial(store, one))
                 report.add(one.whole(), one.file.content.size)
 
-        writers = self._store.writer(self._namespace), self._store.writer(self._pieces)
-        with writers[0] as writer, writers[1] as pieces, BackgroundWriter(_MOST_WAITING) as background:
+        writers = self._store.writer(self._namespace), self._store.writer(self._chunks)
+        with writers[0] as writer, writers[1] as chunks, BackgroundWriter(_MOST_WAITING) as background:
             for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation)):
-                finish()  # files all of whose pieces are as they were
+                finish()  # files all of whose chunks are as they were
                 planned[0].add(keys)
                 finish()
             finish()
 
     def _planned(self, file: IndexedFile) -> PlannedFile:
-        """A file with the keys of those of its pieces that were in its last version."""
+        """A file with the keys of those of its chunks that were in its last version."""
         planned = PlannedFile.of(file)
         if planned.large:
             key = path_key(file.local_path)
-            for record in self._store.get(self._pieces, [key]).values():
+            for record in self._store.get(self._chunks, [key]).values():
                 name = record["keys"].tobytes().hex()
                 for whole in self._store.get(self._namespace, [name]).values():
-                    planned.take(EarlierPieces.of(record, keys_of_record(whole)))
+                    planned.take(EarlierChunks.of(record, keys_of_record(whole)))
         return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:

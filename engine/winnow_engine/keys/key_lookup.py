@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.workspace_keys import NO_UNIT, KeyPart
+from winnow_engine.keys.workspace_keys import NO_UNIT, KeyBlock
 from winnow_engine.storage.mapped import mark_used
 from winnow_engine.storage.packs import Pack, Record
 from winnow_engine.storage.store import Store
@@ -22,7 +22,7 @@ _LOOSE_TOKENS, _LOOSE_SHARE = 60_000, 0.05  # in no pack, before they get one: 4
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedKeys:
+class KeyLookup:
     """By file number: the pack and record that has a file's keys, the record of those in no pack that fits, neither."""
 
     packed: tuple[tuple[Pack, Mapping[int, int]], ...]
@@ -34,12 +34,12 @@ class LocatedKeys:
         """The tokens in no pack."""
         return sum(int(record[TOKENS].sum()) for record in self.loose.values())
 
-    def parts(self, workspace: Workspace) -> list[KeyPart]:
+    def parts(self, workspace: Workspace) -> list[KeyBlock]:
         """The keys in packs."""
         return [_part(workspace, pack, rows) for pack, rows in self.packed]
 
 
-def locate(store: Store, namespace: str, workspace: Workspace) -> LocatedKeys:
+def locate(store: Store, namespace: str, workspace: Workspace) -> KeyLookup:
     """Find the keys of a workspace's files. Of what several packs have, the one that fits it best has it."""
     names = dict(enumerate(workspace.units_keys))
     counts = np.diff(workspace.unit_starts)
@@ -57,10 +57,10 @@ def locate(store: Store, namespace: str, workspace: Workspace) -> LocatedKeys:
         mark_used(pack.path)
     found = store.get(namespace, set(names.values()))
     loose = {n: found[name] for n, name in names.items() if name in found and len(found[name][TOKENS]) == counts[n]}
-    return LocatedKeys(tuple(packed), loose, tuple(number for number in names if number not in loose))
+    return KeyLookup(tuple(packed), loose, tuple(number for number in names if number not in loose))
 
 
-def tidied(store: Store, namespace: str, workspace: Workspace, found: LocatedKeys) -> bool:
+def tidied(store: Store, namespace: str, workspace: Workspace, found: KeyLookup) -> bool:
     """Pack what is in no pack, if that is much, and join packs if they are many. Whether anything was done."""
     names, tokens = workspace.units_keys, found.loose_tokens
     total = tokens + sum(_tokens(pack, rows.values()) for pack, rows in found.packed)
@@ -91,7 +91,7 @@ def _offsets(pack: Pack) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(pack.arrays[TOKENS], dtype=np.int64)])
 
 
-def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyPart:
+def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyBlock:
     """The pack's keys, with the numbers that its units have in the workspace."""
     starts = pack.starts[TOKENS]
     files = np.full(len(starts) - 1, NO_UNIT, np.int64)
@@ -100,4 +100,4 @@ def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyPart:
     first = np.where(dead, 0, workspace.unit_starts[np.maximum(files, 0)])
     units = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
     arrays = {name: array for name, array in pack.arrays.items() if name != TOKENS}
-    return KeyPart(np.where(np.repeat(dead, counts), NO_UNIT, units), _offsets(pack), arrays)
+    return KeyBlock(np.where(np.repeat(dead, counts), NO_UNIT, units), _offsets(pack), arrays)

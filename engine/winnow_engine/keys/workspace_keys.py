@@ -20,7 +20,7 @@ _ENOUGH_BYTES = 20_000
 
 
 @dataclass(frozen=True)
-class KeyPart:
+class KeyBlock:
     """Keys that lie together: rows offsets[k]:offsets[k+1], int64 [K+1], of the arrays with a row per token.
 
     They are those of the workspace's unit units[k], int64 [K], or of a unit that is no longer there, NO_UNIT. The
@@ -55,11 +55,11 @@ class WorkspaceKeys:
     """
 
     unit_tokens: NDArray[np.int32]
-    parts: tuple[KeyPart, ...]
+    parts: tuple[KeyBlock, ...]
     missing_tokens: int
 
     @classmethod
-    def of(cls, workspace: Workspace, parts: tuple[KeyPart, ...]) -> WorkspaceKeys:
+    def of(cls, workspace: Workspace, parts: tuple[KeyBlock, ...]) -> WorkspaceKeys:
         """The keys in some parts, each unit's in one of them at most."""
         unit_tokens, there = np.zeros(len(workspace.units), np.int32), np.zeros(len(workspace.units), np.bool_)
         for part in parts:
@@ -73,15 +73,15 @@ class WorkspaceKeys:
         return np.sort(np.concatenate([np.empty(0, np.int64), *(part.units[part.live] for part in self.parts)]))
 
     @cached_property
-    def joined(self) -> KeyPart:
+    def joined(self) -> KeyBlock:
         """All keys in one part, in the order of `units`: copied, unless they lie like that."""
         if len(self.parts) == 1 and np.array_equal(self.parts[0].units, self.units):
             return self.parts[0]
         order = np.argsort(np.concatenate([part.units[part.live] for part in self.parts]), kind="stable")
         sizes = np.concatenate([np.diff(part.offsets)[part.live] for part in self.parts])
-        whole = KeyPart(order, np.cumsum([0, *sizes]), {name: self._rows(name) for name in self.parts[0].arrays})
+        whole = KeyBlock(order, np.cumsum([0, *sizes]), {name: self._rows(name) for name in self.parts[0].arrays})
         arrays = {name: whole.rows(name, order) for name in whole.arrays}
-        return KeyPart(self.units, np.cumsum([0, *sizes[order]]), arrays)
+        return KeyBlock(self.units, np.cumsum([0, *sizes[order]]), arrays)
 
     @property
     def offsets(self) -> NDArray[np.int64]:
@@ -114,7 +114,7 @@ class WorkspaceKeys:
             return dict(scores)
         return self.scattered([(self.joined, scores)])
 
-    def scattered(self, scored: Iterable[tuple[KeyPart, Mapping[str, Scores]]]) -> dict[str, Scores]:
+    def scattered(self, scored: Iterable[tuple[KeyBlock, Mapping[str, Scores]]]) -> dict[str, Scores]:
         """Scores of each part's units, float32 [.., K], as those of all units, float32 [.., U]; NaN without keys."""
         found: dict[str, Scores] = {}
         for part, scores in scored:
@@ -124,7 +124,7 @@ class WorkspaceKeys:
                 found[name][..., part.units[part.live]] = values[..., part.live]
         return found
 
-    def in_parts(self, units: NDArray[np.int64]) -> Iterator[tuple[KeyPart, NDArray[np.int64], NDArray[np.int64]]]:
+    def in_parts(self, units: NDArray[np.int64]) -> Iterator[tuple[KeyBlock, NDArray[np.int64], NDArray[np.int64]]]:
         """Each part that has some of these units, with their k in it and their places in `units`, int64 [N] each."""
         part_of, row_of = self._rows_of_units
         for number, part in enumerate(self.parts):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.encoder.low_rank import BAD_FILE, MATRICES, LowRank, Tensors, fits, hash_of, read_tensors
+from winnow_engine.encoder.low_rank import BAD_FILE, MATRICES, LowRankUpdates, Tensors, fits, hash_of, read_tensors
 from winnow_engine.encoder.weights import shape_of
 from winnow_engine.errors import ProfileError
 from winnow_engine.models.gguf_header import GgufHeader
@@ -25,7 +25,7 @@ _REMEDY = "copy it there again, or take the reranker out of the profile.json bes
 class RerankerFile:
     """The updates of a drafter's first `layers` layers, and the head. `identity` changes with the file."""
 
-    updates: LowRank
+    updates: LowRankUpdates
     head: RerankerHead
     layers: int
     identity: str
@@ -42,7 +42,7 @@ def read_reranker(path: Path, drafter: GgufHeader) -> RerankerFile:
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} is not finite everywhere")
         head = RerankerHead(*(tensors[f"{HEAD}{name}"] for name in ("votes", "length", "mu", "sd")))
-        updates = LowRank(tensors, scale)
+        updates = LowRankUpdates(tensors, scale)
         width = shape_of(drafter, updates.layers).width
         parts = [_update(tensors, *which) for which in product(range(updates.layers), MATRICES)]
         identity = "reader-" + hash_of(path)  # names the merged weights on users' disks

@@ -19,17 +19,17 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.reranker.layout import UnitText
-from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.scoring_input import ScoringInput
 
 _LEADERS = 24
 _THREADS = min(os.cpu_count() or 1, 8)
 
 
 def rerank(
-    asked: AskedQuestion,
+    asked: ScoringInput,
     scores: FusedScores,
     unit_tokens: NDArray[np.int32],
     drafter: Drafter,
@@ -71,8 +71,8 @@ def addition(weight: float, said: Float32, read: Int64, units: int) -> Float32:
 
 
 def readings(
-    asked: AskedQuestion, scores: FusedScores, unit_tokens: NDArray[np.int32], tokens: int
-) -> Iterator[tuple[AskedQuestion, NDArray[np.int64]]]:
+    asked: ScoringInput, scores: FusedScores, unit_tokens: NDArray[np.int32], tokens: int
+) -> Iterator[tuple[ScoringInput, NDArray[np.int64]]]:
     """A question, or each of a list, with the units to read for it, `tokens` in all at most."""
     questions = [asked] if scores.log_shares is None else asked.subquestions
     for one, own in zip(questions, scores.of_each, strict=True):

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from winnow_engine.core import Scores
-from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.scoring_input import ScoringInput
 
 _EACH = np.ones(1, np.float32)
 
 
 def match_features(
-    asked: AskedQuestion, question_features: Mapping[str, float], unit_features: Mapping[str, Scores]
+    asked: ScoringInput, question_features: Mapping[str, float], unit_features: Mapping[str, Scores]
 ) -> dict[str, float]:
     """The features of the question, and how well the best units match it. Each is of the order of 1.
 

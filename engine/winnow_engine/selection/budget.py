@@ -26,7 +26,7 @@ _PATIENCE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class KeptUnit:
     """A unit, by number, or the part of it between two lines (1-based, inclusive) that is kept."""
 
     unit: int
@@ -40,10 +40,10 @@ class UnitSource(Protocol):
 
     tokens: NDArray[np.int32]  # [U]
 
-    def whole(self, unit: int) -> Piece:
+    def whole(self, unit: int) -> KeptUnit:
         """All of a unit."""
 
-    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         """The longest run of statements, of at most `tokens` tokens, that has lines `must` (default: the unit's
         first line); None if there is none."""
 
@@ -60,7 +60,7 @@ class Focus:
     companions: tuple[int, ...]
 
 
-def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[Piece]:
+def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[KeptUnit]:
     """The pieces to keep, ordered by unit number. `scores` are float32 [U]. Keeps everything if everything fits.
 
     A unit of score -inf is kept only then, or as the focus. Raises BudgetError if what the user selected does not fit
@@ -100,7 +100,7 @@ class _Basket:
     """The pieces kept so far, by unit, and the tokens left."""
 
     def __init__(self, source: UnitSource, budget: int) -> None:
-        self.pieces: dict[int, Piece] = {}
+        self.pieces: dict[int, KeptUnit] = {}
         self._source, self._budget, self._left = source, budget, budget
 
     def add_focus(self, focus: Focus) -> None:
@@ -147,6 +147,6 @@ class _Basket:
             )
         self._take(piece)
 
-    def _take(self, piece: Piece) -> None:
+    def _take(self, piece: KeptUnit) -> None:
         self.pieces[piece.unit] = piece
         self._left -= piece.tokens

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.keys.file_keys import joined
 from winnow_engine.keys.key_cache import KeyCache
-from winnow_engine.keys.key_parts import joined
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
-from winnow_engine.selection.asked_question import AskedQuestion, about, ask_drafter
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.scoring_input import ScoringInput, about, ask_drafter
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
@@ -102,7 +102,7 @@ def _chosen(
     return [unit for unit in (*first, *best) if not keys.unit_tokens[unit]]
 
 
-def _best_of_file(asked: AskedQuestion) -> Scores:
+def _best_of_file(asked: ScoringInput) -> Scores:
     """BM25 of the best unit of the file, for each unit, float32 [U]."""
     starts = asked.workspace.unit_starts
     best = np.maximum.reduceat(np.append(asked.words, 0), starts[:-1]) * (np.diff(starts) > 0)
@@ -115,12 +115,12 @@ def _filling(ranking: NDArray[np.int64], sizes: NDArray[np.int32], tokens: int) 
     return [int(unit) for unit in fit[np.cumsum(sizes[fit]) <= tokens]]
 
 
-def _without_drafter(workspace: Workspace, question: Question) -> AskedQuestion:
+def _without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
     """The question with everything but the drafter's scores."""
     asked = about(question)
     texts = () if asked.code else subquestions_of(asked.text)
-    subquestions = (AskedQuestion(workspace, Question(text), {}) for text in texts)
-    return replace(AskedQuestion(workspace, asked, {}), subquestions=tuple(subquestions))
+    subquestions = (ScoringInput(workspace, Question(text), {}) for text in texts)
+    return replace(ScoringInput(workspace, asked, {}), subquestions=tuple(subquestions))
 
 
 def _at_cursor(question: Question, workspace: Workspace, cache: KeyCache) -> list[int]:

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import match_features, total_features
-from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.question_features import question_features
+from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_engine.selection.unit_features import unit_features
 
@@ -116,7 +116,7 @@ class _Fused:
         return np.log(self.candidates.weights) if self.candidates else np.zeros(1, np.float32)
 
 
-def fuse(asked: AskedQuestion, weights: FusionWeights) -> FusedScores:
+def fuse(asked: ScoringInput, weights: FusionWeights) -> FusedScores:
     """The scores of the units, with each feature weighted for a question like this one."""
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
     fused = _combine(whole, subquestions) if subquestions else whole
@@ -155,7 +155,7 @@ def weigh(
     return {name: np.float32(weights.weight(name, of_question)) * scores for name, scores in of_units.items()}
 
 
-def _fuse_one(asked: AskedQuestion, weights: FusionWeights) -> _Fused:
+def _fuse_one(asked: ScoringInput, weights: FusionWeights) -> _Fused:
     """The scores of a question without regard to its sub-questions: the sum of its weighted features."""
     of_question, of_units = question_features(asked), unit_features(asked)
     contributions = weigh(of_units, of_question, weights)
@@ -211,7 +211,7 @@ def _add_whole(fused: _Fused, whole: _Fused) -> _Fused:
     return replace(fused, total=total, contributions=contributions, log_shares=None)
 
 
-def _add_words(fused: _Fused, asked: AskedQuestion) -> _Fused:
+def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:
     """Add ln(p + λ q / (1 − λ Σ q)) − ln p to each score: p is the unit's share by its features, q by BM25.
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.

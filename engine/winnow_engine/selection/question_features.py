@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from winnow_engine.selection.asked_question import AskedQuestion
+from winnow_engine.selection.scoring_input import ScoringInput
 
 _USES = re.compile(
     r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
@@ -18,7 +18,7 @@ _USUAL_WORDS = 12
 QUESTION_FEATURES = ("one", "named", "cursor", "length", "uses", "documentation")
 
 
-def question_features(asked: AskedQuestion) -> dict[str, float]:
+def question_features(asked: ScoringInput) -> dict[str, float]:
     """Each of QUESTION_FEATURES, of the order of 1.
 
     `one` is constant. `named` is the rarity of the rarest name that the question surely means and the workspace

@@ -19,8 +19,8 @@ from winnow_engine.encoder.profile import QuestionStates
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
-from winnow_engine.selection.asked_question import AskedQuestion, Matches, Moments, about, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest, united
+from winnow_engine.selection.scoring_input import Matches, Moments, ScoringInput, about, ask_drafter
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 from winnow_engine.selection.unit_features import links_of, neighbours
 
@@ -50,7 +50,7 @@ def search(
     question: Question,
     cancellation: Cancellation,
     budget_tokens: int | None = None,
-) -> AskedQuestion:
+) -> ScoringInput:
     """Have the drafter score the units that matter for a question: all of a small workspace, else candidates.
 
     The workspace has located the question. `budget_tokens` is how much is to be kept, None for a usual amount.
@@ -71,7 +71,7 @@ class TwoLevelSearch:
     drafter: Drafter
     breadth: Breadth = USUAL
 
-    def ask(self, located: Question, cancellation: Cancellation) -> AskedQuestion:
+    def ask(self, located: Question, cancellation: Cancellation) -> ScoringInput:
         """The question with the drafter's scores of its candidates, and so its sub-questions. CancelledError."""
         question = about(located)
         texts = () if question.code else subquestions_of(question.text)
@@ -92,13 +92,13 @@ class TwoLevelSearch:
 
     def _ask(
         self, question: Question, states: QuestionStates, coarse: Mapping[str, Scores], always: NDArray[np.int64]
-    ) -> AskedQuestion:
+    ) -> ScoringInput:
         """One question: candidates of the first level, then those that the leaders among them lead to."""
         matches, table = Matches(self.workspace, question), self.workspace.file_table
         chosen = united([always, *self._sources(matches, coarse)])
         candidates = Candidates(chosen, table.unit_sample, int(self.workspace.unit_starts[-1]))
         scores = self._scored(candidates.units, states)
-        first = AskedQuestion(
+        first = ScoringInput(
             self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches
         )
         links = links_of(first)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.selection.asked_question import AskedQuestion, Links, Moments
 from winnow_engine.selection.candidates import best, highest, united
+from winnow_engine.selection.scoring_input import Links, Moments, ScoringInput
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
 _LEADERS = 24  # units whose files, users and used definitions score higher
@@ -25,13 +25,13 @@ _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
-def unit_features(asked: AskedQuestion) -> dict[str, Scores]:
+def unit_features(asked: ScoringInput) -> dict[str, Scores]:
     """All features of the scored units by name, float32 [C] each; of the question, not of its sub-questions."""
     features = _direct_features(asked)
     return features | _neighbour_features(asked, asked.links or _links(asked, features))
 
 
-def links_of(asked: AskedQuestion) -> Links:
+def links_of(asked: ScoringInput) -> Links:
     """What the leaders among the scored units lead to."""
     return _links(asked, _direct_features(asked))
 
@@ -43,14 +43,14 @@ def neighbours(workspace: Workspace, links: Links, most: int) -> NDArray[np.int6
     return united([np.concatenate(beside)[:most], *(best(scores, most) for scores in (links.used, links.using))])
 
 
-def _direct_features(asked: AskedQuestion) -> dict[str, Scores]:
+def _direct_features(asked: ScoringInput) -> dict[str, Scores]:
     """The features that need no leaders, those of the drafter first."""
     features = {name: _standardised(asked, name) for name in asked.drafter_scores}
     features.update({name: compute(asked) for name, compute in _FEATURES.items()})
     return features
 
 
-def _standardised(asked: AskedQuestion, name: str) -> Scores:
+def _standardised(asked: ScoringInput, name: str) -> Scores:
     """One of the drafter's scores as deviations from the mean of all units, which candidates let estimate."""
     scores = asked.drafter_scores[name]
     if asked.candidates is None:
@@ -98,36 +98,36 @@ def _capped(scores: Scores) -> Scores:
     return np.asarray(np.minimum(scores, _MOST_SPARSE), np.float32)
 
 
-def _words(asked: AskedQuestion) -> Scores:
+def _words(asked: ScoringInput) -> Scores:
     if asked.candidates is None:
         return zscore(asked.words)
     return _deviations(asked.pick(asked.words), Moments(asked.words.mean(), asked.words.std()))
 
 
-def _titles(asked: AskedQuestion) -> Scores:
+def _titles(asked: ScoringInput) -> Scores:
     return _capped(asked.pick(asked.matches.titles) * _WORDS_SCALE)
 
 
-def _paths(asked: AskedQuestion) -> Scores:
+def _paths(asked: ScoringInput) -> Scores:
     return _capped(asked.matches.paths * _WORDS_SCALE)[asked.file_numbers]
 
 
-def _files(asked: AskedQuestion) -> Scores:
+def _files(asked: ScoringInput) -> Scores:
     """1 / √(files that match) for the units of files that the question names, by their path or the end of it."""
     found = np.zeros(len(asked.workspace.files))
     found[asked.matches.files] = 1
     return np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32)[asked.file_numbers]
 
 
-def _tests(asked: AskedQuestion) -> Scores:
+def _tests(asked: ScoringInput) -> Scores:
     return asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
 
 
-def _size(asked: AskedQuestion) -> Scores:
+def _size(asked: ScoringInput) -> Scores:
     return np.asarray(np.clip(np.log(asked.pick(asked.workspace.unit_bytes) / _USUAL_BYTES), -3, 3), np.float32)
 
 
-def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
+def _is(*kinds: UnitKind) -> Callable[[ScoringInput], Scores]:
     numbers = [list(UnitKind).index(kind) for kind in kinds]
     return lambda asked: np.isin(asked.pick(asked.workspace.unit_kinds), numbers).astype(np.float32)
 
@@ -135,12 +135,12 @@ def _is(*kinds: UnitKind) -> Callable[[AskedQuestion], Scores]:
 _is_header = _is(*_HEADERS)
 
 
-def _headers(asked: AskedQuestion) -> Scores:
+def _headers(asked: ScoringInput) -> Scores:
     """1 for what stands around definitions. 0 in a file without any, such as settings: there it is the content."""
     return _is_header(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
-_FEATURES: dict[str, Callable[[AskedQuestion], Scores]] = {
+_FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "words": _words,
     "titles": _titles,
     "paths": _paths,
@@ -169,14 +169,14 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
     return {int(unit): float(np.exp(ahead[unit] - ahead[first[0]])) for unit in first}
 
 
-def _links(asked: AskedQuestion, features: Mapping[str, Scores]) -> Links:
+def _links(asked: ScoringInput, features: Mapping[str, Scores]) -> Links:
     """What the leaders by these features lead to."""
     places = _leaders(features, len(asked.drafter_scores))
     leaders, symbols = {int(asked.units[place]): share for place, share in places.items()}, asked.workspace.symbols
     return Links(leaders, _file_shares(asked, leaders), symbols.used_by(leaders), symbols.using(leaders))
 
 
-def _file_shares(asked: AskedQuestion, leaders: Mapping[int, float]) -> NDArray[np.float64]:
+def _file_shares(asked: ScoringInput, leaders: Mapping[int, float]) -> NDArray[np.float64]:
     """The sum of the likelihoods of each file's leaders, given by number, float64 [F]."""
     units = sorted(leaders)
     files = np.searchsorted(asked.workspace.unit_starts, units, side="right") - 1
@@ -185,7 +185,7 @@ def _file_shares(asked: AskedQuestion, leaders: Mapping[int, float]) -> NDArray[
     return shares
 
 
-def _neighbour_features(asked: AskedQuestion, links: Links) -> dict[str, Scores]:
+def _neighbour_features(asked: ScoringInput, links: Links) -> dict[str, Scores]:
     """What the leaders lead to: the rest of their files, the definitions they use, the units that use them."""
     own = np.zeros(len(asked.units), np.float32)
     own[np.searchsorted(asked.units, list(links.leaders))] = list(links.leaders.values())

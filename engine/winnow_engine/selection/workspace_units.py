@@ -11,7 +11,7 @@ from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
-from winnow_engine.selection.budget import Focus, Piece
+from winnow_engine.selection.budget import Focus, KeptUnit
 from winnow_engine.selection.fusion import FusedScores
 
 
@@ -22,12 +22,12 @@ class WorkspaceUnits:
         self.tokens = tokens
         self._workspace, self._count = workspace, count
 
-    def whole(self, unit: int) -> Piece:
+    def whole(self, unit: int) -> KeptUnit:
         """All of a unit."""
         _, found = self._workspace.units[unit]
-        return Piece(unit, found.start_line, found.end_line, int(self.tokens[unit]))
+        return KeptUnit(unit, found.start_line, found.end_line, int(self.tokens[unit]))
 
-    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         """As many statements as fit, from the one with the first line wanted on; None if the wanted lines do not."""
         file, found = self._workspace.units[unit]
         first, last = must or (found.start_line, found.start_line)
@@ -39,7 +39,7 @@ class WorkspaceUnits:
             count = self._count(file.text_of_lines(start, end))
             if count > tokens:
                 break
-            best = Piece(unit, start, end, count)
+            best = KeptUnit(unit, start, end, count)
         return best
 
     def focus(self, cursor: Cursor) -> Focus:
@@ -53,11 +53,11 @@ class WorkspaceUnits:
         companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))
         return Focus(chosen, (cursor.start_line, cursor.end_line), companions)
 
-    def spans(self, pieces: list[Piece], scores: FusedScores) -> tuple[Span, ...]:
+    def spans(self, pieces: list[KeptUnit], scores: FusedScores) -> tuple[Span, ...]:
         """The pieces as spans, in path and line order."""
         return tuple(self._span(piece, scores) for piece in pieces)
 
-    def _span(self, piece: Piece, scores: FusedScores) -> Span:
+    def _span(self, piece: KeptUnit, scores: FusedScores) -> Span:
         file, unit = self._workspace.units[piece.unit]
         lines = piece.start_line, piece.end_line
         score, features = scores.score_of(piece.unit), scores.contributions_to(piece.unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from winnow_cuda.shapes import Int32
-from winnow_engine.selection.budget import Piece
+from winnow_engine.selection.budget import KeptUnit
 
 
 @dataclass
@@ -14,10 +14,10 @@ class CountedUnits:
 
     tokens: Int32
 
-    def whole(self, unit: int) -> Piece:
+    def whole(self, unit: int) -> KeptUnit:
         """All of a unit."""
-        return Piece(unit, 1, 1, int(self.tokens[unit]))
+        return KeptUnit(unit, 1, 1, int(self.tokens[unit]))
 
-    def cut(self, unit: int, tokens: int, _must: tuple[int, int] | None) -> Piece | None:
+    def cut(self, unit: int, tokens: int, _must: tuple[int, int] | None) -> KeptUnit | None:
         """The first tokens of a unit."""
-        return Piece(unit, 1, 1, min(tokens, int(self.tokens[unit])))
+        return KeptUnit(unit, 1, 1, min(tokens, int(self.tokens[unit])))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import BudgetError, CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.selection.budget import Piece
+from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
@@ -112,7 +112,7 @@ def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspac
     return 1.0 / (1 + next(rank for rank, unit in enumerate(order) if unit in golds))
 
 
-def _kept(ranking: Ranking, budget: int) -> list[Piece]:
+def _kept(ranking: Ranking, budget: int) -> list[KeptUnit]:
     """What is kept within a budget; nothing if not even the code at the cursor fits."""
     try:
         return ranking.keep(budget)
@@ -120,7 +120,7 @@ def _kept(ranking: Ranking, budget: int) -> list[Piece]:
         return []
 
 
-def _lines(pieces: Iterable[Piece], workspace: Workspace) -> dict[str, set[int]]:
+def _lines(pieces: Iterable[KeptUnit], workspace: Workspace) -> dict[str, set[int]]:
     """The lines kept, by path."""
     kept: dict[str, set[int]] = {}
     for piece in pieces:

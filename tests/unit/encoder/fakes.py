@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Batch, Encoder
-from winnow_engine.encoder.profile import Arrays, Read
+from winnow_engine.encoder.profile import Arrays, ReadArrays
 
 
 class Letters:
@@ -49,15 +49,15 @@ class Identity:
     batches: list[int] = field(default_factory=list)
     lock: Any = field(default_factory=Lock)
 
-    def read(self, encoder: Encoder, batch: Batch, runs: NDArray[np.int32], check: Callable[[], None]) -> Read:
+    def read(self, encoder: Encoder, batch: Batch, runs: NDArray[np.int32], check: Callable[[], None]) -> ReadArrays:
         check()
         with self.lock:
             self.batches.append(len(batch.ids))
         rows = np.concatenate([np.arange(a, b) for a, b in runs] or [np.empty(0, np.int64)])
         sums = np.array([[batch.ids[a:b].sum()] for a, b in runs], np.int64).reshape(-1, 1)
-        return Read({"ids": batch.ids[rows], "positions": batch.positions[rows]}, {"sums": sums})
+        return ReadArrays({"ids": batch.ids[rows], "positions": batch.positions[rows]}, {"sums": sums})
 
-    def keep(self, read: Read, units: NDArray[np.int32], count: int) -> Arrays:
+    def keep(self, read: ReadArrays, units: NDArray[np.int32], count: int) -> Arrays:
         sums = np.zeros(count, np.int64)
         np.add.at(sums, units, read.runs["sums"][:, 0])
         return {**read.tokens, "sums": sums}

@@ -17,7 +17,7 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import key_lookup as located_keys
-from winnow_engine.keys.chunks import pieces
+from winnow_engine.keys.chunks import chunk_ranges
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
 from winnow_engine.storage.store import Store
@@ -249,7 +249,7 @@ def test_an_edit_in_a_large_file_encodes_what_is_near(home: Home, seed: int) -> 
         home.write("large.py", "".join(parts))
         home.drafter.encoded.clear()
         workspace, keys = home.keys()
-        assert 1 <= len(home.drafter.encoded) <= 4, edit  # of 15 pieces or so
+        assert 1 <= len(home.drafter.encoded) <= 4, edit  # of 15 chunks or so
         scratch = Home.__new__(Home)
         scratch.root, scratch.cache, scratch.drafter = home.root, home.cache.parent / f"{edit}.sqlite", PlacingDrafter()
         _, fresh = scratch.keys()
@@ -263,13 +263,13 @@ def test_an_edit_in_a_large_file_encodes_what_is_near(home: Home, seed: int) -> 
 def test_pieces_are_of_a_size_that_a_segment_holds_and_tile_the_file() -> None:
     rng = random.Random(0)
     texts = [*functions(rng, 400), "x = 1\n" * 3000, *functions(rng, 5)]
-    found = pieces(texts)
+    found = chunk_ranges(texts)
     assert [unit for one in found for unit in one] == list(range(len(texts)))
     sizes = [sum(len(texts[unit]) for unit in one) for one in found]
     assert max(size for size, one in zip(sizes, found, strict=True) if 400 not in one) <= 6500
     assert sorted(sizes)[len(sizes) // 10] >= 2500
-    assert pieces(texts[:10]) == [range(10)]
-    assert pieces([]) == [range(0)]
+    assert chunk_ranges(texts[:10]) == [range(10)]
+    assert chunk_ranges([]) == [range(0)]
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from winnow_engine.question import Question
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.reranker.layout import UnitText
 from winnow_engine.reranker.reranking import addition, rerank, units_to_read
-from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import FusedScores, fuse, gained
 from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.storage.store import Store
 
 from ..encoder.fakes import Letters, Paths
@@ -68,9 +68,9 @@ class LongestFirst:
         return np.array([len(unit.ids) for unit in segments], np.float32)
 
 
-def asked(workspace: Workspace, text: str, parts: int = 0) -> AskedQuestion:
+def asked(workspace: Workspace, text: str, parts: int = 0) -> ScoringInput:
     scores = np.arange(len(workspace.units), dtype=np.float32)
-    one = AskedQuestion(workspace, Question(text), {"drafter": scores})
+    one = ScoringInput(workspace, Question(text), {"drafter": scores})
     return replace(one, subquestions=(one,) * parts)
 
 
@@ -78,9 +78,7 @@ def tokens_of(workspace: Workspace) -> np.ndarray:
     return np.array([len(file.text_of(unit)) for file, unit in workspace.units], np.int32)
 
 
-def read_again(
-    question: AskedQuestion, use: RerankerUse = USE, reranker: Any = None
-) -> tuple[FusedScores, FusedScores]:
+def read_again(question: ScoringInput, use: RerankerUse = USE, reranker: Any = None) -> tuple[FusedScores, FusedScores]:
     """The scores before and after."""
     before, tokens = fuse(question, WEIGHTS), tokens_of(question.workspace)
     background = BackgroundReranker(use, lambda: reranker or LongestFirst(), pytest.fail)
@@ -152,7 +150,7 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
     count = len(workspace.units)
     leads = [np.roll(np.arange(count, dtype=np.float32), by) for by in range(3)]
     parts = [
-        AskedQuestion(workspace, Question(f"question {number}"), {"drafter": scores})
+        ScoringInput(workspace, Question(f"question {number}"), {"drafter": scores})
         for number, scores in enumerate(leads)
     ]
     room = int(tokens_of(workspace).max())

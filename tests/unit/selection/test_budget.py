@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.errors import BudgetError
-from winnow_engine.selection.budget import Focus, Piece, choose, density, worth
+from winnow_engine.selection.budget import Focus, KeptUnit, choose, density, worth
 
 
 class Lines:
@@ -13,13 +13,13 @@ class Lines:
     def __init__(self, tokens: list[int]) -> None:
         self.tokens = np.array(tokens, np.int32)
 
-    def whole(self, unit: int) -> Piece:
-        return Piece(unit, 1, int(self.tokens[unit]), int(self.tokens[unit]))
+    def whole(self, unit: int) -> KeptUnit:
+        return KeptUnit(unit, 1, int(self.tokens[unit]), int(self.tokens[unit]))
 
-    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> Piece | None:
+    def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         first, last = must or (1, 1)
         end = min(first + tokens - 1, int(self.tokens[unit]))
-        return Piece(unit, first, end, end - first + 1) if end >= last else None
+        return KeptUnit(unit, first, end, end - first + 1) if end >= last else None
 
 
 def scores(*values: float) -> np.ndarray:
@@ -33,7 +33,7 @@ def test_everything_is_kept_when_everything_fits() -> None:
 
 def test_best_units_are_kept_whole_and_returned_in_order() -> None:
     kept = choose(Lines([30, 30, 30, 30]), scores(1, 4, 2, 3), 95)
-    assert kept == [Piece(1, 1, 30, 30), Piece(2, 1, 30, 30), Piece(3, 1, 30, 30)]
+    assert kept == [KeptUnit(1, 1, 30, 30), KeptUnit(2, 1, 30, 30), KeptUnit(3, 1, 30, 30)]
 
 
 def test_unit_that_does_not_fit_is_passed_over_for_a_smaller_one() -> None:
@@ -43,7 +43,7 @@ def test_unit_that_does_not_fit_is_passed_over_for_a_smaller_one() -> None:
 
 def test_oversized_unit_is_cut_to_its_share() -> None:
     kept = choose(Lines([5000, 100, 100]), scores(9, 1, 2), 1000)
-    assert kept[0] == Piece(0, 1, 400, 400)
+    assert kept[0] == KeptUnit(0, 1, 400, 400)
     assert {piece.unit for piece in kept} == {0, 1, 2}
 
 
@@ -87,7 +87,7 @@ def test_selection_over_the_budget_is_a_named_error() -> None:
 
 def test_a_unit_that_fits_is_kept_whole_however_large() -> None:
     kept = choose(Lines([900, 90, 600]), scores(9, 1, 2), 1000)
-    assert kept == [Piece(0, 1, 900, 900), Piece(1, 1, 90, 90)]
+    assert kept == [KeptUnit(0, 1, 900, 900), KeptUnit(1, 1, 90, 90)]
 
 
 def test_an_oversized_unit_that_cannot_be_cut_is_passed_over() -> None:

@@ -5,16 +5,16 @@ import numpy as np
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
-from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.question_features import QUESTION_FEATURES, question_features
+from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import unit_features, zscore
 
 from .conftest import written
 
 
-def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> AskedQuestion:
+def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> ScoringInput:
     nothing = np.zeros(len(workspace.units), np.float32)
-    return AskedQuestion(workspace, workspace.located(Question(text, at)), {"drafter": nothing})
+    return ScoringInput(workspace, workspace.located(Question(text, at)), {"drafter": nothing})
 
 
 def names(workspace: Workspace, scores: np.ndarray) -> list[str]:

@@ -7,18 +7,18 @@ import pytest
 from winnow_engine.errors import ProfileError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.asked_question import AskedQuestion
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights, read_fusion_weights
+from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import unit_features, zscore
 
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}, "names": {"one": 0.5, "named": 4.0}}, {"one": 1.5, "named": -1.0})
 
 
-def asked(workspace: Workspace, text: str, best: int, *subquestions: AskedQuestion) -> AskedQuestion:
+def asked(workspace: Workspace, text: str, best: int, *subquestions: ScoringInput) -> ScoringInput:
     scores = np.zeros(len(workspace.units), np.float32)
     scores[best] = 1
-    return AskedQuestion(workspace, Question(text), {"drafter": scores}, subquestions)
+    return ScoringInput(workspace, Question(text), {"drafter": scores}, subquestions)
 
 
 def drafter_alone(weight: float, log_odds: float) -> FusionWeights:
@@ -58,7 +58,7 @@ def chances(total: np.ndarray) -> np.ndarray:
     return np.exp(total) / np.exp(total).sum()
 
 
-def words_share(question: AskedQuestion) -> np.ndarray:
+def words_share(question: ScoringInput) -> np.ndarray:
     """The softmax of twice BM25, less what a unit without any word has of it."""
     found = np.exp(2 * question.words)
     return (found - 1) / found.sum()

@@ -11,12 +11,12 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.workspace_keys import KeyPart, WorkspaceKeys
+from winnow_engine.keys.workspace_keys import KeyBlock, WorkspaceKeys
 from winnow_engine.question import Cursor, Question
-from winnow_engine.selection.asked_question import AskedQuestion, ask_drafter
 from winnow_engine.selection.candidates import Candidates, best, highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter
 from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch, search
 
 EVERYTHING = Breadth(10_000, 10_000, 10_000)
@@ -84,16 +84,16 @@ def small_sample(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
 
 def keys_of(workspace: Workspace, tokens: int = 9) -> WorkspaceKeys:
     units = len(workspace.units)
-    part = KeyPart(np.arange(units), np.arange(units + 1) * tokens, {})
+    part = KeyBlock(np.arange(units), np.arange(units + 1) * tokens, {})
     return WorkspaceKeys(np.full(units, tokens, np.int32), (part,), missing_tokens=0)
 
 
-def exhaustive(workspace: Workspace, question: Question) -> AskedQuestion:
+def exhaustive(workspace: Workspace, question: Question) -> ScoringInput:
     drafter: Any = Drawn(len(workspace.units))
     return ask_drafter(workspace, keys_of(workspace), drafter, question, Cancellation())
 
 
-def two_levels(workspace: Workspace, question: Question, breadth: Breadth) -> AskedQuestion:
+def two_levels(workspace: Workspace, question: Question, breadth: Breadth) -> ScoringInput:
     drafter: Any = Drawn(len(workspace.units))
     return TwoLevelSearch(workspace, keys_of(workspace), drafter, breadth).ask(question, Cancellation())
 

@@ -12,7 +12,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages
 from winnow_engine.question import Question
-from winnow_engine.selection.budget import Piece
+from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.targets.base import Request
 from winnow_research.evaluation.methods.base import Method, Subject
 
@@ -85,7 +85,7 @@ class Alternative:
         return ask
 
 
-def _spans(workspace: Workspace, pieces: list[Piece]) -> list[Span]:
+def _spans(workspace: Workspace, pieces: list[KeptUnit]) -> list[Span]:
     return [
         Span(file.path, piece.start_line, piece.end_line, piece.tokens, 0.0, unit.kind, unit.name)
         for piece in pieces

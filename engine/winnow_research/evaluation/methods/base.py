@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import CodeAtCursor, Question
-from winnow_engine.selection.budget import Piece, choose
+from winnow_engine.selection.budget import KeptUnit, choose
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.storage.store import Store
 
@@ -71,7 +71,7 @@ class Ranking:
     """A method's answer to a question: the units' scores, float32 [U], and `keep(tokens)`, the pieces it would keep."""
 
     scores: Scores
-    keep: Callable[[int], list[Piece]]
+    keep: Callable[[int], list[KeptUnit]]
 
 
 Ranker = Callable[[Question], Ranking]

@@ -29,7 +29,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
-from winnow_engine.selection.budget import Piece
+from winnow_engine.selection.budget import KeptUnit
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject
 
 LOOK_AHEAD, POOL, CHUNK = 8, 13, 32
@@ -188,7 +188,7 @@ def by_chunks(context: JointPrompt, scores: Float32, subject: Subject) -> Rankin
     sizes = np.maximum(context.ends - context.starts, 1)
     order = np.argsort(-chunks, kind="stable")
 
-    def keep(budget: int) -> list[Piece]:
+    def keep(budget: int) -> list[KeptUnit]:
         kept = np.zeros(len(chunks), bool)
         kept[order[: math.ceil(budget / CHUNK)]] = True
         gone = np.concatenate([[0], np.cumsum(~np.repeat(kept, CHUNK)[: len(scores)])])
@@ -198,9 +198,9 @@ def by_chunks(context: JointPrompt, scores: Float32, subject: Subject) -> Rankin
     return Ranking(np.asarray((sums[context.ends] - sums[context.starts]) / sizes, np.float32), keep)
 
 
-def _piece(subject: Subject, unit: int) -> Piece:
+def _piece(subject: Subject, unit: int) -> KeptUnit:
     _, found = subject.workspace.units[unit]
-    return Piece(unit, found.start_line, found.end_line, int(subject.unit_tokens[unit]))
+    return KeptUnit(unit, found.start_line, found.end_line, int(subject.unit_tokens[unit]))
 
 
 def _highest(best: Float32 | None, rows: Float32) -> Float32:

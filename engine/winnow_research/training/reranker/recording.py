@@ -33,10 +33,10 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.reranker.file import read_reranker
 from winnow_engine.reranker.reranker import Reranker, load_reranker
 from winnow_engine.reranker.reranking import readings, texts_of
-from winnow_engine.selection.asked_question import ask_drafter
 from winnow_engine.selection.budget import worth
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
+from winnow_engine.selection.scoring_input import ask_drafter
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cache import cache_path

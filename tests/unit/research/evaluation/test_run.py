@@ -8,7 +8,7 @@ import pytest
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import BudgetError, CancelledError, EvaluationError
 from winnow_engine.question import Question
-from winnow_engine.selection.budget import Piece
+from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
@@ -55,7 +55,7 @@ class Selected(Bm25):
         def ranked(question: Question) -> Ranking:
             ranking = ranker(question)
 
-            def keep(budget: int) -> list[Piece]:
+            def keep(budget: int) -> list[KeptUnit]:
                 if budget < 900:
                     raise BudgetError("the selection does not fit")
                 return ranking.keep(budget)

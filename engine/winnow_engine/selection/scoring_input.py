@@ -115,7 +115,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class AskedQuestion:
+class ScoringInput:
     """What the features of a question and of the units are computed from.
 
     The question has a cursor, and the code there, only if it is about that code. Scored are the `candidates`, C of the
@@ -128,7 +128,7 @@ class AskedQuestion:
     workspace: Workspace
     question: Question
     drafter_scores: Mapping[str, Scores]
-    subquestions: tuple[AskedQuestion, ...] = ()
+    subquestions: tuple[ScoringInput, ...] = ()
     candidates: Candidates | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
     known_matches: Matches | None = None
@@ -186,7 +186,7 @@ def about(question: Question) -> Question:
 
 def ask_drafter(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
-) -> AskedQuestion:
+) -> ScoringInput:
     """Score all of a workspace's units with the drafter, for the question and for each of its sub-questions.
 
     The workspace has located the question (`Workspace.located`). A question about the code at the cursor, or about a
@@ -197,10 +197,10 @@ def ask_drafter(
     arrays = keys.arrays, keys.offsets
     if question.code is not None:
         scores = drafter.score(*arrays, question.search_text, question.code, cancellation)
-        return AskedQuestion(workspace, question, keys.by_unit(scores))
+        return ScoringInput(workspace, question, keys.by_unit(scores))
     texts = subquestions_of(question.text)
     scores, *of_each = drafter.score_each(*arrays, [question.search_text, *texts], cancellation)
     subquestions = (
-        AskedQuestion(workspace, Question(text), keys.by_unit(own)) for text, own in zip(texts, of_each, strict=True)
+        ScoringInput(workspace, Question(text), keys.by_unit(own)) for text, own in zip(texts, of_each, strict=True)
     )
-    return AskedQuestion(workspace, question, keys.by_unit(scores), tuple(subquestions))
+    return ScoringInput(workspace, question, keys.by_unit(scores), tuple(subquestions))
