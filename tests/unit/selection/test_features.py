@@ -9,7 +9,7 @@ from winnow_engine.selection.question_features import QUESTION_FEATURES, questio
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import unit_features, zscore
 
-from .conftest import written
+from ..conftest import written
 
 
 def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> ScoringInput:
