@@ -11,10 +11,10 @@ from simulated_device import SimulatedDevice
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.shapes import Encoded, Scorer
-from winnow_engine.encoder import profiles
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.profile import QuestionStates, TwoLevelProfile
 from winnow_engine.errors import ProfileError
+from winnow_engine.models.weights import weight_folders
 
 OFFSETS = np.cumsum([0, 3, 0, 40, 1, 17, 9])
 UNITS = np.array([5, 0, 2, 1])
@@ -22,7 +22,8 @@ UNITS = np.array([5, 0, 2, 1])
 
 @pytest.fixture(scope="module")
 def adapter() -> AdapterProfile:
-    return AdapterProfile(Path(profiles.__file__).parent / "qwen2.5-coder-0.5b" / "adapter.safetensors")
+    (folder,) = weight_folders("adapter")
+    return AdapterProfile(folder / "adapter.safetensors")
 
 
 @pytest.fixture(scope="module")
