@@ -22,7 +22,6 @@ from winnow_engine.core import (
 )
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import FileChangedError
-from winnow_engine.history.answering import complete_histories
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
@@ -193,7 +192,6 @@ class Assistant:
             first = first_to_index(sources, workspace.files, cancellation)
             cache = self.keys.wait_for(cancellation)
             cache.of(workspace, progress, cancellation, first)
-            complete_histories(sources, self._store.workspaces, cancellation)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation)
         return workspace
@@ -244,7 +242,7 @@ class Assistant:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, begin=begin))
             question = workspace.located(question)  # PositionError or GitError now, not after the long part
-            past = asked_past(question, sources, workspace, self._store.workspaces, cancellation)
+            past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)

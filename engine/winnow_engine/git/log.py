@@ -1,100 +1,64 @@
-"""What commits say and do, many at a time: their messages and authors, the paths and the lines that they changed."""
+"""Commits of a history: messages and authors of many at a time, and those that touched a name, a file or some lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winnow_engine.git.objects import seconds
-from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 
-_FIELDS = ("%H", "%ct", "%an", "%B")
-_LOGGED = ("--stdin", "--no-walk=unsorted", "-z", "--encoding=UTF-8", "--no-color", "--no-patch")
-_TOUCHED = ("--stdin", "-r", "-z", "--root", "--always", "--no-renames", "--name-only", "--format=%x00%H")
-_PATCHES = ("--stdin", "-p", "-U0", "--root", "--always", "-M", "-l200", "--no-color", "--format=%H")
+_FIELDS = ("%H", "%P", "%ct", "%an", "%B")
+_ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_LATEST = 100
+_LATEST_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A commit's id, time in seconds since the epoch, author and message. What is not UTF-8 has U+FFFD."""
+    """A commit with its number of parents in this clone, and seconds since the epoch. Bytes not UTF-8 are U+FFFD."""
 
     id: str
+    parents: int
     committed_at: int
     author: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """What tells one history from others on this machine: the repository's own folder, and where its history ends.
-
-    `ends` are the commits of a shallow clone whose parents it lacks.
-    """
-
-    folder: str
-    object_format: str
-    ends: frozenset[str]
-
-    @property
-    def identity(self) -> str:
-        """All of that in one string."""
-        return "\0".join([self.folder, self.object_format, *sorted(self.ends)])
-
-
-def lineage(repository: Repository) -> Lineage:
-    """The lineage of a repository; its worktrees have their own. Raises GitError."""
-    output = repository.git.run("rev-parse", "--absolute-git-dir", "--git-path", "shallow")
-    folder, shallow = output.decode("utf-8", "surrogateescape").removesuffix("\n").rsplit("\n", 1)
-    place = repository.git.directory / shallow
-    ends = place.read_text("ascii", "replace").split() if repository.shallow and place.is_file() else []
-    return Lineage(folder, repository.object_format, frozenset(ends))
-
-
-def ancestry(git: Git, tip: str, without: Iterable[str], most: int) -> list[tuple[str, list[str]]]:
-    """The newest `most` commits that `tip` has in its past, `tip` too, with their parents; each after all of these.
-
-    What commits of `without` have in theirs is left out; such a one need not be there any longer. Raises GitError.
-    """
-    options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", f"--max-count={most}", "--stdin")
-    given = "".join([f"{tip}\n", *(f"^{one}\n" for one in without)])
-    rows = (
-        line.split(" ") for line in git.run("rev-list", *options, stdin=given.encode()).decode("ascii").splitlines()
-    )
-    return [(row[0], row[1:]) for row in rows]
-
-
-def logged(git: Git, ids: Sequence[str]) -> Iterator[Logged]:
-    """These commits, in order. Raises GitError."""
+def newest_commits(repository: Repository, tip: str, most: int) -> list[Logged]:
+    """The `most` newest commits up to `tip`, newest first. Raises GitError, CancelledError."""
     # Every field ends with a NUL, the last of a commit with that of -z.
-    fields = git.fields("log", *_LOGGED, f"--format={'%x00'.join(_FIELDS)}", stdin=_lines(ids)) if ids else []
-    for name, time, author, message in zip(*(iter(fields),) * len(_FIELDS), strict=True):
-        yield Logged(
-            name.decode("ascii"), seconds(time), author.decode("utf-8", "replace"), message.decode("utf-8", "replace")
-        )
+    options = ("-z", "--encoding=UTF-8", "--no-color", "--no-patch", f"--format={'%x00'.join(_FIELDS)}", f"-{most}")
+    fields = repository.git.fields("log", *options, tip, "--")
+    return [_logged(*row) for row in zip(*(iter(fields),) * len(_FIELDS), strict=True)]
 
 
-def touched_paths(git: Git, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The paths that commits touched, from the top; none for a merge. What is not UTF-8 has U+FFFD. Raises GitError."""
-    # An empty field begins a commit, as no path is empty.
-    fields = iter(git.fields("diff-tree", *_TOUCHED, stdin=_lines(ids)) if ids else [])
-    found: dict[str, list[str]] = {}
-    paths: list[str] = []
-    for field in fields:
-        if field:
-            paths.append(field.decode("utf-8", "replace").removeprefix("\n"))
-        else:
-            paths = found.setdefault(next(fields).decode("ascii"), [])
-    return {name: tuple(some) for name, some in found.items()}
+def touching_commits(
+    repository: Repository, tip: str, search: Sequence[str], timeout_s: float
+) -> tuple[list[str], bool]:
+    """Ids of the commits up to `tip` that `search` finds, newest first, merges left out.
 
-
-def patches(git: Git, ids: Sequence[str]) -> bytes:
-    """What these commits changed, as git prints it: each begins with a line that is its id. Raises GitError.
-
-    Hunks have no lines around them. Files that are not code (`attributes`), or too large, have none.
+    `search` is -S or -L of `git log`, or -- and a path. The second result is False where the search was stopped after
+    `timeout_s`, or git could not go on, as in a clone without all contents. Raises GitMissingError, CancelledError.
     """
-    return git.run("diff-tree", *_PATCHES, stdin=_lines(ids)) if ids else b""
+    options = ("--no-merges", "--no-patch", "--no-color", "--format=%H", tip)
+    output, complete = repository.git.partial_output("log", *options, *search, timeout_s=timeout_s)
+    return [line for line in output.decode("ascii", "replace").splitlines() if _ID.fullmatch(line)], complete
 
 
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{one}\n" for one in ids).encode()
+def changed_lately(repository: Repository) -> list[str]:
+    """The files that the last 100 commits changed, the latest first, by their paths below the repository's folder.
+
+    Some may be gone by now. Paths that are not UTF-8 have surrogate escapes. Raises GitError.
+    """
+    if repository.head() is None:
+        return []
+    options = ("-z", "--name-only", "--format=", "--no-renames", "--diff-filter=d", "--relative", f"-{_LATEST}")
+    paths = repository.git.fields("log", *options, "HEAD", "--", timeout_s=_LATEST_TIMEOUT_S)
+    return list(dict.fromkeys(path.decode("utf-8", "surrogateescape") for path in paths if path))
+
+
+def _logged(name: bytes, parents: bytes, time: bytes, author: bytes, message: bytes) -> Logged:
+    said = (author.decode("utf-8", "replace"), message.decode("utf-8", "replace"))
+    return Logged(name.decode("ascii"), len(parents.split()), seconds(time), *said)

@@ -25,22 +25,11 @@ from winnow_engine.untrusted import printable
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05
 
-# What the name of the unit around a change is read from, for languages without a rule of git's (see `attributes`).
-_MODIFIERS = "abstract async declare default export final internal local open override private protected public static"
-_KEYWORDS = "class def enum extension fun func function interface module namespace object protocol struct trait"
-_FUNCTION = "\n".join(
-    [
-        r"!^[[:blank:]]*(if|else|for|while|switch|catch|return|do|with|await|throw|new|case)[[:blank:]({]",
-        rf"^[[:blank:]]*((({_MODIFIERS.replace(' ', '|')}) )*({_KEYWORDS.replace(' ', '|')})[ *].*)$",
-        r"^[[:blank:]]*([A-Za-z_$][A-Za-z0-9_$ ]*\(.*\{)$",
-    ]
-)
-
 # `-c` wins over every file, also over those that the repository's configuration includes.
 _OVERRIDDEN = {
     "core.fsmonitor": "",
     "core.hooksPath": os.devnull,
-    "core.attributesFile": str(Path(__file__).with_name("attributes")),
+    "core.attributesFile": os.devnull,
     "core.bigFileThreshold": "1m",  # larger files are not compared line by line
     "core.pager": "cat",
     "core.editor": "false",
@@ -51,7 +40,6 @@ _OVERRIDDEN = {
     "credential.helper": "",
     "diff.external": "",
     "diff.orderFile": os.devnull,
-    "diff.winnow.xfuncname": _FUNCTION,
     "log.showSignature": "false",
     "gpg.program": "false",
     "gpg.openpgp.program": "false",
@@ -73,6 +61,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "diff-index": _NO_DRIVERS,
     "diff-tree": _NO_DRIVERS,
     "for-each-ref": (),
+    "grep": ("--no-textconv", "--no-ext-grep", "--no-color"),
     "log": (*_NO_DRIVERS, "--no-show-signature"),
     "ls-files": (),
     "ls-tree": (),
@@ -132,6 +121,26 @@ class Git:
 
         Raises GitMissingError, CancelledError, and GitError if it takes more than `timeout_s` seconds.
         """
+        status, output, complaint = self._ran(arguments, stdin, timeout_s)
+        if status is None:
+            raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
+        return status, output, complaint
+
+    def partial_output(self, *arguments: str, timeout_s: float) -> tuple[bytes, bool]:
+        """Standard output of a command until it ends, fails or is stopped after `timeout_s`; and whether it succeeded.
+
+        Raises GitMissingError, CancelledError.
+        """
+        status, output, _ = self._ran(arguments, b"", timeout_s)
+        return output, status == 0
+
+    def fields(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> list[bytes]:
+        """What a command prints, split at the NUL that ends every field."""
+        output = self.run(*arguments, stdin=stdin, timeout_s=timeout_s)
+        return output.removesuffix(b"\0").split(b"\0") if output else []
+
+    def _ran(self, arguments: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int | None, bytes, str]:
+        """Exit status, None if the command was stopped after `timeout_s`; standard output and standard error."""
         environment = environment_for_git(os.environ)
         name, *rest = arguments
         command = [_program(environment["PATH"]), *_OPTIONS, name, *_COMMANDS[name], *rest]
@@ -150,28 +159,23 @@ class Git:
             raise GitError(f"git cannot be run in {self.directory}: {error}") from error
         with process:
             try:
-                output, complaint = self._output(process, timeout_s, arguments)
+                in_time = self._wait(process, timeout_s)
             finally:
                 _end(process)
-        return process.returncode, output, complaint.decode("utf-8", "replace")
+            output, complaint = process.communicate()
+        return process.returncode if in_time else None, output, complaint.decode("utf-8", "replace")
 
-    def fields(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> list[bytes]:
-        """What a command prints, split at the NUL that ends every field."""
-        output = self.run(*arguments, stdin=stdin, timeout_s=timeout_s)
-        return output.removesuffix(b"\0").split(b"\0") if output else []
-
-    def _output(
-        self, process: subprocess.Popen[bytes], timeout_s: float, arguments: Sequence[str]
-    ) -> tuple[bytes, bytes]:
+    def _wait(self, process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+        """Whether a command ended within `timeout_s`. Its output is kept for the next `communicate`."""
         latest = time.monotonic() + timeout_s
-        while True:
+        while time.monotonic() <= latest:
             self.cancellation.check()
-            if time.monotonic() > latest:
-                raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
             try:
-                return process.communicate(timeout=_POLL_S)
+                process.communicate(timeout=_POLL_S)
+                return True
             except subprocess.TimeoutExpired:
-                pass  # `communicate` goes on where it stopped
+                pass
+        return False
 
 
 def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:

@@ -101,6 +101,12 @@ def tree_files(repository: Repository, tree: str) -> list[Entry]:
     return [_tree_entry(field) for field in fields]
 
 
+def named_files(repository: Repository, tree: str, paths: Sequence[str]) -> list[Entry]:
+    """The files of a commit or tree at these paths from the repository's top, where there are some."""
+    fields = repository.git.fields("ls-tree", "-z", "--full-tree", tree, "--", *paths) if paths else []
+    return [_tree_entry(field) for field in fields]
+
+
 def index_files(repository: Repository) -> list[Entry]:
     """The files of the index below the repository's folder; of a file in conflict, one side. Reads no file on disk."""
     # --debug adds to each entry's field what the index has of the file's status, at the beginning of the next field.

@@ -1,106 +1,84 @@
-"""The commits that answer when something changed, found by words: of messages, of paths, and of what changed."""
+"""The commits that answer when something changed, by what their messages say and by what they touched."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.git.log import Logged, newest_commits
+from winnow_engine.git.repository import Repository
 from winnow_engine.history.asked import Asked, asked_in
-from winnow_engine.history.reading import History
-from winnow_engine.history.terms import Int64
-from winnow_engine.index.lexical import LexicalIndex
-from winnow_engine.index.postings import NO_PLACE, Places
+from winnow_engine.history.messages import rarity, score_messages
+from winnow_engine.history.names import NameSearch
 
-# Chosen on the calibration split of `winnow bench histories`.
-_WEIGHTS = {"message": 1.0, "author": 0.2, "paths": 0.1, "names": 1.2}
-_OF_KIND = 0.45  # weight of `added` or `removed` where the question asks for that
-_WORD_IN_NAME = 0.17  # weight of a word that is part of a name, beside that of the name as it is written
-_BY_LENGTH = {"message": 0.75, "author": 0.0}
-_BY_LENGTH_OF_OTHERS = 0.3  # a commit that changed much still changed each of it
-_MERGE = 0.7  # what a merge counts, as the merged commits say the same
-_TOUCHES = 0.8  # of the best score by names, from which on a commit touched what is asked about
-
-_Scores = NDArray[np.float32]
+MOST_COMMITS = 50_000
+"""How many commits are searched, the newest; their messages take 1 s for each 20,000."""
+_MOST_CHARACTERS = 8_000  # of a message
+_MOST_NAMES = 3
+_SEARCH_S = 3.0  # for all names
+_TOUCHED = 1.2  # weight of a name that a commit touched, beside a word of its message
+_MERGE = 0.7  # weight of a merge, as the merged commits say the same
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCommit:
-    """A commit that may answer: its score is a sum of BM25 over fields, 0 if no word fits.
+    """A commit that may answer. `score` is a sum of BM25 over its message and what it touched, 0 if no word fits.
 
-    `number` is higher than those of the commits in its past, which may have been made in the same second.
+    `age` sorts the newest first, also commits of the same second.
     """
 
     id: str
     score: float
-    committed_at: int
-    number: int = field(compare=False)
-
-    @property
-    def age(self) -> tuple[int, int]:
-        """What sorts the newest first."""
-        return -self.committed_at, -self.number
+    age: tuple[int, int]
 
 
-def rank_commits(history: History, question: str, most: int) -> list[FoundCommit]:
-    """The commits that answer a question best, best first; of equal ones the newest first.
+@dataclass(frozen=True)
+class SearchedHistory:
+    """Commits, best first, of equal ones the newest; and what the user should know of how they were found."""
 
-    Where the question asks for the last time, those that touched what it names come first, the newest first.
+    commits: tuple[FoundCommit, ...]
+    notices: tuple[str, ...] = ()
+
+
+def rank_commits(repository: Repository, question: str, most: int) -> SearchedHistory:
+    """The commits that answer a question best; the newest, with a score of 0, if no word of it fits.
+
+    Where a question only names code, those that touched it come first, the newest first, or the oldest if it asks when
+    something was added. Raises RevisionError before the first commit, GitError, CancelledError.
     """
+    tip = repository.commit("HEAD")
+    logged = newest_commits(repository, tip, MOST_COMMITS)
     asked = asked_in(question)
-    scores = _scores(history, asked)
-    if asked.latest and asked.names:
-        scores = _latest_first(scores, _index(history, "names").score_terms(dict.fromkeys(asked.names, 1.0)))
-    rows = np.flatnonzero(history.alive)[scores > 0]
-    return _best(history, rows, scores[scores > 0], most)
+    scores = score_messages([f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged], asked.terms)
+    scores *= np.where([one.parents > 1 for one in logged], np.float32(_MERGE), np.float32(1))
+    search = NameSearch(repository, tip, _SEARCH_S)
+    _add_touching(scores, logged, asked, search, shallow=repository.shallow)
+    order = np.argsort(-scores, kind="stable")[:most].tolist()
+    found = (FoundCommit(logged[row].id, float(scores[row]), (-logged[row].committed_at, row)) for row in order)
+    return SearchedHistory(tuple(found), tuple(_notices(logged, search)))
 
 
-def newest_commits(history: History, most: int) -> list[FoundCommit]:
-    """The newest commits, whatever they are about."""
-    rows = np.flatnonzero(history.alive)
-    return _best(history, rows, np.zeros(len(rows), np.float32), most)
+def _add_touching(
+    scores: NDArray[np.float32], logged: list[Logged], asked: Asked, search: NameSearch, *, shallow: bool
+) -> None:
+    """Raise the scores of the commits that touched what a question names."""
+    rows = {one.id: row for row, one in enumerate(logged) if one.parents or not shallow}
+    touched = set[int]()
+    as_text = not asked.alone or not scores.any()
+    for name in asked.code[:_MOST_NAMES]:
+        found = [rows[one] for one in search.commits(name, as_text=as_text) if one in rows]
+        scores[found] += _TOUCHED * rarity(len(found), len(logged))
+        touched.update(found)
+    if asked.only_code and touched:
+        first_last = sorted(touched, reverse=not asked.added)
+        scores[first_last] = max(scores.max(), 1.0) * (1 + np.arange(1, len(touched) + 1) / len(touched))
 
 
-def _best(history: History, rows: Int64, scores: _Scores, most: int) -> list[FoundCommit]:
-    """The commits with the best scores; of equal ones the newest first."""
-    times = np.concatenate([table.arrays["times"] for table in history.tables])[rows]
-    order = np.lexsort((-rows, -times, -scores))[:most]
-    found = zip(rows[order].tolist(), scores[order].tolist(), times[order].tolist(), strict=True)
-    return [FoundCommit(history.id_of(row), score, time, row) for row, score, time in found]
-
-
-def _scores(history: History, asked: Asked) -> _Scores:
-    """The score of each commit of the past, float32."""
-    in_code = {term: weight for term, weight in asked.terms.items() if not term.isdecimal()}
-    of_names = {term: weight * _WORD_IN_NAME for term, weight in in_code.items()} | dict(asked.names)
-    terms = {"message": asked.terms, "author": asked.terms, "paths": in_code, "names": of_names}
-    found = np.zeros(int(history.alive.sum()), np.float32)
-    for name, weight in _WEIGHTS.items():
-        found += _index(history, name).score_terms(terms[name]) * np.float32(weight)
-    for kind in asked.kinds:
-        found += _index(history, kind).score_terms(asked.names) * np.float32(_OF_KIND)
-    return found * np.where(_merges(history), np.float32(_MERGE), np.float32(1))
-
-
-def _latest_first(scores: _Scores, by_names: _Scores) -> _Scores:
-    """The scores with those on top that touched what is named, the newer the higher."""
-    touching = np.flatnonzero((by_names > 0) & (by_names >= _TOUCHES * by_names.max(initial=0)))
-    raised = scores.copy()
-    raised[touching] = scores.max(initial=0) * (1 + np.arange(1, len(touching) + 1) / max(len(touching), 1))
-    return raised
-
-
-def _index(history: History, name: str) -> LexicalIndex:
-    """The words of a field of the commits of this past, numbered in order."""
-    numbers = np.where(history.alive, np.cumsum(history.alive) - 1, NO_PLACE)
-    parts = [(table.postings(name), numbers[table.first : table.first + len(table)]) for table in history.tables]
-    lengths = np.concatenate([table.arrays[f"lengths.{name}"] for table in history.tables])
-    return LexicalIndex(Places(parts), lengths[history.alive], _BY_LENGTH.get(name, _BY_LENGTH_OF_OTHERS))
-
-
-def _merges(history: History) -> NDArray[np.bool_]:
-    """Which commits of this past have several parents."""
-    parents = [np.diff(table.arrays["parent_ends"], prepend=0) for table in history.tables]
-    many: NDArray[np.bool_] = np.concatenate(parents)[history.alive] > 1
-    return many
+def _notices(logged: list[Logged], search: NameSearch) -> Iterator[str]:
+    if len(logged) == MOST_COMMITS:
+        yield f"only the newest {MOST_COMMITS:,} commits were searched"
+    if not search.complete:
+        yield "not every commit was searched for what it changed: older ones may be missing"

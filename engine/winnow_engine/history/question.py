@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -18,16 +17,14 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import WHEN, WHY, Change, CodeAtCursor, Cursor, Question
 
 
-def asked_past(
-    question: Question, sources: Sources, workspace: Workspace, kept: Path, cancellation: Cancellation
-) -> Past | None:
+def asked_past(question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation) -> Past | None:
     """The history that a question is about: that of the code at the cursor, or the commits that answer when.
 
-    None if it is about neither. Histories are kept in the folder `kept`. The question is located. Raises PositionError
+    None if it is about neither. The question is located. Raises PositionError
     if it asks why and has no cursor, GitError, RevisionError, CancelledError.
     """
     if question.changes == WHEN:
-        return past_of(question, sources, kept, cancellation)
+        return past_of(question, sources, cancellation)
     return _past_at_cursor(question, sources, workspace, cancellation) if question.changes == WHY else None
 
 

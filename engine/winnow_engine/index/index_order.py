@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError
-from winnow_engine.git.latest import changed_lately
+from winnow_engine.git.log import changed_lately
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Sources

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from typing import Any
 
 import click
 
 from winnow_engine.core import day
-from winnow_engine.history.answering import Answering, answering_commits
+from winnow_engine.history.answering import CommitMatch, answering_commits
 from winnow_engine.question import ABOUT_WHEN, WHEN
-from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import past_options, question_of
@@ -32,8 +30,8 @@ from winnow_lsp.cli.terminal import show
 def when(question: str, commits: int | None, server: bool, **options: Any) -> None:
     """Say when something changed, from the repository's commits.
 
-    Messages, paths and the names of what changed tell which commits answer QUESTION. Without it, say what changed
-    lately.
+    Commits are found by their messages, and by the files and names that QUESTION has. Without QUESTION, say what
+    changed lately.
     """
     if commits is not None:
         _list(question, commits, options)
@@ -43,8 +41,8 @@ def when(question: str, commits: int | None, server: bool, **options: Any) -> No
 
 
 def _list(question: str, most: int, options: dict[str, Any]) -> None:
-    with cancel_on_interrupt() as cancellation, closing(Store(default_path())) as store:
-        found = answering_commits(sources_of(options), question, store.workspaces, cancellation, most)
+    with cancel_on_interrupt() as cancellation:
+        found = answering_commits(sources_of(options), question, cancellation, most)
     if options["as_json"]:
         listed = [_as_json(one) for one in found.commits]
         click.echo(json.dumps({"commits": listed, "fits": found.fits, "notices": list(found.notices)}))
@@ -57,7 +55,7 @@ def _list(question: str, most: int, options: dict[str, Any]) -> None:
         show(f"{one.commit.id[:10]} {day(one.commit.committed_at)} {one.commit.subject} ({one.commit.author})")
 
 
-def _as_json(one: Answering) -> dict[str, Any]:
+def _as_json(one: CommitMatch) -> dict[str, Any]:
     commit = one.commit
     told = {"id": commit.id, "date": day(commit.committed_at), "author": commit.author, "message": commit.message}
-    return told | {"score": round(one.score, 3), "folder": one.folder.name}
+    return told | {"score": round(one.found.score, 3), "folder": one.folder.name}

@@ -1,18 +1,14 @@
-"""Commits read many at a time: their order, and messages, names and paths that are unusual."""
+"""Commits read many at a time: messages and names that are unusual, and searches that are cut short."""
 
 from pathlib import Path
 
 import pytest
-from git_repositories import commit, git, head, new, write
+from git_repositories import commit, git, head, new
 
 from winnow_engine.core import day
-from winnow_engine.git.log import Logged, ancestry, lineage, logged, patches, touched_paths
+from winnow_engine.git.log import Logged, newest_commits, touching_commits
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
-from winnow_engine.index.languages import all_languages
-
-ATTRIBUTES = Path(__file__).parents[3] / "engine" / "winnow_engine" / "git" / "attributes"
-_NO_CODE = {"json", "markdown", "toml", "yaml"}
 
 
 @pytest.fixture
@@ -21,45 +17,39 @@ def top(tmp_path: Path) -> Path:
 
 
 def all_logged(top: Path) -> list[Logged]:
-    repository = open_repository(top)
-    ids = [name for name, _ in ancestry(repository.git, head(top), [], 100)]
-    return list(logged(repository.git, ids))
+    """All commits, oldest first."""
+    return newest_commits(open_repository(top), head(top), 100)[::-1]
 
 
-def all_paths(top: Path) -> dict[str, tuple[str, ...]]:
-    repository = open_repository(top)
-    return touched_paths(repository.git, [name for name, _ in ancestry(repository.git, head(top), [], 100)])
-
-
-def test_merges_octopuses_and_empty_commits_are_listed_after_their_parents(top: Path) -> None:
+def test_merges_octopuses_and_empty_commits_are_listed(top: Path) -> None:
     commit(top, "one", {"a.py": "a = 1\n"})
     for name in ("left", "right"):
         git(top, "checkout", "--quiet", "-b", name, "main")
         commit(top, name, {f"{name}.py": "x = 1\n"})
     git(top, "checkout", "--quiet", "main")
     commit(top, "")
-    git(top, "merge", "--quiet", "--no-edit", "left", "right")
-    found = ancestry(open_repository(top).git, head(top), [], 100)
-    assert len(found) == 5
-    seen: set[str] = set()
-    for name, parents in found:
-        assert seen.issuperset(parents)
-        seen.add(name)
-    assert len(found[-1][1]) == 3
-    paths = all_paths(top)
-    by_message = {one.message.strip(): paths[one.id] for one in all_logged(top)}
-    merge = all_logged(top)[-1].message.strip()
-    assert by_message == {"one": ("a.py",), "left": ("left.py",), "right": ("right.py",), "": (), merge: ()}
-    assert list(paths) == [name for name, _ in found]
+    git(top, "merge", "--quiet", "-m", "merged", "left", "right")
+    assert {one.message.strip(): one.parents for one in all_logged(top)} == {
+        "one": 0,
+        "left": 1,
+        "right": 1,
+        "": 1,
+        "merged": 3,
+    }
+    assert [one.message.strip() for one in newest_commits(open_repository(top), head(top), 1)] == ["merged"]
 
 
-def test_only_what_others_lack_is_listed_and_a_commit_that_is_gone_does_not_matter(top: Path) -> None:
-    first = commit(top, "one", {"a.py": "a = 1\n"})
-    second = commit(top, "two", {"a.py": "a = 2\n"})
-    listed = open_repository(top).git
-    assert ancestry(listed, second, [first, "1" * 40], 100) == [(second, [first])]
-    assert ancestry(listed, second, [second], 100) == []
-    assert [name for name, _ in ancestry(listed, second, [], 1)] == [second]
+def test_commits_that_touched_a_text_a_file_or_lines(top: Path) -> None:
+    first = commit(top, "one", {"a.py": "a = 1\nb = 1\n"})
+    second = commit(top, "two", {"a.py": "a = 1\nb = 2\n", "- :b\n.py": "c = 3\n"})
+    third = commit(top, "three", {"- :b\n.py": "c = 4\n"})
+    repository = open_repository(top)
+    assert touching_commits(repository, third, ("-Sa =", "--"), 9.0) == ([first], True)
+    assert touching_commits(repository, third, ("-L2,2:a.py",), 9.0) == ([second, first], True)
+    assert touching_commits(repository, third, ("-L1,1:- :b\n.py",), 9.0) == ([third, second], True)
+    assert touching_commits(repository, third, ("--follow", "--", "- :b\n.py"), 9.0) == ([third, second], True)
+    assert touching_commits(repository, third, ("-L1,1:gone.py",), 9.0) == ([], False)
+    assert touching_commits(repository, third, ("--", "a.py"), 0.0)[1] is False
 
 
 def raw_commit(top: Path, message: bytes, header: bytes = b"") -> None:
@@ -73,13 +63,10 @@ def raw_commit(top: Path, message: bytes, header: bytes = b"") -> None:
 
 
 def test_what_is_not_utf_8_and_what_looks_like_the_format_is_read(top: Path) -> None:
-    write(top, {"\udcff/\u00e4 b\n.py": "x = 1\n"})
-    git(top, "add", "--all")
     raw_commit(top, b"gr\xfc\xdfe\n\n" + b"a" * 40 + b"\n@@ -1 +1 @@ def no():\n")
     raw_commit(top, b"gr\xfc\xdfe", b"encoding ISO-8859-1\n")
     first, second = all_logged(top)
     assert first.message.startswith("gr\ufffd\ufffde\n\naaaa")
-    assert list(all_paths(top).values()) == [("\ufffd/\u00e4 b\n.py",), ()]
     assert (first.author, second.author, second.message) == ("J\ufffdrg", "J\u00f6rg", "gr\u00fc\u00dfe")
     assert second.committed_at == 1_700_000_000
 
@@ -110,40 +97,3 @@ def test_a_commit_of_any_time_is_read(time: bytes, read: str, top: Path) -> None
     (one,) = commits(open_repository(top).git, [head(top)])
     assert (day(one.authored_at), day(one.committed_at)) == (read, read)
     assert day(all_logged(top)[-1].committed_at) in (read, "1970-01-01")  # which git itself says of too many digits
-
-
-def test_a_shallow_clone_says_where_it_ends(top: Path, tmp_path: Path) -> None:
-    for number in range(3):
-        commit(top, f"Number {number}", {"a.py": f"a = {number}\n"})
-    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{top}", "clone")
-    assert [one.message.strip() for one in all_logged(tmp_path / "clone")] == ["Number 1", "Number 2"]
-    whole, shallow = (lineage(open_repository(place)) for place in (top, tmp_path / "clone"))
-    assert whole.identity != shallow.identity
-    assert (len(whole.ends), len(shallow.ends)) == (0, 1)
-
-
-def test_nothing_asked_is_nothing_read(top: Path) -> None:
-    commit(top, "one", {"a.py": "a = 1\n"})
-    asked = open_repository(top).git
-    assert (list(logged(asked, [])), touched_paths(asked, []), patches(asked, [])) == ([], {}, b"")
-
-
-def test_patches_have_the_unit_around_a_change_and_code_only(top: Path) -> None:
-    body = "".join(f"        step({n})\n" for n in range(9))
-    commit(top, "one", {"bus.py": f"class Bus:\n    def wait(self):\n{body}", "bus.lock": "x\n", "bus.ts": ""})
-    script = "class Bus {\n  wait(a: number) {\n" + body + "  }\n}\n"
-    commit(top, "two", {"bus.py": f"class Bus:\n    def wait(self):\n{body}        end()\n", "bus.ts": script})
-    third = commit(top, "three", {"bus.lock": "y\n", "bus.ts": script.replace("step(8)", "stop(8)")})
-    repository = open_repository(top)
-    text = patches(repository.git, [third, git(top, "rev-parse", "HEAD~").decode().strip()]).decode()
-    assert "@@ wait(a: number) {" in text
-    assert "@@ def wait(self):" in text
-    assert "Binary files a/bus.lock and b/bus.lock differ" in text
-
-
-def test_every_language_with_code_is_read() -> None:
-    named = {line.split()[0] for line in ATTRIBUTES.read_text().splitlines() if line.startswith("*.")}
-    wanted = {
-        f"*{suffix}" for language in all_languages() if language.name not in _NO_CODE for suffix in language.suffixes
-    }
-    assert named == wanted

@@ -66,6 +66,12 @@ def test_a_command_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pyt
     _assert_ended(slow)
 
 
+def test_what_a_command_printed_before_it_was_ended_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = _slow_git(tmp_path, monkeypatch, "found")
+    assert Git(tmp_path).partial_output("log", timeout_s=2.0) == (b"found", False)
+    _assert_ended(slow)
+
+
 def test_a_command_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, cancellation = _slow_git(tmp_path, monkeypatch), Cancellation()
     cancellation.cancel()
@@ -97,11 +103,12 @@ def test_variables_that_redirect_git_do_not_reach_it(tmp_path: Path) -> None:
     assert (found["HOME"], found["PATH"]) == ("/h", "/bin:/usr/bin")
 
 
-def _slow_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A git that starts a process of its own and waits for it; returns where that one writes its number."""
+def _slow_git(folder: Path, monkeypatch: pytest.MonkeyPatch, prints: str = "") -> Path:
+    """A git that prints, starts a process of its own and waits for it; returns where that one writes its number."""
     number = folder / "number"
     (folder / "git").write_text(
-        f'#!{sys.executable}\nimport os,subprocess\nchild=subprocess.Popen(["/bin/sleep","600"])\n'
+        f'#!{sys.executable}\nimport os,subprocess\nprint("{prints}",end="",flush=True)\n'
+        f'child=subprocess.Popen(["/bin/sleep","600"])\n'
         f'open("{number}.new","w").write(str(child.pid))\nos.rename("{number}.new","{number}")\n'
         "child.wait()\n"
     )

@@ -4,7 +4,7 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
-from winnow_engine.git.latest import changed_lately
+from winnow_engine.git.log import changed_lately
 from winnow_engine.git.objects import blobs, commits, parse_commit
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import Entry, commit_changes, index_files, staged_changes, tree_changes, tree_files

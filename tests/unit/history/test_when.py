@@ -8,11 +8,9 @@ from git_repositories import commit, git, new, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import CancelledError, GitMissingError, NotARepositoryError, RevisionError
-from winnow_engine.git.repository import open_repository
-from winnow_engine.history import answering, reading
-from winnow_engine.history.answering import answering_commits, complete_histories
+from winnow_engine.history import answering, finding
+from winnow_engine.history.answering import answering_commits
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.history.reading import is_kept
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question
@@ -37,36 +35,29 @@ def top(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    return tmp_path / "kept"
-
-
-@pytest.fixture
 def read(tmp_path: Path) -> Read:
     store = Store(tmp_path / "index.sqlite")
     return lambda sources: read_workspace(sources, store, Cancellation())
 
 
-def asked(text: str, sources: Sources, workspace: Workspace, kept: Path) -> Change:
+def asked(text: str, sources: Sources, workspace: Workspace) -> Change:
     question = workspace.located(Question(text, changes=WHEN))
-    past = asked_past(question, sources, workspace, kept, Cancellation())
+    past = asked_past(question, sources, workspace, Cancellation())
     change = with_past(question, past, workspace, len).change
     assert change is not None
     return change
 
 
-def subjects(sources: Sources, text: str, kept: Path, most: int = 6) -> list[str]:
-    return [one.commit.subject for one in answering_commits(sources, text, kept, Cancellation(), most).commits]
+def subjects(sources: Sources, text: str, most: int = 6) -> list[str]:
+    return [one.commit.subject for one in answering_commits(sources, text, Cancellation(), most).commits]
 
 
-def test_the_target_reads_the_commits_that_fit_and_what_they_did_to_the_units_concerned(
-    top: Path, kept: Path, read: Read
-) -> None:
+def test_the_target_reads_the_commits_that_fit_and_what_they_did_to_the_units_concerned(top: Path, read: Read) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     commit(top, "Greet", {"greeting.py": "def greet(name):\n    return name\n"})
     changed = WAIT.replace("= 3", "= 5").replace("bus.start()", "bus.go()")
     longer = commit(top, "Be more patient\n\nPeople missed it.", {"bus.py": changed, "notes.md": "# Notes\n"})
-    change = asked("When did `wait` change?", sources_of(top), read(sources_of(top)), kept)
+    change = asked("When did `wait` change?", sources_of(top), read(sources_of(top)))
     texts = [shown.text for shown in change.shown]
     assert [len(text) for text in texts] == sorted(map(len, texts), reverse=True)
     assert texts[0].index("Be more patient") < texts[0].index("Wait for the bus")
@@ -77,74 +68,70 @@ def test_the_target_reads_the_commits_that_fit_and_what_they_did_to_the_units_co
     assert "patience = 5" not in texts[-1]
 
 
-def test_a_removed_function_is_shown_and_cited_where_the_commit_took_it(top: Path, kept: Path, read: Read) -> None:
+def test_a_removed_function_is_shown_and_cited_where_the_commit_took_it(top: Path, read: Read) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     gone = commit(top, "Tidy up", {"bus.py": WAIT[: WAIT.index("def ride")].rstrip() + "\n"})
     sources = sources_of(top)
-    change = asked("When was `ride` removed?", sources, read(sources), kept)
+    change = asked("When was `ride` removed?", sources, read(sources))
     assert "-def ride(bus):" in change.shown[0].text
     cited = cite(f"In commit {gone[:10]}.", read(sources), (), change)
     assert [(one.path, one.commit) for one in cited] == [("bus.py", gone)]
 
 
-def test_without_a_word_that_fits_and_without_words_the_newest_are_shown(top: Path, kept: Path, read: Read) -> None:
+def test_without_a_word_that_fits_and_without_words_the_newest_are_shown(top: Path, read: Read) -> None:
     for number in range(8):
         commit(top, f"Number {number}", {"bus.py": WAIT + f"# {number}\n"})
     sources = sources_of(top)
     newest = [f"Number {number}" for number in range(7, 1, -1)]
-    nothing = answering_commits(sources, "When did the zeppelin land?", kept, Cancellation())
+    nothing = answering_commits(sources, "When did the zeppelin land?", Cancellation())
     assert (sorted(one.commit.subject for one in nothing.commits), nothing.fits) == (sorted(newest), False)
-    assert "No commit's message" in asked("When did the zeppelin land?", sources, read(sources), kept).shown[0].text
-    lately = answering_commits(sources, ABOUT_WHEN, kept, Cancellation())
+    assert "No commit's message" in asked("When did the zeppelin land?", sources, read(sources)).shown[0].text
+    lately = answering_commits(sources, ABOUT_WHEN, Cancellation())
     assert (sorted(one.commit.subject for one in lately.commits), lately.fits) == (sorted(newest), True)
 
 
 def test_those_that_fit_badly_are_left_out_and_the_rest_is_newest_first(
-    top: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+    top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for day, message in enumerate(["Wait for trams", "Paint the stop", "Wait for buses in the rain, as trams do"]):
         for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
             monkeypatch.setenv(name, f"2026-03-0{day + 1}T12:00:00Z")
         commit(top, message, {f"{day}.txt": "x\n"})
-    found = subjects(sources_of(top), "When did we wait for trams?", kept)
+    found = subjects(sources_of(top), "When did we wait for trams?")
     assert found == ["Wait for buses in the rain, as trams do", "Wait for trams"]
-    assert subjects(sources_of(top), "When did we wait for trams?", kept, 1) == ["Wait for trams"]
+    assert subjects(sources_of(top), "When did we wait for trams?", 1) == ["Wait for trams"]
 
 
-def test_several_folders_are_searched_and_those_without_a_history_are_left_out(
-    top: Path, kept: Path, tmp_path: Path
-) -> None:
+def test_several_folders_are_searched_and_those_without_a_history_are_left_out(top: Path, tmp_path: Path) -> None:
     commit(top, "Wait for the bus", {"sub/bus.py": WAIT})
     other = new(tmp_path / "other")
     commit(other, "Wait for the tram", {"tram.py": WAIT})
     write(tmp_path / "plain", {"bus.py": WAIT})
     new(tmp_path / "unborn")
     sources = sources_of(top, other, tmp_path / "plain", tmp_path / "unborn", top / "sub")
-    assert sorted(subjects(sources, "When did we wait?", kept)) == ["Wait for the bus", "Wait for the tram"]
-    found = answering_commits(sources, "When did we wait for the bus?", kept, Cancellation(), 1)
+    assert sorted(subjects(sources, "When did we wait?")) == ["Wait for the bus", "Wait for the tram"]
+    found = answering_commits(sources, "When did we wait for the bus?", Cancellation(), 1)
     assert [one.folder.name for one in found.commits] == ["project"]
 
 
-def test_what_cannot_be_asked_is_an_error_in_words(
-    top: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_asked_is_an_error_in_words(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RevisionError, match="there is no commit yet"):
-        subjects(sources_of(top), "When?", kept)
+        subjects(sources_of(top), "When?")
     write(tmp_path / "plain", {"bus.py": WAIT})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(NotARepositoryError):
-        subjects(sources_of(tmp_path / "plain"), "When?", kept)
+        subjects(sources_of(tmp_path / "plain"), "When?")
     cancelled = Cancellation()
     cancelled.cancel()
     with pytest.raises(CancelledError):
-        answering_commits(sources_of(top), "When?", kept, cancelled)
+        answering_commits(sources_of(top), "When?", cancelled)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitMissingError, match="install git"):
-        subjects(sources_of(top), "When?", kept)
+        subjects(sources_of(top), "When?")
 
 
 def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
-    top: Path, kept: Path, read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    top: Path, read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "_NEAR", 0.0)
     commit(top, "Wait for the bus", {"bus.py": WAIT})
@@ -156,31 +143,30 @@ def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
     git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{top}", "clone")
     for place in (top, tmp_path / "clone"):
         sources = sources_of(place)
-        change = asked("When did waiting for the bus change?", sources, read(sources), kept)
+        change = asked("When did waiting for the bus change?", sources, read(sources))
         for subject in ("Wait longer", "which is late", "Merge waiting"):
             assert subject in change.shown[0].text
         assert empty not in {one.id for one in change.commits if place == top}
 
 
-def test_what_a_question_had_no_time_for_is_told_and_read_later(
-    top: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, read: Read
+def test_a_search_that_does_not_reach_all_commits_says_so(
+    top: Path, monkeypatch: pytest.MonkeyPatch, read: Read
 ) -> None:
-    monkeypatch.setattr(reading, "_PATCHES_AT_ONCE", 1)
-    monkeypatch.setattr(answering, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(answering, "_SLICE_S", 0.0)
     for number in range(3):
         commit(top, f"Number {number}", {"bus.py": WAIT + f"# {number}\n"})
-    complete_histories(sources_of(top), kept, Cancellation())
-    assert not is_kept(open_repository(top), kept)  # nobody has asked
-    change = asked("When did `wait` change?", sources_of(top), read(sources_of(top)), kept)
-    assert [notice for notice in change.notices if "only the newest 1 of 3 commits" in notice]
-    complete_histories(sources_of(top, top.parent), kept, Cancellation())
-    assert answering_commits(sources_of(top), "When did `wait` change?", kept, Cancellation()).notices == ()
+    monkeypatch.setattr(finding, "_SEARCH_S", 0.0)
+    sources = sources_of(top)
+    change = asked("When did `wait` change?", sources, read(sources))
+    assert change.notices == ("not every commit was searched for what it changed: older ones may be missing",)
+    monkeypatch.setattr(finding, "MOST_COMMITS", 2)
+    found = answering_commits(sources, "When was number 0 there?", Cancellation())
+    assert found.notices == ("only the newest 2 commits were searched",)
+    assert "Number 0" not in {one.commit.subject for one in found.commits}
 
 
-def test_an_answer_cites_a_commit_by_the_lines_that_it_changed(top: Path, kept: Path, read: Read) -> None:
+def test_an_answer_cites_a_commit_by_the_lines_that_it_changed(top: Path, read: Read) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     longer = commit(top, "Wait longer", {"bus.py": WAIT.replace("= 3", "= 5")})
     sources = sources_of(top)
-    change = asked("When did `wait` change?", sources, read(sources), kept)
+    change = asked("When did `wait` change?", sources, read(sources))
     assert cite(f"Commit {longer[:10]}", read(sources), (), change) == (Citation("bus.py", 2, 2, longer),)

@@ -131,7 +131,7 @@ def test_porcelain_with_an_escaped_name_is_read() -> None:
 
 def asked(top: Path, workspace: Workspace, cursor: Cursor | None) -> Iterator[str]:
     question = workspace.located(Question("Why is this so?", cursor, changes=WHY))
-    past = asked_past(question, sources_of(top), workspace, top.parent, Cancellation())
+    past = asked_past(question, sources_of(top), workspace, Cancellation())
     change = with_past(question, past, workspace, len).change
     assert change is not None
     yield from (shown.text for shown in change.shown)
@@ -165,7 +165,7 @@ def test_an_answer_cites_a_commit_by_its_id(top: Path, read: Callable[..., Works
     longer = commit(top, "Wait longer\n\nPeople missed it by a few seconds.", {"bus.py": WAIT})
     workspace = read(top)
     question = workspace.located(Question("Why?", Cursor("bus.py", 2, 3), changes=WHY))
-    past = asked_past(question, sources_of(top), workspace, top.parent, Cancellation())
+    past = asked_past(question, sources_of(top), workspace, Cancellation())
     change = with_past(question, past, workspace, len).change
     answer = f"Because of commit {longer[:8]}, see bus.py:2; not of deadbee or {longer[:5]}."
     assert cite(answer, workspace, (), change) == (Citation("bus.py", 2, 3, longer), Citation("bus.py", 2, 2))

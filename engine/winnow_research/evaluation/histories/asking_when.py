@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from winnow_engine.git.repository import Repository
 from winnow_engine.history.finding import rank_commits
-from winnow_engine.history.reading import History, read_history
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories
 from winnow_research.evaluation.histories.when import NAME, WhenCase, when_cases
@@ -19,22 +17,21 @@ _MOST = max(_CUTS.values())
 def answered_when(histories: Histories) -> Iterator[Answered]:
     """A row for each question and method."""
     for pin in histories.clones:
-        with histories.past(pin) as repository, tempfile.TemporaryDirectory() as kept:
-            history = read_history(repository, Path(kept))
+        with histories.past(pin) as repository:
             finders = Finders(repository)
             for case in when_cases(finders, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"when {pin.name} {case.question}")
                 asked = CommitQuestion("when", pin.name, case.question, case.kind, case.commit, _CUTS)
-                for method, found in _found(histories, case, history, finders):
+                for method, found in _found(histories, case, repository, finders):
                     yield asked.answered(method, found)
 
 
 def _found(
-    histories: Histories, case: WhenCase, history: History, finders: Finders
+    histories: Histories, case: WhenCase, repository: Repository, finders: Finders
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """The commits that each method finds, best first."""
-    yield "Winnow", [one.id for one in rank_commits(history, case.question, _MOST)]
+    yield "Winnow", [one.id for one in rank_commits(repository, case.question, _MOST).commits if one.score]
     yield "BM25 of messages", finders.bm25(" ".join(case.words), _MOST)
     yield "git log --grep", finders.grep(case.words, _MOST)
     if case.kind == NAME:
