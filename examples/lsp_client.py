@@ -65,7 +65,7 @@ def main(folder: str, question: str, *models: str) -> None:
     """Stream the answer, then list the lines it cites. `models` name a drafter and a target; both have defaults."""
     root = Path(folder).resolve()
     with Server() as server:
-        options = {"budget": {"tokens": 1000}, **dict(zip(("drafter", "target"), models, strict=False))}
+        options = {"budget": 1000, **dict(zip(("drafter", "target"), models, strict=False))}
         folders = [{"uri": root.as_uri(), "name": root.name}]
         start = {"processId": None, "capabilities": {}, "workspaceFolders": folders, "initializationOptions": options}
         server.request("initialize", start)

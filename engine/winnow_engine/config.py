@@ -19,8 +19,8 @@ Wanted = Literal["auto", "resident", "on-demand", "cpu"]
 SPECULATE = ("auto", "off", "lookup")
 FIRST_LOOK_TOKENS = 8000
 """What the drafter encodes for a first answer unless told otherwise: 7 s on two cores."""
-SNAPSHOT_MEGABYTES = 2000
-"""Disk for snapshots unless told otherwise: 2,000 tokens read by Qwen2.5-Coder-1.5B are 57 MB."""
+CACHE_MEGABYTES = 6000
+"""Disk for indexes and snapshots: a token is 66 bytes of an index, and 28 KB read by Qwen2.5-Coder-1.5B."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,17 @@ class ModelConfig:
     speculate: str = "auto"
     target_context: int | None = None
     target_place: Wanted = "auto"
-    snapshot_megabytes: int = SNAPSHOT_MEGABYTES
+    cache_megabytes: int = CACHE_MEGABYTES
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """Disk for what targets have read: a third of the cache."""
+        return self.cache_megabytes * 10**6 // 3
+
+    @property
+    def index_bytes(self) -> int:
+        """Disk for the index of all workspaces."""
+        return self.cache_megabytes * 10**6 - self.snapshot_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,7 @@ class FileRules:
 class Config:
     """Everything a user can set about how questions are answered.
 
-    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`), `index_megabytes` what all that is
-    indexed may take on disk.
+    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`).
     """
 
     models: ModelConfig = field(default_factory=ModelConfig)
@@ -65,7 +74,6 @@ class Config:
     sampling: Sampling = field(default_factory=Sampling)
     files: FileRules = field(default_factory=FileRules)
     shared_indexes: tuple[str, ...] = ()
-    index_megabytes: int = 4000
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def settings() -> dict[str, object]:
     return {
         "drafter": MODEL,
         "target": MODEL,
-        "budget": {"tokens": 400},
-        "snapshotMegabytes": 0,  # some wait for the target to read
-        "answer": {"maxTokens": 32, "temperature": 0},
+        "budget": 400,
+        "cacheMegabytes": 30,  # too little for snapshots: some wait for the target to read
+        "maxTokens": 32,
     }

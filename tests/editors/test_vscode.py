@@ -110,7 +110,7 @@ def third(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def editor_settings(program: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Prompts and answers shorter than the other editors' tests have: more of them are waited for."""
-    short = {**settings, "budget": {"tokens": 200}, "answer": {"maxTokens": 24, "temperature": 0}}
+    short = {**settings, "budget": 200, "maxTokens": 24}
     winnow = {f"winnow.{name}": value for name, value in flat(short)}
     return {**winnow, "winnow.server.path": str(program), **QUIET}
 

@@ -17,7 +17,7 @@ from .user import PATIENCE_S, User
 pytestmark = pytest.mark.real_weights
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-SHORT = (*MODELS, "--budget", "300", "--max-tokens", "8")
+SHORT = (*MODELS, "--budget", "300", "--set", "maxTokens=8")
 
 
 class Editor(Client):
@@ -111,7 +111,7 @@ async def test_a_follow_up_reaches_the_target_with_the_turns_before_it(user: Use
 
 @pytest.mark.parametrize("where", ["--server", "--no-server"])
 async def test_cancelling_ends_the_prompt_and_the_work(user: User, project: Path, where: str) -> None:
-    async with editor(user.environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, _):
+    async with editor(user.environment, *MODELS, "--set", "maxTokens=4000", where) as (one, agent, _):
         session, asking = await answering(one, agent, project)
         await agent.cancel(session)
         assert (await asking).stop_reason == "cancelled"
@@ -125,7 +125,7 @@ async def test_cancelling_ends_the_prompt_and_the_work(user: User, project: Path
 
 @pytest.mark.parametrize("where", ["--server", "--no-server"])
 async def test_a_client_that_dies_ends_the_process_and_the_work(user: User, project: Path, where: str) -> None:
-    async with editor(user.environment, *MODELS, "--max-tokens", "4000", where) as (one, agent, process):
+    async with editor(user.environment, *MODELS, "--set", "maxTokens=4000", where) as (one, agent, process):
         _, asking = await answering(one, agent, project)
         process.stdin.close()
         assert await process.wait() == 0

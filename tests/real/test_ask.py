@@ -43,12 +43,12 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"), "--include", "*.py")
+SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"), "--set", "files.include=*.py")
 SMALLER = ("-w", str(REPOSITORY / "winnow_engine" / "selection"))  # four batches for the drafter: two cores, twice
 
 
 def test_ask_prints_one_json_object_with_everything(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--max-tokens", "40", "--json")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--set", "maxTokens=40", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()
@@ -61,7 +61,7 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
 
 
 def test_ask_streams_text_then_citations_and_one_line_of_stats(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--max-tokens", "30", "--show-spans")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--set", "maxTokens=30", "--show-spans")
     assert done.returncode == 0, done.stderr
     assert "\nKept:\n" in done.stdout
     assert done.stdout.rstrip().splitlines()[-1].startswith("workspace ")
@@ -95,8 +95,8 @@ def test_budget_over_the_workspace_drops_nothing(run) -> None:
     [
         (("ask",), 2, "QUESTION"),
         (("ask", " "), 2, "the question is empty"),
-        (("ask", "x", "--temperature", "nan"), 2, "temperature"),
-        (("ask", "x", "--keep-ratio", "nan"), 2, "keep_ratio"),
+        (("ask", "x", "--budget", "0%"), 2, "a share such as 5%"),
+        (("ask", "x", "--set", "maxTokens=0"), 2, "maxTokens must be a whole number"),
         (("ask", "x", "--at", "nowhere"), 2, "FILE:LINE"),
         (("ask", "x", "--at", "segments.py:9-3"), 2, "lines 9-3 are not a range"),
         (("ask", "x", "--at", "/etc/hostname:1"), 2, "outside the workspace"),
@@ -174,8 +174,8 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
     cache, output = tmp_path / "cache", tmp_path / "output"
-    arguments = (*SMALLER, *MODELS, "--first-look", "0", "--budget", "600")
-    endless = ("--max-tokens", "4000", "--temperature", "1")
+    arguments = (*SMALLER, *MODELS, "--budget", "600")
+    endless = ("--set", "maxTokens=4000")
     with output.open("wb") as stdout:
         process = subprocess.Popen(
             command("ask", QUESTION, *arguments, *endless),

@@ -54,7 +54,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     assert sum(span.tokens for span in answer.spans) <= 800
     (notice,) = (notice for notice in answer.notices if "because the target reads about" in notice)
     assert notice.startswith("kept up to 800 tokens of code instead of ")
-    assert notice.endswith("to keep more, raise the patience of 0.01 s (--patience) or set a --budget")
+    assert notice.endswith("to keep more, raise the patience of 0.01 s or set a budget")
     throughput = target._parking.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)

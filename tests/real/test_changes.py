@@ -112,7 +112,7 @@ def test_a_review_stands_at_lines_that_exist(user: User, top: Path, qwen_small: 
 
 
 def test_a_review_for_ci(user: User, top: Path) -> None:
-    done = user.run("review", "-w", str(top), *SMALL, "--max-tokens", "40", "--budget", "300", "--sarif")
+    done = user.run("review", "-w", str(top), *SMALL, "--set", "maxTokens=40", "--budget", "300", "--sarif")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["version"], len(document["runs"])) == ("2.1.0", 1)
@@ -124,7 +124,7 @@ def test_a_commit_message_for_what_is_staged(user: User, tmp_path: Path, qwen_sm
     git.commit(top, "fix: count twice", {"shop/delivery.py": "def delivery_days(country):\n    return 3\n"})
     git.write(top, {"shop/greeting.py": "def greet(name, title):\n    return f'Hello {title} {name}'\n"})
     git.git(top, "add", "--all")
-    done = user.run("review", "--message", "-w", str(top), *MODELS, "--budget", "600", "--max-tokens", "80")
+    done = user.run("review", "--message", "-w", str(top), *MODELS, "--budget", "600", "--set", "maxTokens=80")
     assert done.returncode == 0, done.stderr
     subject = done.stdout.splitlines()[0]
     assert 5 < len(subject) <= 72

@@ -40,7 +40,7 @@ def ask(folder: Path, environment: dict[str, str], typed: bytes) -> tuple[subpro
     """What the command printed, and what it said on a terminal at which somebody types."""
     keyboard, terminal = os.openpty()
     os.write(keyboard, typed)
-    options = ("-w", str(folder), "--drafter", "smollm2-135m", "--max-tokens", "8")
+    options = ("-w", str(folder), "--drafter", "smollm2-135m", "--set", "maxTokens=8")
     command = [sys.executable, "-m", "winnow_lsp", "ask", "What does area do?", *options]
     streams = {"stdin": terminal, "stdout": subprocess.PIPE, "stderr": terminal}
     done = subprocess.run(command, env=environment, text=True, timeout=300, check=False, **streams)

@@ -87,7 +87,7 @@ def test_the_reason_in_an_old_commit_is_given_and_commits_are_cited(
 ) -> None:
     found = set[str]()
     for server in ("--no-server", "--server"):
-        reply = replied(user, "why", "web/fetch.py:10-11", "-w", str(moved), "--max-tokens", "160", server)
+        reply = replied(user, "why", "web/fetch.py:10-11", "-w", str(moved), "--set", "maxTokens=160", server)
         assert "Oslo" in reply["answer"] or "second" in reply["answer"]
         found |= cited(reply)
     assert found  # a small model does not name a commit every time
@@ -103,7 +103,7 @@ def test_the_commit_whose_message_does_not_name_what_changed_is_found_dated_and_
         (("when", "When did `fetch` last change?"), "--no-server"),
         (("ask", "@when did fetch change?"), "--server"),
     ):
-        reply = replied(user, *words, "-w", str(dated), "--max-tokens", "120", server)
+        reply = replied(user, *words, "-w", str(dated), "--set", "maxTokens=120", server)
         answers += reply["answer"]
         found |= cited(reply)
     assert changed[:7] in answers or "2026-03-13" in answers or "Oslo" in answers

@@ -128,7 +128,7 @@ def winnow(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
 def test_ask_takes_a_url(url: str, tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text("def area(r):\n    return 3.14159 * r * r\n")
     common = ("ask", "What does area do?", "-w", str(tmp_path), "--drafter", "smollm2-135m", "--json")
-    done = winnow(*common, "--target", url, "--max-tokens", "16", cache=tmp_path / "cache")
+    done = winnow(*common, "--target", url, "--set", "maxTokens=16", cache=tmp_path / "cache")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()

@@ -99,7 +99,7 @@ def test_calls_that_a_server_leaves_in_its_text_are_read(smollm2: Path, qwen_sma
     """llama-cpp-python's server shows tools to the model, but does not look for calls in its answer."""
     with (
         llama_serving(qwen_small, tmp_path / "log") as (behind, _),
-        serving(tmp_path, "--target", f"{behind}/v1#small", "--target-context", str(CONTEXT)) as (url, _),
+        serving(tmp_path, "--target", f"{behind}/v1#small", "--set", f"targetContext={CONTEXT}") as (url, _),
     ):
         (choice,) = post(url, **ASKED, max_tokens=60)["choices"]
     assert choice["finish_reason"] == "tool_calls"

@@ -87,7 +87,7 @@ def test_a_terminal_shows_them_until_the_answer_begins(smollm2: Path, tmp_path: 
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "winnow_lsp", "ask", QUESTION.text, "-w", str(WORKSPACE)),
-            *("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--budget", "300", "--max-tokens", "4"),
+            *("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--budget", "300", "--set", "maxTokens=4"),
         ],
         env={**os.environ, "WINNOW_CACHE_DIR": str(tmp_path), "TERM": "xterm"},
         stdout=subprocess.PIPE,

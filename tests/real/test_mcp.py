@@ -26,8 +26,10 @@ from .user import PATIENCE_S, User
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
-MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "8")
-HERE = (*MODELS, "--first-look", "0", "-w", str(WORKSPACE))
+MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--set", "maxTokens=8")
+# so few that no call is answered from an incomplete index
+FILES = ("budget.py", "ranking.py", "first_look.py", "subquestions.py")
+HERE = (*MODELS, "-w", str(WORKSPACE), *(part for file in FILES for part in ("--set", f"files.include={file}")))
 QUESTION = "Which units fit a budget?"
 DENSITY = (WORKSPACE / "budget.py").read_text().partition("def density")[0].count("\n") + 1
 MESSAGES = 10_000
@@ -155,7 +157,7 @@ async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:
     async def on_progress(_: float, __: float | None, line: str | None) -> None:
         lines.append(str(line))
 
-    async with client(user, *HERE[:4], "--max-tokens", "4000", "-w", str(WORKSPACE)) as session:
+    async with client(user, *HERE[:4], "--set", "maxTokens=4000", "-w", str(WORKSPACE)) as session:
         asking = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}, progress_callback=on_progress))
         while "answering" not in lines:
             await asyncio.sleep(0.05)
@@ -186,7 +188,7 @@ def test_a_client_that_dies_leaves_nothing_behind(user: User) -> None:
         {"id": 2, "method": "tools/call", "params": ask},
     ]
     given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
-    done = user.run("mcp", *HERE[:4], "--max-tokens", "4000", "-w", str(WORKSPACE), given=given)
+    done = user.run("mcp", *HERE[:4], "--set", "maxTokens=4000", "-w", str(WORKSPACE), given=given)
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])["id"] == 1
     assert user.run("mcp", *HERE, given="").returncode == 0, "a client that says nothing"

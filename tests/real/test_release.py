@@ -253,7 +253,7 @@ def test_the_formula_is_ruby_and_names_the_source_distribution(released: Path) -
 
 def test_what_uv_installs_answers_a_question(commands: Path, smollm2: Path, project: Path, tmp_path: Path) -> None:
     question, file = ANSWERED
-    models = ["--drafter", smollm2, "--target", smollm2, "--max-tokens", "24", "--temperature", "0"]
+    models = ["--drafter", smollm2, "--target", smollm2, "--set", "maxTokens=24"]
     fresh = {"WINNOW_CACHE_DIR": tmp_path / "cache", "WINNOW_SERVER": "0"}
     said = must(commands / "winnow", "ask", question, *models, "-w", project, "--json", folder=tmp_path, **fresh)
     answer = json.loads(said)

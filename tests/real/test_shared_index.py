@@ -93,8 +93,8 @@ def test_one_index_has_several_repositories_and_a_question_may_be_about_them_all
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("project: 3 files")
     assert "other: 1 file, 1 unit," in done.stdout
-    asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--max-tokens", "4", "--json")
-    answered = user.run("ask", "What does wait_for_bus wait for?", *both, *asked, "--shared-index", str(out))
+    asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--set", "maxTokens=4", "--json")
+    answered = user.run("ask", "What does wait_for_bus wait for?", *both, *asked, "--set", f"index.shared={out}")
     assert answered.returncode == 0, answered.stderr
     places = {span["path"] for span in json.loads(answered.stdout)["spans"]}
     assert "other/waiting.py" in places
@@ -104,8 +104,8 @@ def test_one_index_has_several_repositories_and_a_question_may_be_about_them_all
 def test_a_command_uses_an_index_and_says_so_if_it_cannot(published: Path, user: User, tmp_path: Path) -> None:
     clone = _project(tmp_path / "clone")
     away = tmp_path / "away"
-    asked = ("spans", QUESTION.text, "-w", str(clone), "--drafter", "smollm2-135m", "--budget", "400", "--shared-index")
-    there, gone = user.run(*asked, str(published)), user.run(*asked, str(away))
+    asked = ("spans", QUESTION.text, "-w", str(clone), "--drafter", "smollm2-135m", "--budget", "400", "--set")
+    there, gone = (user.run(*asked, f"index.shared={place}") for place in (published, away))
     assert there.returncode == gone.returncode == 0
     assert f"the shared index {away} is not used: winnow-index.json cannot be read" in gone.stderr
     assert "shared index" not in there.stderr

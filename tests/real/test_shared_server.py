@@ -14,8 +14,8 @@ from .user import PATIENCE_S, User
 pytestmark = pytest.mark.real_weights
 
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
-ASK = ("ask", "Which units fit a budget?", "-w", str(WORKSPACE), "--first-look", "0", "--budget", "300")
-ASK = (*ASK, "--max-tokens", "8")
+ASK = ("ask", "Which units fit a budget?", "-w", str(WORKSPACE), "--budget", "300")
+ASK = (*ASK, "--set", "files.include=budget.py", "--set", "maxTokens=8")
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
 
 
@@ -78,7 +78,7 @@ def test_errors_and_exit_codes_are_those_of_a_command_without_a_server(user: Use
 def test_ctrl_c_stops_the_work_and_leaves_the_server(user: User) -> None:
     user.run(*ASK, *MODELS)
     process = server_of(user)
-    asking = user.start(*ASK[:-1], "4000", *MODELS)
+    asking = user.start(*ASK[:-1], "maxTokens=4000", *MODELS)
     assert asking.stdout.read(1)  # the answer has begun
     asking.send_signal(signal.SIGINT)
     assert asking.wait(PATIENCE_S) == 130
@@ -89,7 +89,7 @@ def test_ctrl_c_stops_the_work_and_leaves_the_server(user: User) -> None:
 def test_a_client_that_dies_and_a_server_that_is_killed_leave_nothing_behind(user: User) -> None:
     user.run(*ASK, *MODELS)
     process = server_of(user)
-    asking = user.start(*ASK[:-1], "4000", *MODELS)
+    asking = user.start(*ASK[:-1], "maxTokens=4000", *MODELS)
     assert asking.stdout.read(1)
     asking.kill()
     asking.wait()
@@ -119,16 +119,17 @@ def test_two_commands_at_once_start_one_server(user: User) -> None:
 def test_the_index_is_completed_once_the_command_has_its_answer(user: User, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    for number in range(60):
+    for number in range(100):
         lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
         (project / f"step_{number}.py").write_text("".join(lines))
-    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--first-look", "1000", "--max-tokens", "4", *MODELS)
+    models = ("--drafter", "qwen2.5-coder-0.5b", *MODELS[2:])  # slow enough to index that nobody is to wait for it
+    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--set", "maxTokens=4", *models)
     first = user.run(*ask)
     assert first.returncode == 0, first.stderr
     assert "the index is not complete" in first.stderr
     assert "your shared server completes it now" in first.stderr
     latest = time.monotonic() + PATIENCE_S
-    while ", indexing" in user.run("serve", "--status").stdout and time.monotonic() < latest:
-        time.sleep(0.2)
+    while "the index is not complete" in user.run(*ask).stderr and time.monotonic() < latest:
+        time.sleep(5)
     stats = json.loads(user.run(*ask, "--json", "--no-server").stdout)["stats"]
     assert stats["indexed_tokens"] == stats["workspace_tokens"]

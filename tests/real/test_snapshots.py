@@ -171,7 +171,7 @@ def test_an_edit_between_ends_it(smollm2: Path, tmp_path: Path) -> None:
     assert second.stats.generation.reused_tokens < first.stats.generation.prompt_tokens / 2
 
 
-def test_the_command_keeps_them_too_and_deletes_them_where_it_is_told_to(smollm2: Path, tmp_path: Path) -> None:
+def test_the_command_keeps_them_too_and_deletes_them_where_they_have_no_room(smollm2: Path, tmp_path: Path) -> None:
     def winnow(*arguments: str) -> str:
         command = [sys.executable, "-m", "winnow_lsp", *arguments]
         environment = {**os.environ, "WINNOW_CACHE_DIR": str(tmp_path / "own")}
@@ -180,8 +180,8 @@ def test_the_command_keeps_them_too_and_deletes_them_where_it_is_told_to(smollm2
     models = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
     question = ("ask", "Where is a prompt built?", "-w", str(REPOSITORY / "selection"), "--budget", "900")
     first, again, off = (
-        json.loads(winnow(*question, *models, "--max-tokens", "4", "--json", *more))["stats"]
-        for more in ((), (), ("--snapshot-megabytes", "0"))
+        json.loads(winnow(*question, *models, "--set", "maxTokens=4", "--json", *more))["stats"]
+        for more in ((), (), ("--set", "cacheMegabytes=1"))
     )
     assert first["restored_tokens"] == off["restored_tokens"] == 0
     assert again["restored_tokens"] == again["reused_tokens"] == first["prompt_tokens"] - 1

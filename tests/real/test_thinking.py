@@ -102,7 +102,7 @@ def ask(thinker: Path, cache: Path, *options: str) -> subprocess.CompletedProces
 
 
 def test_the_command_shows_what_thinking_took_and_no_thought(thinker: Path, tmp_path: Path) -> None:
-    limits = ("--max-tokens", str(MOST), "--thinking-tokens", str(LIMIT))
+    limits = ("--set", f"maxTokens={MOST}")
     document = json.loads(ask(thinker, tmp_path, *limits, "--json").stdout)
     assert document["thinking"]["text"].strip()
     assert document["thinking"]["tokens"] >= LIMIT
@@ -110,4 +110,4 @@ def test_the_command_shows_what_thinking_took_and_no_thought(thinker: Path, tmp_
     assert f"({document['thinking']['tokens']} tokens)" in shown.stdout
     assert "thought for" in shown.stdout
     assert document["thinking"]["text"] not in shown.stdout
-    assert "tokens of thinking: raise --thinking-tokens" in shown.stderr
+    assert "tokens of thinking" in shown.stderr

@@ -28,9 +28,9 @@ SERVE = [sys.executable, "-m", "winnow_lsp", "serve"]
 SETTINGS = {
     "drafter": MODEL,
     "target": MODEL,
-    "answer": {"maxTokens": 16, "temperature": 0},
-    "budget": {"tokens": 80},
-    "snapshotMegabytes": 0,  # some wait for the target to read
+    "maxTokens": 16,
+    "budget": 80,
+    "cacheMegabytes": 30,  # too little for snapshots: some wait for the target to read
 }
 
 PROJECT = {

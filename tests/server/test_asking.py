@@ -172,13 +172,13 @@ async def test_turns_that_a_client_brings_take_the_place_of_those_the_server_rem
 
 async def test_turns_that_do_not_fit_are_left_out_and_that_is_said(connect) -> None:
     # All code fits, so that only turns could make a prompt longer.
-    client = await connect(options=SETTINGS | {"budget": {"tokens": 2000, "earlierTokens": 5}})
-    first = await client.ask(QUESTION, conversation="c")
-    second = await client.ask(QUESTION, conversation="c")
-    third = await client.ask(QUESTION, conversation="c")
-    assert (first["notices"], second["stats"]["promptTokens"]) == ([], first["stats"]["promptTokens"])
-    assert second["notices"] == ["1 earlier turn left out to fit 5 tokens of them"]
-    assert third["notices"] == ["2 earlier turns left out to fit 5 tokens of them"]
+    client = await connect(options=SETTINGS | {"budget": 2000})
+    turn = {"question": QUESTION, "answer": "So it is. " * 1000}
+    alone, second, third = [await client.ask(QUESTION, earlier=[turn] * turns) for turns in range(3)]
+    sizes = {asked["stats"]["promptTokens"] for asked in (alone, second, third)}
+    assert (alone["notices"], sizes) == ([], {alone["stats"]["promptTokens"]})
+    assert second["notices"] == ["1 earlier turn left out to fit 1,500 tokens of them"]
+    assert third["notices"] == ["2 earlier turns left out to fit 1,500 tokens of them"]
 
 
 async def test_conversations_of_two_clients_are_apart_even_by_one_name(connect) -> None:

@@ -22,7 +22,7 @@ def repository(own_folder: Path) -> Path:
 
 
 async def test_changed_code_comes_first_then_its_users(connect, repository: Path) -> None:
-    client = await connect(repository, options=SETTINGS | {"budget": {"tokens": 200}})
+    client = await connect(repository, options=SETTINGS | {"budget": 200})
     spans = (await client.spans("@changes What could this break?"))["spans"]
     assert {"delivery", "Till.pay"} <= {span["name"] for span in spans}
     (changed,) = (span for span in spans if span["name"] == "delivery")

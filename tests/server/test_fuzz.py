@@ -36,7 +36,7 @@ PATIENCE_S = 60.0
 MOST_MEMORY = 800 << 20  # bytes
 LONGEST_HEADER = 1 << 12
 MODEL = "smollm2-135m"
-SETTINGS = {"drafter": MODEL, "target": MODEL, "answer": {"maxTokens": 4}, "budget": {"tokens": 64}}
+SETTINGS = {"drafter": MODEL, "target": MODEL, "maxTokens": 4, "budget": 64}
 QUESTION = {"question": "What does greet do?", "partialResultToken": "answer"}
 CAPABILITIES = {
     "window": {"workDoneProgress": True, "showDocument": {"support": True}},

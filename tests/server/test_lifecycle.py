@@ -86,7 +86,7 @@ async def test_leaving_without_shutdown_is_out_of_order(process, folder: Path) -
 
 async def test_the_process_ends_when_its_client_is_gone_in_mid_answer(process, folder: Path) -> None:
     raw = RawClient(process.stdout, process.stdin)
-    options = SETTINGS | {"answer": {"maxTokens": 2000, "temperature": 0}}
+    options = SETTINGS | {"maxTokens": 2000}
     await raw.call("initialize", session(folder) | {"initializationOptions": options})
     raw.send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
     question = {"question": QUESTION, "partialResultToken": "text"}
@@ -114,7 +114,7 @@ async def test_a_server_on_tcp_ends_when_told_even_in_mid_answer(environment, fo
         host, _, port = line.decode().split()[-1].rpartition(":")
         client = Client()
         await client.start_tcp(host, int(port))
-        await client.begin((folder,), EVERYTHING, SETTINGS | {"answer": {"maxTokens": 2000}})
+        await client.begin((folder,), EVERYTHING, SETTINGS | {"maxTokens": 2000})
         _, answer = client.start("winnow/ask", {"question": QUESTION, "partialResultToken": "text"})
         await client.until(lambda: client.deltas("text"), answer)
         process.send_signal(how)
@@ -166,7 +166,7 @@ async def test_two_clients_share_the_models_and_both_get_answers(connect) -> Non
 
 
 async def test_a_client_that_vanishes_in_mid_answer_leaves_the_models_to_the_others(connect) -> None:
-    long = SETTINGS | {"answer": {"maxTokens": 2000, "temperature": 0}}
+    long = SETTINGS | {"maxTokens": 2000}
     gone, other = await connect(options=long), await connect()
     _, answer = gone.start("winnow/ask", {"question": QUESTION, "partialResultToken": "text"})
     await gone.until(lambda: gone.deltas("text"), answer)

@@ -12,7 +12,7 @@ from .conftest import SETTINGS
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
 QUESTION = "What does delivery cost?"
-LONG = SETTINGS | {"answer": {"maxTokens": 100, "temperature": 0}}  # what waits is told ten times a second at most
+LONG = SETTINGS | {"maxTokens": 100}  # what waits is told ten times a second at most
 REQUEST_CANCELLED = -32800
 
 

@@ -31,7 +31,7 @@ async def told(client, words: str) -> str:
 
 
 async def test_a_setting_from_the_start_counts(connect) -> None:
-    small, large = [await connect(options=SETTINGS | {"budget": {"tokens": n}}) for n in (40, 10_000)]
+    small, large = [await connect(options=SETTINGS | {"budget": n}) for n in (40, 10_000)]
     assert await kept(small) <= 40 < await kept(large)
 
 
@@ -40,7 +40,7 @@ async def test_bad_settings_are_reported_with_the_default_that_is_used(connect) 
     assert await told(client, "codeLens") == (
         "Winnow: winnow.codeLens.enabled must be true or false, not 'yes'; using False"
     )
-    assert await told(client, "bugdet") == "Winnow: there is no setting winnow.bugdet"
+    assert await told(client, "bugdet") == "Winnow: winnow.bugdet is not a setting"
     assert await kept(client) <= 80
 
 
@@ -57,7 +57,7 @@ async def test_settings_that_are_no_object_are_reported(connect, options: object
 @pytest.mark.parametrize("editor", EDITORS)
 async def test_each_editors_configuration_is_fetched_and_wins(connect, editor: str) -> None:
     def configured(client) -> None:
-        client.set_configuration({"budget": {"tokens": 40}}, section="winnow")
+        client.set_configuration({"budget": 40}, section="winnow")
 
     client = await connect(capabilities=EDITORS[editor], prepare=configured)
     await client.settled()
@@ -67,7 +67,7 @@ async def test_each_editors_configuration_is_fetched_and_wins(connect, editor: s
 async def test_a_change_of_the_configuration_takes_effect(connect) -> None:
     client = await connect(capabilities=PULLS)
     assert await kept(client) <= 80
-    client.set_configuration({"budget": {"tokens": 10_000}, "odd": 1}, section="winnow")
+    client.set_configuration({"budget": 10_000, "odd": 1}, section="winnow")
     push(client, None)
     await told(client, "winnow.odd")
     assert await kept(client) > 80
@@ -75,10 +75,10 @@ async def test_a_change_of_the_configuration_takes_effect(connect) -> None:
 
 async def test_a_client_that_cannot_be_asked_sends_its_settings(connect) -> None:
     client = await connect(capabilities=PLAIN)
-    push(client, {"winnow": {"budget": {"tokens": 10_000}}})
+    push(client, {"winnow": {"budget": 10_000}})
     assert await kept(client) > 80
-    push(client, {"winnow": {"budget": {"tokens": 0}}})
-    assert "using 80" in await told(client, "winnow.budget.tokens")  # what the client sent at first
+    push(client, {"winnow": {"budget": 0}})
+    assert "using 80" in await told(client, "winnow.budget")  # what the client sent at first
 
 
 async def test_a_client_that_refuses_its_settings_is_told_and_served(connect) -> None:

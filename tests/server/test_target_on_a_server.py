@@ -41,7 +41,7 @@ async def test_a_server_answers_in_place_of_a_local_model(connect, hostile: Host
 
 
 async def test_a_thought_is_neither_cited_nor_part_of_the_next_prompt(connect, hostile: Hostile) -> None:
-    client = await connect(options={**settings(hostile.url), "answer.thinking": "on"})
+    client = await connect(options={**settings(hostile.url), "thinking": "on"})
     thought = "Secretly, `delivery()` is at pricing.py:1."
     said = [
         event(),

@@ -100,7 +100,7 @@ class KeyCache:
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
         if found.missing:
-            raise WorkspaceError("the index is deleted as fast as it is made; raise winnow.index.maxMegabytes")
+            raise WorkspaceError("the index is deleted as fast as it is made; raise the setting cacheMegabytes")
         return found
 
     def record_names(self, workspace: Workspace) -> dict[str, list[str]]:

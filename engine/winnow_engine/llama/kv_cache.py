@@ -84,7 +84,7 @@ class KvCache:
         start, length = len(self.tokens), len(self.tokens) + len(path)
         if not self.context.keep_branch(path[-1] if path else ROOT, start, length):
             self.rewind(0)
-            raise TargetError("the target's memory cannot roll back what was drafted: choose --speculate off")
+            raise TargetError("the target's memory cannot roll back what was drafted: set speculate to off")
         self.tokens = np.concatenate([self.tokens, np.array([tree.tokens[node] for node in path], np.int32)])
 
     def _extend(self, tokens: NDArray[np.int32], evaluate: Callable[[], bool]) -> bool:

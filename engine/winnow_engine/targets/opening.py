@@ -61,7 +61,7 @@ def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:
     options = TargetOptions(
         kv_type=models.kv_type,
         speculate=draft_model(models.speculate),
-        snapshot_bytes=models.snapshot_megabytes * 10**6,
+        snapshot_bytes=models.snapshot_bytes,
     )
     memory = measure(locate(models.drafter), locate(models.target), options)
     place = decide(memory).target if models.target_place == "auto" else models.target_place

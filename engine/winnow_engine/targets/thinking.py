@@ -64,7 +64,7 @@ def without_thought(text: str) -> str:
 
 def cut_notice(limit: int) -> str:
     """What the user is told of a thought that was ended."""
-    return f"the model was stopped after {limit:,} tokens of thinking: raise --thinking-tokens to let it think longer"
+    return f"the model was stopped after {limit:,} tokens of thinking"
 
 
 class ThoughtStream:

@@ -13,26 +13,15 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.question import Question
 from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
-from winnow_lsp.cli.options import (
-    budget_options,
-    drafter_option,
-    file_options,
-    sampling_options,
-    server_option,
-    target_options,
-    uses_server,
-)
+from winnow_lsp.cli.options import server_option, uses_server
 from winnow_lsp.cli.resident import Resident
+from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 
 
 @click.command()
-@file_options
-@budget_options
-@drafter_option
-@target_options
-@sampling_options
+@setting_options("budget", "drafter", "target")
 @server_option
 def acp(server: bool, **options: Any) -> None:
     """Answer questions in an editor's agent panel, on standard input and output; see docs/editors/acp.md.

@@ -11,16 +11,17 @@ import click
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WorkspaceError
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
+from winnow_lsp.cli.agent_options import agent_options, on_command_line
 from winnow_lsp.cli.clients import install, uninstall
-from winnow_lsp.cli.options import config_of, given_settings, uses_server
-from winnow_lsp.cli.serving import given, serving_options
+from winnow_lsp.cli.options import uses_server
+from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp.relay import AgentRelay
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@serving_options
-@address_option("--http", "Serve over HTTP, about the workspace and folders in it; 0 takes a free port.")
+@agent_options(file=True)
+@address_option("--http", "Serve over HTTP; 0 takes a free port.")
 @click.pass_context
 def agents(context: click.Context, /, server: bool, **options: Any) -> None:
     """Serve agents over the Model Context Protocol; see docs/agents.md.
@@ -28,8 +29,8 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
     The tools are about the folders that the agent's client names, or else about the workspace.
     """
     if context.invoked_subcommand is not None:
-        if written := given(context):
-            raise click.UsageError(f"{written[0].partition('=')[0]} goes behind `{context.invoked_subcommand}`")
+        for name in on_command_line(context):
+            raise click.UsageError(f"{name} goes behind `{context.invoked_subcommand}`")
         return
     address: Address | None = options["http"]
     if address is not None:
@@ -39,8 +40,6 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
 
 
 def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: bool) -> None:
-    config_of(options)  # a value out of range is an error before anything starts
-
     def connect() -> socket.socket:
         found = connected(Cancellation(), agent=True) if shared_server else None
         if found is not None:
@@ -49,7 +48,7 @@ def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: b
 
         return serve_here()
 
-    agent.serve(connect, Path(options["workspace"]).resolve(), given_settings(options))
+    agent.serve(connect, Path(options["workspace"]).resolve(), options["settings"])
 
 
 def _serve_http(address: Address, options: dict[str, Any]) -> None:

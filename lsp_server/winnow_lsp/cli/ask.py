@@ -10,17 +10,10 @@ from winnow_engine.question import Question
 from winnow_lsp.cli.answered import answered
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.options import (
-    drafter_option,
-    question_of,
-    sampling_options,
-    selection_options,
-    server_option,
-    target_options,
-    workspaces_options,
-)
+from winnow_lsp.cli.options import json_option, place_options, question_of, server_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
+from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply, place
@@ -29,12 +22,11 @@ from winnow_lsp.host.waiting import thought_line
 
 @click.command()
 @click.argument("question", required=False)
-@workspaces_options
-@selection_options
+@workspaces_option
+@place_options
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
-@drafter_option
-@target_options
-@sampling_options
+@json_option
+@setting_options("budget", "drafter", "target")
 @server_option
 def ask(question: str | None, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repositories in the workspace."""
@@ -69,7 +61,7 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
     if reply.thinking is not None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
-        click.echo("\n(cut off: raise --max-tokens for a longer answer)")
+        click.echo("\n(cut off: raise the setting maxTokens for a longer answer)")
     for title, lines in (
         ("Cited", [place(citation) for citation in reply.citations]),
         ("Kept", spans_lines(reply.spans) if show_spans else []),

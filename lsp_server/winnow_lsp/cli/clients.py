@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from winnow_lsp.cli.options import config_of
-from winnow_lsp.cli.serving import given, serving_options
+from winnow_lsp.cli.agent_options import agent_options, given
 from winnow_lsp.mcp import setup
 
 _client = click.argument("client", type=click.Choice(list(setup.AGENTS)))
@@ -21,17 +20,16 @@ _project = click.option(
 @_client
 @_project
 @click.option("--print", "printed", is_flag=True, help="Only show what the configuration needs.")
-@serving_options
+@agent_options(file=False)
 @click.pass_context
 def install(context: click.Context, /, client: str, project: bool, printed: bool, **options: Any) -> None:
     """Add `winnow mcp`, with these options, to the configuration of CLIENT by its own command.
 
     Where it has none, what to add is shown.
     """
-    config_of(options)  # a value out of range is an error before anything is written
     agent, folder = setup.AGENTS[client], Path.cwd() if project else None
     path = setup.place(agent, folder)
-    command = [setup.executable(), "mcp", *given(context, "client", "project", "printed")]
+    command = [setup.executable(), "mcp", *given(context, options)]
     if printed or not setup.install(agent, command, folder):
         click.echo(f"{path} needs:" if printed else f"Nothing was changed. Add this to {path}:", err=True)
         click.echo(setup.snippet(agent, command), nl=False)

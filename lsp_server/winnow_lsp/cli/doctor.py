@@ -169,7 +169,7 @@ def _server(url: str) -> Iterator[Finding]:
     except WinnowError as error:
         yield Finding(False, "target", str(error), f"start the server, or correct the URL or {KEY_VARIABLE}")
         return
-    context = f"{target.context_limit:,} tokens" if target.context_known else "unknown, --target-context sets it"
+    context = f"{target.context_limit:,} tokens" if target.context_known else "unknown, targetContext sets it"
     seen = f"{target.model} on {where}; context {context}; tokens {target.counts}"
     yield Finding(True, "target", f"{seen}; first token after {answer.prefill_s:.2f} s")
 

@@ -8,8 +8,8 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.question import Question
 from winnow_engine.targets.answer import Answer
-from winnow_lsp.cli.options import config_of
 from winnow_lsp.cli.session import assistant, sources_of
+from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.stats import flat_stats

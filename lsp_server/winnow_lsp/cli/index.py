@@ -25,34 +25,31 @@ from winnow_engine.keys.encoders import OpenFleet
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import config_of, drafter_option, folders_of, json_option, workspaces_options
+from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import assistant
+from winnow_lsp.cli.setting_options import config_of, setting_options
 
 
 @click.command()
-@workspaces_options
-@drafter_option
-@click.option("--explain", metavar="PATH", help="Say whether one file counts, and by which rule; index nothing.")
+@workspaces_option
+@setting_options("drafter")
+@click.option("--explain", metavar="PATH", help="Say by which rule one file counts or not; index nothing.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write the index there, for others to use with --shared-index.",
+    help="Write the index there, for others to use.",
 )
-@click.option("--name", metavar="NAME", help="What the repository is called in that index [the folder's name].")
+@click.option("--name", metavar="NAME", help="The repository's name in that index [the folder's].")
 @click.option(
     "--workers",
     type=click.IntRange(0),
     metavar="N",
-    help="Encode with N processes: one a GPU in turn, or each with a share of the cores; 0: none [2 if they pay].",
+    help="Encode with N processes, one a GPU [2 if they pay].",
 )
-@click.option(
-    "--ray", is_flag=True, help="Have Ray run the workers, in a cluster of this machine; needs winnow-lsp[ray]."
-)
-@click.option(
-    "--address", metavar="ADDRESS", help="Have the Ray cluster at ADDRESS run the workers, one a GPU unless told."
-)
+@click.option("--ray", is_flag=True, help="Have Ray run the workers; needs winnow-lsp[ray].")
+@click.option("--address", metavar="ADDRESS", help="Have the Ray cluster there run the workers.")
 @json_option
 def index(
     explain: str | None,

@@ -14,6 +14,7 @@ from winnow_engine.errors import ModelNotFoundError, WinnowError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
 from winnow_engine.targets.remote.address import KEY_VARIABLE
+from winnow_lsp.cli.setting_options import config_of
 
 if TYPE_CHECKING:
     from winnow_engine.targets.remote.discovery import FoundModel
@@ -37,13 +38,14 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
 
     Raises ModelNotFoundError, which names what was found, if the user is not there to ask or says no.
     """
-    if options["target"] != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
+    models = config_of(options).models
+    if models.target != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
         return options
     from winnow_engine.targets.remote.discovery import discover
 
     if not (found := discover()):
         return options
-    no_drafter = _missing(options["drafter"])
+    no_drafter = _missing(models.drafter)
     if no_drafter or options["as_json"] or not _someone_there():
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
@@ -51,7 +53,7 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
     question = f"Use {described(found[0])} for this question? {sent} sent there."
     if not click.confirm(question, default=False, err=True):
         raise ModelNotFoundError(str(missing))
-    return options | {"target": found[0].url}
+    return options | {"settings": options["settings"] | {"target": found[0].url}}
 
 
 def _missing(model: str) -> ModelNotFoundError | None:

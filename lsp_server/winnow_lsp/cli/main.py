@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import importlib.util
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ from winnow_engine.errors import (
 )
 from winnow_lsp.cli.lazy import LazyGroup
 from winnow_lsp.cli.terminal import show
+from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
 
 EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
@@ -70,6 +72,9 @@ _RESEARCH = ("bench", "train", "calibrate")
 """Commands of a package of its own, which those who only ask do not install."""
 
 
+_WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
+
+
 def _has_research() -> bool:
     return importlib.util.find_spec("winnow_research") is not None
 
@@ -110,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors the user can meet become one line on stderr."""
     try:
         prepare()
-        code = winnow.main(arguments, prog_name="winnow", standalone_mode=False)
+        code = winnow.main(_renewed(arguments), prog_name="winnow", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -121,6 +126,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WinnowError as error:
         return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
     return code if isinstance(code, int) else 0
+
+
+def _renewed(arguments: Sequence[str] | None) -> list[str]:
+    """The arguments, where options of the version before are replaced, with a notice."""
+    given, notices = list(sys.argv[1:] if arguments is None else arguments), list[str]()
+    if given[:1] and given[0] in _WITH_SETTINGS:
+        given = list(renewed_options(given, notices))
+    for notice in notices:
+        show(f"winnow: {notice}", err=True)
+    return given
 
 
 def _meaning(error: OSError) -> str:

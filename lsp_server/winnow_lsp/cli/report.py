@@ -30,7 +30,7 @@ def notice_lines(notices: Iterable[str], stats: Mapping[str, Any], *, by_server:
     yield from (f"note: {notice}" for notice in notices)
     if stats["indexed_tokens"] < stats["workspace_tokens"]:
         completes = "your shared server completes it now" if by_server else "`winnow index` completes it"
-        yield f"note: {completes}; `--first-look 0` waits for it"
+        yield f"note: {completes}"
 
 
 def stats_line(stats: Mapping[str, Any]) -> str:

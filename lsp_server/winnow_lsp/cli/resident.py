@@ -52,8 +52,8 @@ class Resident:
         return answer_with(self._opened(), question, options, telling, progress, cancellation)
 
     def _opened(self) -> Assistant:
-        from winnow_lsp.cli.options import config_of
         from winnow_lsp.cli.session import assistant
+        from winnow_lsp.cli.setting_options import config_of
 
         if self._assistant is None:
             self._assistant = self._models.enter_context(assistant(config_of(self._options), answers=True))

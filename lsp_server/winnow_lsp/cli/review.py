@@ -24,32 +24,21 @@ from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.answered import answered
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.options import (
-    budget_options,
-    drafter_option,
-    folders_of,
-    json_option,
-    sampling_options,
-    server_option,
-    target_options,
-    workspaces_options,
-)
+from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.session import sources_of
+from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
 
 
 @click.command()
 @click.argument("changes", required=False, metavar="[REV|RANGE]")
-@click.option("--message", is_flag=True, help="Propose a commit message, for what is staged unless a change is named.")
+@click.option("--message", is_flag=True, help="Propose a commit message for what is staged.")
 @json_option
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for CI.")
-@workspaces_options
-@budget_options
-@drafter_option
-@target_options
-@sampling_options
+@workspaces_option
+@setting_options("budget", "drafter", "target")
 @server_option
 def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, server: bool, **options: Any) -> None:
     """Review what changed: `working` (what is not committed, the default), `staged`, `branch`, a commit or a range."""

@@ -9,16 +9,17 @@ from contextlib import closing
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
-from winnow_lsp.cli.options import config_of, drafter_option, model_parameters, target_options
+from winnow_lsp.cli.agent_options import on_command_line
 from winnow_lsp.cli.session import check_models
+from winnow_lsp.cli.setting_options import file_settings, setting_options
 from winnow_lsp.host.engines import Engines
+from winnow_lsp.host.settings import Settings
 from winnow_lsp.host.socket_path import rendezvous
 from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
 from winnow_lsp.server.wire.transport import Serve
@@ -27,28 +28,29 @@ _LEVELS = ["error", "warning", "info", "debug"]
 
 
 @click.command()
-@click.option("--stdio", is_flag=True, help="Serve editors on standard input and output; the default.")
-@address_option("--tcp", "Serve editors on a socket; 0 takes a free port.")
-@address_option("--http", "Serve OpenAI's and Anthropic's APIs to other programs; likewise.")
-@click.option("--shared", is_flag=True, help="Serve your own `winnow ask`, which starts this by itself.")
+@click.option("--stdio", is_flag=True, help="Serve editors on standard streams; the default.")
+@address_option("--tcp", "Serve editors on a socket; 0: a free port.")
+@address_option("--http", "Serve OpenAI's and Anthropic's APIs.")
+@click.option("--shared", is_flag=True, help="Serve `winnow ask`, which starts this itself.")
 @click.option(
     "--idle",
     type=click.FloatRange(0, min_open=True),
+    metavar="MINUTES",
     default=IDLE_S / 60,
     show_default=True,
-    help="Minutes after its last client until a shared server ends.",
+    help="Minutes without a client until a shared server ends.",
 )
-@click.option("--status", is_flag=True, help="Say whether a shared server runs, and what it has loaded.")
+@click.option("--status", is_flag=True, help="Say what the shared server has loaded.")
 @click.option("--stop", is_flag=True, help="End the shared server.")
-@click.option("--log-level", type=click.Choice(_LEVELS), default="warning", show_default=True)
-@drafter_option
-@target_options
+@click.option("--log-level", type=click.Choice(_LEVELS), metavar="LEVEL", default="warning", show_default=True)
+@setting_options("drafter", "target", file=False)
 @click.option(
     "--budget",
     type=click.IntRange(1),
+    metavar="TOKENS",
     default=DEFAULT_BUDGET,
     show_default=True,
-    help="Tokens of a conversation to keep beside the system's messages and the user's last one.",
+    help="Tokens of a conversation to keep.",
 )
 @click.pass_context
 def serve(
@@ -105,7 +107,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
     from winnow_lsp.http.serving import serve_http
 
     guard = guard_for(address)
-    models = config_of({name: options[name] for name in model_parameters()}).models
+    models = Settings.of(file_settings() | options["settings"]).models
     check_models(models, answers=True)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, bound(*address):
         serve_http(models, store, options["budget"], *address, guard, say_ready)
@@ -114,10 +116,9 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
 
 def _refuse_models(context: click.Context) -> None:
     """An option that would have no effect is an error."""
-    for name in (*model_parameters(), "budget"):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} goes with --http; editors send it as a setting")
+    for name in on_command_line(context):
+        if name in ("--drafter", "--target", "--set", "--budget"):
+            raise click.UsageError(f"{name} goes with --http; editors send it as a setting")
 
 
 def _log_to_stderr(level: str) -> None:

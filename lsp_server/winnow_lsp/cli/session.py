@@ -17,7 +17,8 @@ from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
-from winnow_lsp.cli.options import config_of, folders_of
+from winnow_lsp.cli.options import folders_of
+from winnow_lsp.cli.setting_options import config_of
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def assistant(config: Config, *, answers: bool, open_fleet: OpenFleet | None = N
         opened = open_assistant(models, store, answers=answers, on_compile=_say_compiling, open_fleet=open_fleet)
         with closing(opened) as made:
             yield made
-        store.trim(config.index_megabytes * 10**6)
+        store.trim(models.index_bytes)
 
 
 def sources_of(options: dict[str, Any]) -> Sources:

@@ -17,7 +17,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.models.cache import locate
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Question
-from winnow_lsp.cli.options import given_settings
+from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.client.reaching import NoServerError, running, started
@@ -57,14 +57,15 @@ def answer_shared(
 
     Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
     """
-    for model in (options["drafter"], options["target"]):
+    models = config_of(options).models
+    for model in (models.drafter, models.target):
         locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
     server = connected(cancellation)
     if server is None:
         return None
     with closing(server):
         try:
-            return ask(Connection(server), folders, question, given_settings(options), listener, cancellation)
+            return ask(Connection(server), folders, question, options["settings"], listener, cancellation)
         except ConnectionLostError as error:
             raise ConnectionLostError(f"the shared server failed: {error}") from error
 

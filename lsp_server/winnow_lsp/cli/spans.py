@@ -7,25 +7,21 @@ from typing import Any
 import click
 
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import (
-    config_of,
-    drafter_option,
-    question_of,
-    selection_options,
-    workspaces_options,
-)
+from winnow_lsp.cli.options import json_option, place_options, question_of, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
 from winnow_lsp.cli.session import assistant, sources_of
+from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.host.stats import flat_stats
 
 
 @click.command()
 @click.argument("question", required=False)
-@workspaces_options
-@selection_options
-@drafter_option
+@workspaces_option
+@place_options
+@json_option
+@setting_options("budget", "drafter")
 def spans(question: str | None, **options: Any) -> None:
     """Show which code would be kept for QUESTION, in path and line order."""
     asked = question_of(question, options)

@@ -52,8 +52,7 @@ class Engine:
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        remember = models.snapshot_megabytes > 0
-        self._assistant = open_assistant(models, store, remember=remember, on_compile=_log_compiling)
+        self._assistant = open_assistant(models, store, remember=True, on_compile=_log_compiling)
         self._listen()
 
     def watch(self, changed: Changed) -> None:
@@ -153,7 +152,7 @@ class Engines:
         Records go by content, so they mean the same to each. The last client's bound holds.
         """
         attach(self._store, config.shared_indexes)
-        self._store.max_bytes = config.index_megabytes * 10**6
+        self._store.max_bytes = config.models.index_bytes
 
     def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""

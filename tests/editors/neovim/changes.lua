@@ -125,7 +125,7 @@ end
 harness.run(function()
   vim.lsp.config("winnow", {
     cmd = { vim.env.WINNOW_PYTHON, "-m", "winnow_lsp", "serve" },
-    settings = { winnow = { drafter = vim.env.WINNOW_MODEL, target = vim.env.WINNOW_TARGET, budget = { tokens = 400 } } },
+    settings = { winnow = { drafter = vim.env.WINNOW_MODEL, target = vim.env.WINNOW_TARGET, budget = 400 } },
   })
   vim.lsp.enable("winnow")
   for _, part in ipairs({ attaching, documenting, fixing, interfering, refusing }) do

@@ -262,7 +262,7 @@ harness.run(function()
   vim.lsp.config("winnow", {
     cmd = { vim.env.WINNOW_PYTHON, "-m", "winnow_lsp", "serve" },
     settings = {
-      winnow = { drafter = model, target = model, budget = { tokens = 400 }, answer = { maxTokens = 32 }, snapshotMegabytes = 0 },
+      winnow = { drafter = model, target = model, budget = 400, maxTokens = 32, cacheMegabytes = 30 },
     },
   })
   vim.lsp.enable("winnow")

@@ -56,8 +56,8 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     os.close(keyboard)
 
 
-def options(tiny: Path | None = None, **more: Any) -> dict[str, Any]:
-    return {"target": DEFAULT_TARGET, "drafter": str(tiny or DEFAULT_DRAFTER), "as_json": False, **more}
+def options(tiny: Path | None = None, target: str = DEFAULT_TARGET, *, as_json: bool = False) -> dict[str, Any]:
+    return {"settings": {"target": target, "drafter": str(tiny or DEFAULT_DRAFTER)}, "as_json": as_json}
 
 
 def asked(host: str) -> set[str]:
@@ -76,8 +76,7 @@ def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, t
 
 def test_a_yes_uses_the_first_that_was_found(ollama: str, tiny_drafter: Path, typed: int) -> None:
     os.write(typed, b"y\n")
-    given = options(tiny_drafter)
-    assert with_target(given) == given | {"target": OFFERED.format(ollama)}
+    assert with_target(options(tiny_drafter)) == options(tiny_drafter, OFFERED.format(ollama))
 
 
 @pytest.mark.parametrize("key", [None, "sk-secret"])

@@ -66,7 +66,7 @@ def test_an_error_that_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["ask"], ["ask", "x", "--budget", "0"], ["spans", "x", "--keep-ratio", "2"]]
+    "arguments", [["nonsense"], ["ask"], ["ask", "x", "--budget", "0"], ["spans", "x", "--budget", "200%"]]
 )
 def test_usage_errors_exit_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

@@ -36,18 +36,17 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[TargetOptions]:
     return wanted
 
 
-@pytest.mark.parametrize("megabytes", [0, 7])
 async def test_the_target_and_conversations_get_the_disk_that_is_granted(
-    megabytes: int, opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, asked = Store(tmp_path / "index.sqlite"), []
     monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
-    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", snapshot_megabytes=megabytes)
+    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", cache_megabytes=9)
     engine = engines.Engine(models, store)
     engine._assistant._conversations.with_turns((Turn("Why?", "So."),))
     await asyncio.to_thread(engine.close)
-    assert [options.snapshot_bytes for options in opened] == [megabytes * 10**6]
-    assert bool(asked) == (megabytes > 0)
+    assert [options.snapshot_bytes for options in opened] == [3 * 10**6]
+    assert asked, "conversations are looked up on disk"
 
 
 async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(

@@ -20,24 +20,15 @@ CHANGED = {
     "targetPlace": "on-demand",
     "kvType": "q8_0",
     "speculate": "lookup",
-    "snapshotMegabytes": 0,
-    "budget.tokens": 5,
-    "budget.ratio": 0.25,
-    "budget.patience": 2.5,
-    "budget.earlierTokens": 0,
-    "answer.maxTokens": 7,
-    "answer.thinking": "on",
-    "answer.thinkingTokens": 64,
-    "answer.temperature": 1,
-    "answer.topP": 0.5,
-    "answer.seed": 3,
+    "budget": "25%",
+    "patience": 2.5,
+    "maxTokens": 7,
+    "thinking": "on",
     "files.include": ["*.py"],
     "files.exclude": ["/docs"],
-    "files.maxBytes": 9,
-    "index.firstLook": 2000,
     "index.shared": ["https://ci.example.org/index"],
-    "index.maxMegabytes": 500,
     "index.automatic": False,
+    "cacheMegabytes": 30,
     "codeLens.enabled": True,
 }
 
@@ -48,26 +39,38 @@ BAD: dict[str, list[Any]] = {
     "targetPlace": ["gpu", None],
     "kvType": ["f64", 16, None, []],
     "speculate": ["", 5, None],
-    "snapshotMegabytes": [-1, 0.5, None],
-    "budget.tokens": [0, -1, 1.5, True, "5", None],
-    "budget.ratio": [0, -0.1, 1.01, float("nan"), "all", True],
-    "budget.patience": [0, -1, float("inf"), float("nan"), "10", None],
-    "budget.earlierTokens": [-1, "0"],
-    "answer.maxTokens": [0, None],
-    "answer.thinking": ["yes", True, None],
-    "answer.thinkingTokens": [0, 1.5, None],
-    "answer.temperature": [-1, float("inf"), float("nan"), "hot"],
-    "answer.topP": [0, 2],
-    "answer.seed": [-1, 2**32 - 1, 1.5],
+    "budget": [0, -1, 1.5, True, "5", "0%", "101%", "%", "-5%", "AUTO", None, []],
+    "patience": [0, -1, float("inf"), float("nan"), "10", None],
+    "maxTokens": [0, None],
+    "thinking": ["yes", True, None],
     "files.include": ["*.py", [1], None],
     "files.exclude": ["*.py"],
-    "files.maxBytes": [0, "1 MB"],
-    "index.firstLook": [-1, 0.5, None],
     "index.shared": ["/srv/index", [1], None],
-    "index.maxMegabytes": [0, 0.5, "4 GB", None],
     "index.automatic": ["yes", 1, None],
+    "cacheMegabytes": [0, 0.5, "4 GB", None],
     "codeLens.enabled": [0],
 }
+
+OLD = {
+    "draft": "lookup",
+    "snapshotMegabytes": 10,
+    "budget.tokens": 5,
+    "budget.ratio": 0.25,
+    "budget.patience": 2.5,
+    "budget.earlierTokens": 0,
+    "effort": "deep",
+    "answer.maxTokens": 7,
+    "answer.thinking": "on",
+    "answer.thinkingTokens": 64,
+    "answer.temperature": 1,
+    "answer.topP": 0.5,
+    "answer.seed": 3,
+    "files.maxBytes": 9,
+    "index.firstLook": 2000,
+    "index.maxMegabytes": 20,
+    "readAhead": False,
+}
+"""The settings of the version before that have another name now, or none."""
 
 
 def nested(values: dict[str, Any]) -> dict[str, Any]:
@@ -106,6 +109,14 @@ def test_each_setting_changes_something(name: str) -> None:
     assert settings != DEFAULTS
 
 
+def assert_changed(settings: Settings) -> None:
+    assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 30)
+    assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=8000)
+    assert settings.sampling == Sampling(max_tokens=7, thinking="on")
+    assert settings.files == FileRules(include=("*.py",), exclude=("/docs",))
+    assert (settings.index_automatic, settings.code_lens) == (False, True)
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -120,11 +131,7 @@ def test_each_setting_changes_something(name: str) -> None:
 def test_all_forms_mean_the_same(document: dict[str, Any]) -> None:
     settings, problems = Settings.read(document)
     assert problems == ()
-    assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 0)
-    assert settings.budget == Budget(5, 0.25, 0, 2.5, 2000)
-    assert settings.sampling == Sampling(1, 0.5, 3, 7, thinking="on", thinking_tokens=64)
-    assert settings.files == FileRules(9, ("*.py",), ("/docs",))
-    assert (settings.index_automatic, settings.code_lens) == (False, True)
+    assert_changed(settings)
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
@@ -136,16 +143,18 @@ def test_a_bad_value_is_reported_and_the_default_holds(name: str, value: object)
     assert settings == DEFAULTS
 
 
-@pytest.mark.parametrize("value", [None, 0.5])
-def test_the_ratio_may_be_null(value: float | None) -> None:
-    settings, problems = Settings.read({"budget": {"ratio": value}})
-    assert (settings.budget.keep_ratio, problems) == (value, ())
+@pytest.mark.parametrize(
+    ("value", "tokens", "share"), [("auto", None, None), (500, 500, None), ("5%", None, 0.05), ("0.5%", None, 0.005)]
+)
+def test_a_budget_is_a_number_a_share_or_auto(value: object, tokens: int | None, share: float | None) -> None:
+    settings, problems = Settings.read({"budget": 7}, {"budget": value})
+    assert (settings.budget.keep_tokens, settings.budget.keep_ratio, problems) == (tokens, share, ())
 
 
-@pytest.mark.parametrize("name", ["bugdet.tokens", "budget", "drafters", "answer.maxTokens.x"])
+@pytest.mark.parametrize("name", ["bugdet.tokens", "files", "drafters", "answer.maxTokens.x"])
 def test_an_unknown_setting_is_reported(name: str) -> None:
     settings, problems = Settings.read({name: 1})
-    assert problems == (f"there is no setting winnow.{name}",)
+    assert problems == (f"winnow.{name} is not a setting",)
     assert settings == DEFAULTS
 
 
@@ -160,8 +169,8 @@ def test_no_settings_are_the_defaults(document: object) -> None:
 
 
 def test_the_last_document_wins_and_a_problem_is_said_once() -> None:
-    first, last = {"budget": {"tokens": 5, "ratio": 9}}, {"budget": {"tokens": 6}}
-    settings, problems = Settings.read(first, None, last, {"budget": {"ratio": 9}})
+    first, last = {"budget": 5, "patience": 0}, {"budget": 6}
+    settings, problems = Settings.read(first, None, last, {"patience": 0})
     assert settings.budget.keep_tokens == 6
     assert len(problems) == 1
 
@@ -182,11 +191,27 @@ def test_whatever_a_client_sends_there_are_settings(documents: list[object]) -> 
 
 
 def test_what_a_client_sends_for_other_servers_is_not_ours() -> None:
-    settings, problems = Settings.read({"winnow": {"budget": {"tokens": 7}}, "pylsp": {"plugins": {"x": 1}}})
+    settings, problems = Settings.read({"winnow": {"budget": 7}, "pylsp": {"plugins": {"x": 1}}})
     assert (settings.budget.keep_tokens, problems) == (7, ())
 
 
-def test_a_setting_that_was_renamed_still_works_and_says_so() -> None:
-    settings, problems = Settings.read({"winnow": {"draft": "off"}})
-    assert settings.models.speculate == "off"
-    assert problems == ("winnow.draft is now called winnow.speculate: rename it",)
+def test_settings_of_the_version_before_still_work_and_say_what_replaces_them() -> None:
+    same = {
+        name: value for name, value in CHANGED.items() if name in ("drafter", "target", "targetContext", "targetPlace")
+    }
+    same |= {name: CHANGED[name] for name in CHANGED if name.startswith(("files", "index", "codeLens", "kvType"))}
+    settings, problems = Settings.read({"winnow": nested(same | OLD)})
+    assert_changed(settings)
+    assert "winnow.budget.ratio is now called budget: rename it" in problems
+    assert "winnow.answer.seed is no longer a setting: remove it" in problems
+    assert len(problems) == len(OLD)
+
+
+def test_old_settings_that_nobody_changed_change_nothing() -> None:
+    old = {"budget": {"tokens": "auto", "ratio": None}, "snapshotMegabytes": 2000, "index": {"maxMegabytes": 4000}}
+    assert Settings.read(old)[0] == DEFAULTS
+
+
+@pytest.mark.parametrize(("old", "megabytes"), [("snapshotMegabytes", 4500), ("index.maxMegabytes", 2500)])
+def test_one_of_the_old_bounds_counts_beside_the_default_of_the_other(old: str, megabytes: int) -> None:
+    assert Settings.read({old: 500})[0].models.cache_megabytes == megabytes

@@ -3,10 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import click
-
-from winnow_lsp.cli.agents import agents
-from winnow_lsp.host.settings import SECTION, SETTINGS
+from winnow_lsp.host.settings import BY_NAME, SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"
@@ -34,7 +31,7 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
 
 def test_no_workspace_sets_in_vscode_what_deletes_the_data_of_others() -> None:
     scopes = {name: setting["scope"] for name, setting in _properties().items()}
-    assert {scopes[f"{SECTION}.{name}"] for name in ("index.maxMegabytes", "snapshotMegabytes")} == {"machine"}
+    assert {scopes[f"{SECTION}.{name}"] for name in ("cacheMegabytes",)} == {"machine"}
 
 
 def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
@@ -44,10 +41,9 @@ def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
     assert rows == {name: json.dumps(default) for name, default in own.items()}
 
 
-def test_the_vscode_extension_starts_the_server_for_agents_with_every_setting_that_it_takes() -> None:
-    rows = dict(re.findall(r"^  '([\w.]+)': '(--[\w-]+)',$", AGENTS.read_text(), re.MULTILINE))
-    taken = {option for one in agents.params if isinstance(one, click.Option) for option in one.opts}
-    assert rows == {s.name: s.option for s in SETTINGS if s.option in taken}
+def test_the_vscode_extension_passes_on_to_agents_what_does_not_only_concern_editors() -> None:
+    names = set(re.findall(r"'([\w.]+)'", AGENTS.read_text()))
+    assert names & BY_NAME.keys() == BY_NAME.keys() - {"index.automatic", "codeLens.enabled"}
 
 
 def _properties() -> dict[str, Any]:

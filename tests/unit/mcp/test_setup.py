@@ -126,11 +126,11 @@ def test_a_program_that_cannot_run_is_named(home: Path, capsys: pytest.CaptureFi
 
 
 def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shared = [f"--shared-index={one}" for one in ("team", "~/other", "https://example.org/index")]
+    shared = [f"--set=index.shared={one}" for one in ("team", "~/other", "https://example.org/index")]
     assert main(["mcp", "install", "gemini", "--print", *shared]) == 0
     [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
     places = [home / "team", home / "other", "https://example.org/index"]
-    assert server["args"][1:] == [f"--shared-index={place}" for place in places]
+    assert server["args"][1:] == [f"--set=index.shared={place}" for place in places]
 
 
 def test_a_folder_that_is_not_there_is_not_served(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +141,7 @@ def test_a_folder_that_is_not_there_is_not_served(capsys: pytest.CaptureFixture[
 def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "model.gguf").touch()
     models = ["--drafter", "smollm2-135m", "--target", "model.gguf"]
-    files = ["-w", ".", "--exclude", "install", "--exclude", "--http"]
+    files = ["-w", ".", "--set", "files.exclude=install", "--set", "files.exclude=--http"]
     assert main(["mcp", "install", "gemini", "--print", *models, *files, "--no-server"]) == 0
     [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
     command, *arguments = server["args"]
@@ -151,8 +151,8 @@ def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsy
             "--drafter=smollm2-135m",
             f"--target={home / 'model.gguf'}",
             f"--workspace={home}",
-            "--exclude=install",
-            "--exclude=--http",
+            "--set=files.exclude=install",
+            "--set=files.exclude=--http",
             "--no-server",
         ]
     )

@@ -45,7 +45,7 @@ def test_cited_lines_that_only_a_commit_has_are_named() -> None:
 
 def test_notices_and_an_early_end_are_told() -> None:
     page = answer_page("Q", answered(finish="length", notices=["1 earlier turn left out"]))
-    assert "winnow.answer.maxTokens" in page
+    assert "winnow.maxTokens" in page
     assert page.endswith("## Notes\n\n- 1 earlier turn left out\n")
 
 

@@ -1,27 +1,13 @@
 /** Turns settings into options of `winnow mcp`. Free of VS Code, so that tests need none. */
 
-/** The options that `winnow mcp` takes, by setting. */
+/** The settings that `winnow mcp` takes, each as an option. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  'drafter': '--drafter',
-  'target': '--target',
-  'targetContext': '--target-context',
-  'targetPlace': '--target-place',
-  'kvType': '--kv-type',
-  'speculate': '--speculate',
-  'snapshotMegabytes': '--snapshot-megabytes',
-  'budget.patience': '--patience',
-  'answer.maxTokens': '--max-tokens',
-  'answer.thinking': '--thinking',
-  'answer.thinkingTokens': '--thinking-tokens',
-  'answer.temperature': '--temperature',
-  'answer.topP': '--top-p',
-  'answer.seed': '--seed',
-  'files.include': '--include',
-  'files.exclude': '--exclude',
-  'files.maxBytes': '--max-file-bytes',
-  'index.firstLook': '--first-look',
-  'index.shared': '--shared-index',
-  'index.maxMegabytes': '--index-megabytes',
+  'drafter': '--drafter=',
+  'target': '--target=',
+  ...Object.fromEntries([
+    'targetContext', 'targetPlace', 'kvType', 'speculate', 'budget', 'patience', 'maxTokens', 'thinking', 'files.include', 'files.exclude',
+    'index.shared', 'cacheMegabytes',
+  ].map((name) => [name, `--set=${name}=`])),
 };
 
 /** A setting's value, and its default. */
@@ -33,7 +19,7 @@ export interface Value {
 /** The command line for the settings that differ from their defaults. `=` keeps a value from being read as an option. */
 export function commandLine(read: (name: string) => Value): string[] {
   const changed = Object.entries(OPTIONS).map(([name, option]) => ({ option, ...read(name) })).filter(({ value, usual }) => !same(value, usual));
-  return ['mcp', ...changed.flatMap(({ option, value }) => values(value).map((one) => `${option}=${one}`))];
+  return ['mcp', ...changed.flatMap(({ option, value }) => values(value).map((one) => `${option}${one}`))];
 }
 
 function values(value: unknown): string[] {

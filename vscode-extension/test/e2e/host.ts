@@ -10,7 +10,7 @@ const PATIENCE_MS = 300_000;
 export const QUESTION = 'What does the function `total` do?';
 export const LONG_QUESTION = 'How does TextWrapper split long words, and in what order?';
 /** How test_vscode.py sets the server up: little to read, little to say. */
-export const SHORT = { 'budget.tokens': 200, 'answer.maxTokens': 24 };
+export const SHORT = { budget: 200, maxTokens: 24 };
 
 /** Run the tests that `define` names (with WINNOW_E2E_ONLY those whose names it matches), up to the first that fails. Each adds a line of JSON to the file WINNOW_E2E_REPORT. */
 export function suite(define: () => void): Promise<void> {

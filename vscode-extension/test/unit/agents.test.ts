@@ -11,12 +11,13 @@ test('what is at its default is left to the program', () => {
 test('what is not becomes options, lists one for each', () => {
   const changed = {
     'drafter': { value: 'smollm2-135m', usual: 'qwen' },
-    'answer.temperature': { value: 0.5, usual: 0 },
-    'snapshotMegabytes': { value: 0, usual: 2000 },
+    'patience': { value: 0.5, usual: 10 },
+    'cacheMegabytes': { value: 30, usual: 6000 },
     'files.exclude': { value: ['*.md', '--help'], usual: [] },
   };
   expect(commandLine(reading(changed))).toEqual([
-    'mcp', '--drafter=smollm2-135m', '--snapshot-megabytes=0', '--temperature=0.5', '--exclude=*.md', '--exclude=--help',
+    'mcp', '--drafter=smollm2-135m', '--set=patience=0.5', '--set=files.exclude=*.md', '--set=files.exclude=--help',
+    '--set=cacheMegabytes=30',
   ]);
 });
 

@@ -53,7 +53,7 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     if _method_name(target) in _file_methods():
         raise UnsupportedModelError(
             f"a model of the architecture {_method_name(target)!r} answers nothing by itself: "
-            "give it as --speculate of the target it was made for"
+            "name it as the setting speculate, with the target it was made for"
         )
     chosen = options.speculate
     if chosen == "off" or not target.rolls_back:

@@ -103,7 +103,7 @@ class StreamedReply:
             return "ended its answer in the middle, without a reason to finish"
         return (
             f"ended its answer in the middle, before the first token: see its log. If its context is shorter than "
-            f"{context_limit:,} tokens, say so with --target-context"
+            f"{context_limit:,} tokens, say so with the setting targetContext"
         )
 
     def generation(self, notices: tuple[str, ...] = ()) -> Generation:

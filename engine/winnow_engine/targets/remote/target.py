@@ -148,8 +148,8 @@ class HttpTarget:
             self._thinks = True
             notices = (_asked_again(reply.thought_tokens),) if attempt.room else ()
         raise TargetError(
-            f"the model on {self._address.host} thinks without end, even when asked not to: raise --thinking-tokens, "
-            "have the server limit its thinking, or choose another model"
+            f"the model on {self._address.host} thinks without end, even when asked not to: have the server "
+            "limit its thinking, or choose another model"
         )
 
     def _attempts(self, sampling: Sampling) -> Iterator[Attempt]:

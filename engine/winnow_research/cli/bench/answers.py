@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from winnow_engine.core import Budget
-from winnow_lsp.cli.options import drafter_option, target_option
+from winnow_lsp.cli.setting_options import drafter_option, target_option
 from winnow_research.cli.bench.shared import (
     BenchSetup,
     corpus_options,

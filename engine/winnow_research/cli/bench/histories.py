@@ -15,7 +15,7 @@ from winnow_engine.config import ModelConfig
 from winnow_engine.core import Budget
 from winnow_engine.storage.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.options import drafter_option
+from winnow_lsp.cli.setting_options import drafter_option
 from winnow_research.cli.bench.shared import corpus_options, say
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.histories.asking_when import answered_when

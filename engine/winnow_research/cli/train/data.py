@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from winnow_engine.models.cache import locate
-from winnow_lsp.cli.options import drafter_option
+from winnow_lsp.cli.setting_options import drafter_option
 from winnow_research.cli.train.shared import DATA, require, say
 from winnow_research.training.adding import questions_alone
 from winnow_research.training.dataset import Dataset

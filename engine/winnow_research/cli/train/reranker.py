@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from winnow_engine.models.cache import locate
-from winnow_lsp.cli.options import drafter_option
+from winnow_lsp.cli.setting_options import drafter_option
 from winnow_research.cli.train.shared import DATA, require, turns_of, turns_option
 from winnow_research.training.dataset import Dataset
 

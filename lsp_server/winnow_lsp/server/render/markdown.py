@@ -18,7 +18,7 @@ def answer_page(title: str, result: Mapping[str, Any]) -> str:
     """An answer, the places it cites, and the notices."""
     lines = [f"# {title}", "", *_thought(result.get("thinking")), result["answer"].strip(), ""]
     if result["finish"] == "length":
-        lines += ["*Cut off here: raise `winnow.answer.maxTokens` for longer answers.*", ""]
+        lines += ["*Cut off here: raise `winnow.maxTokens` for longer answers.*", ""]
     cited = [*map(_link, result["citations"]), *map(_in_commit, result.get("citedBefore", ()))]
     lines += _section("Cited", cited)
     lines += _section("Notes", result["notices"])

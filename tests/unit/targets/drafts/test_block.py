@@ -273,7 +273,7 @@ def test_a_target_opens_one_by_its_file(target: Path, draft: Path, n_ubatch: int
 
 
 def test_a_draft_is_no_target(draft: Path) -> None:
-    with pytest.raises(UnsupportedModelError, match="'winnow-block' answers nothing by itself: give it as --speculate"):
+    with pytest.raises(UnsupportedModelError, match="'winnow-block' answers nothing by itself: name it as the setting"):
         LlamaTarget.open(draft)
 
 

@@ -61,7 +61,7 @@ export function define(): void {
     });
 
     test('cancelling while the prompt is read stops the work', async () => {
-      await configure({ 'budget.tokens': 1500 });
+      await configure({ budget: 1500 });
       const question = asking({ text: LONG_QUESTION }, { message: (text, cancel) => { if (text.startsWith('reading')) cancel(); } });
       const exchange = await question.done;
       assert.deepEqual([exchange.outcome, exchange.answer, question.pieces], ['cancelled', '', []]);
@@ -69,7 +69,7 @@ export function define(): void {
     });
 
     test('cancelling in the middle of an answer keeps what came', async () => {
-      await configure({ ...SHORT, 'answer.maxTokens': 500 });
+      await configure({ ...SHORT, maxTokens: 500 });
       const question = asking({ text: QUESTION }, { piece: (cancel) => { cancel(); } });
       const exchange = await question.done;
       assert.equal(exchange.outcome, 'cancelled');

@@ -88,7 +88,7 @@ export function define(): void {
     });
 
     test('stopping in the panel while the prompt is read stops the work', async () => {
-      await configure({ 'budget.tokens': 1500 });
+      await configure({ budget: 1500 });
       const exchange = await stopped(LONG_QUESTION, (listener, stop) => ({
         ...listener,
         progress: (message) => { listener.progress(message); if (message.startsWith('reading')) stop(); },
@@ -97,7 +97,7 @@ export function define(): void {
     });
 
     test('stopping in the panel in the middle of an answer keeps what came', async () => {
-      await configure({ ...SHORT, 'answer.maxTokens': 500 });
+      await configure({ ...SHORT, maxTokens: 500 });
       const exchange = await stopped(QUESTION, (listener, stop) => ({ ...listener, delta: (text) => { listener.delta(text); stop(); } }));
       assert.equal(exchange.outcome, 'cancelled');
       assert.ok(exchange.answer.length > 0);
@@ -130,7 +130,7 @@ export function define(): void {
     });
 
     test('the language model stops when another extension says so', async () => {
-      await configure({ 'answer.maxTokens': 500 });
+      await configure({ maxTokens: 500 });
       const [model] = await vscode.lm.selectChatModels(MODEL);
       assert.ok(model);
       const source = new vscode.CancellationTokenSource();

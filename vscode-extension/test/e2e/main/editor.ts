@@ -56,7 +56,7 @@ export function define(): void {
       const { uri } = (await open('shop/pricing.py')).document;
       await set('codeLens.enabled', false);
       await eventually(async () => (await lenses(uri)).length === 0);
-      await configure({ 'answer.maxTokens': 5 }); // and turns the lenses on
+      await configure({ maxTokens: 5 }); // and turns the lenses on
       assert.ok((await lenses(uri)).length > 0);
       const exchange = await asking({ text: QUESTION }).done;
       assert.equal(exchange.stats?.decodeTokens, 5);
@@ -66,9 +66,9 @@ export function define(): void {
 
     test('a wrong setting is reported, and nobody hears of ours', async () => {
       const said = messages();
-      await configure({ 'budget.ratio': 7 });
-      await eventually(() => said.texts.find((text) => text.includes('winnow.budget.ratio')), () => said.texts);
-      await configure({ 'budget.ratio': undefined });
+      await configure({ budget: '700%' });
+      await eventually(() => said.texts.find((text) => text.includes('winnow.budget')), () => said.texts);
+      await configure({ budget: undefined });
       said.restore();
       assert.ok(!said.texts.some((text) => text.includes('winnow.server')), JSON.stringify(said.texts));
     });

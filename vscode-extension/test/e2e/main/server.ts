@@ -26,7 +26,7 @@ export function define(): void {
 
     test('a question under way when the server dies fails with words, and does not hang', async () => {
       const said = messages();
-      await configure({ 'budget.tokens': 1500 });
+      await configure({ budget: 1500 });
       let killed = false;
       const message = (text: string): void => {
         if (killed || !text.startsWith('reading')) return;
@@ -34,7 +34,7 @@ export function define(): void {
         process.kill(winnow.session.pid ?? 0, 'SIGKILL');
       };
       const exchange = await asking({ text: LONG_QUESTION }, { message }).done;
-      await set('budget.tokens', 200);
+      await set('budget', 200);
       said.restore();
       assert.equal(exchange.outcome, 'failed');
       assert.match(exchange.error ?? '', /server stopped/);

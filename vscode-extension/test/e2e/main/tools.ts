@@ -48,7 +48,7 @@ export function define(): void {
     });
 
     test('a cancelled tool stops the work', async () => {
-      await configure({ ...SHORT, 'answer.maxTokens': 500 });
+      await configure({ ...SHORT, maxTokens: 500 });
       const source = new vscode.CancellationTokenSource();
       const asked = call('winnow_ask', { question: QUESTION }, undefined, source.token);
       await eventually(() => winnow.session.status?.questions.running === 1, () => winnow.session.status);
@@ -64,7 +64,7 @@ export function define(): void {
       const [definition, ...others] = await winnow.definitions.provideMcpServerDefinitions();
       assert.ok(definition && others.length === 0);
       assert.equal(definition.command, vscode.workspace.getConfiguration('winnow').get('server.path'));
-      assert.ok(definition.args.includes('--drafter=smollm2-135m') && definition.args.includes('--max-tokens=24'), definition.args.join());
+      assert.ok(definition.args.includes('--drafter=smollm2-135m') && definition.args.includes('--set=maxTokens=24'), definition.args.join());
       assert.equal(definition.cwd?.fsPath, folder().fsPath);
       const [greeting, listed] = await answers(definition);
       assert.equal((greeting as { serverInfo: { name: string } }).serverInfo.name, 'winnow');
@@ -78,7 +78,7 @@ export function define(): void {
       await eventually(() => fired);
       listening.dispose();
       const [definition] = await winnow.definitions.provideMcpServerDefinitions();
-      assert.ok(definition?.args.includes('--exclude=*.md'), definition?.args.join());
+      assert.ok(definition?.args.includes('--set=files.exclude=*.md'), definition?.args.join());
       await set('files.exclude', undefined);
     });
 

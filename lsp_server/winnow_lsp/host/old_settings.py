@@ -1,0 +1,85 @@
+"""Settings and options of the version before, which are read until the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+RENAMED = {
+    "draft": "speculate",
+    "budget.tokens": "budget",
+    "budget.ratio": "budget",
+    "budget.patience": "patience",
+    "answer.maxTokens": "maxTokens",
+    "answer.thinking": "thinking",
+    "index.maxMegabytes": "cacheMegabytes",
+    "snapshotMegabytes": "cacheMegabytes",
+}
+GONE = (
+    "effort",
+    "readAhead",
+    "budget.earlierTokens",
+    "answer.thinkingTokens",
+    "answer.temperature",
+    "answer.topP",
+    "answer.seed",
+    "files.maxBytes",
+    "index.firstLook",
+)
+_MEGABYTES = {"index.maxMegabytes": 4000, "snapshotMegabytes": 2000}
+
+_OPTIONS = {
+    "--draft": "speculate",
+    "--speculate": "speculate",
+    "--target-context": "targetContext",
+    "--target-place": "targetPlace",
+    "--kv-type": "kvType",
+    "--keep-ratio": "budget",
+    "--patience": "patience",
+    "--max-tokens": "maxTokens",
+    "--thinking": "thinking",
+    "--include": "files.include",
+    "--exclude": "files.exclude",
+    "--shared-index": "index.shared",
+    "--index-megabytes": "cacheMegabytes",
+}
+_OPTIONS_GONE = (
+    "--snapshot-megabytes",
+    "--effort",
+    "--thinking-tokens",
+    "--temperature",
+    "--top-p",
+    "--seed",
+    "--max-file-bytes",
+    "--first-look",
+)
+
+
+def renewed(name: str, value: Any, seen: dict[str, Any]) -> tuple[str, Any]:
+    """The name and value today of a setting, which may have an old name. `seen` collects the old ones of a document."""
+    if name == "budget.ratio" and isinstance(value, int | float):
+        return RENAMED[name], f"{100 * value:g}%"
+    if name in _MEGABYTES and isinstance(value, int):
+        seen[name] = value
+        return RENAMED[name], sum(seen.get(part, usual) for part, usual in _MEGABYTES.items())
+    return RENAMED.get(name, name), value
+
+
+def renewed_options(arguments: Sequence[str], notices: list[str]) -> Iterator[str]:
+    """A command's arguments, where old options, each with a value, are replaced by `--set`."""
+    rest = iter(arguments)
+    for argument in rest:
+        option, equals, value = argument.partition("=")
+        if option not in _OPTIONS and option not in _OPTIONS_GONE:
+            yield argument
+            if argument == "--":
+                yield from rest
+            continue
+        value = value if equals else next(rest, "")
+        if option in _OPTIONS_GONE:
+            notices.append(f"{option} is no longer an option, and has no effect")
+            continue
+        name = _OPTIONS[option]
+        value = renewed("budget.ratio", float(value), {})[1] if option == "--keep-ratio" else value
+        notices.append(f"{option} is now --set {name}={value}")
+        yield f"--set={name}={value}"

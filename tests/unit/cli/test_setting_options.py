@@ -1,0 +1,155 @@
+"""Settings as options, those in `winnow.toml` beneath them, and the options of the version before."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from winnow_engine.core import Budget
+from winnow_lsp.cli.main import main
+from winnow_lsp.cli.setting_options import config_of, setting_options, written
+from winnow_lsp.host.old_settings import renewed_options
+from winnow_lsp.host.settings import Settings
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `winnow.toml` is, which is not there yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "winnow").mkdir()
+    return tmp_path / "winnow" / "winnow.toml"
+
+
+def parsed(*arguments: str) -> tuple[Settings | None, str]:
+    """What a command makes of some arguments, and what it says."""
+    found: list[Settings] = []
+
+    @click.command()
+    @setting_options("budget", "drafter", "target")
+    def command(**options: Any) -> None:
+        found.append(config_of(options))
+
+    result = CliRunner().invoke(command, arguments)
+    return (found[0] if found else None), result.output
+
+
+def test_without_options_and_file_the_configuration_is_the_default(file: Path) -> None:
+    assert parsed() == (Settings(), "")
+
+
+def test_options_reach_their_place(file: Path) -> None:
+    config, _ = parsed("--budget", "500", "--set", "kvType=q8_0", "--set", "targetContext=8192", "--set", "patience=3")
+    assert config is not None
+    assert config.budget == Budget(500, first_look_tokens=8000, patience_s=3)
+    assert (config.models.kv_type, config.models.target_context) == ("q8_0", 8192)
+
+
+def test_lists_add_up_and_take_what_looks_like_anything(file: Path) -> None:
+    given = [f"--set=files.exclude={one}" for one in ("*.md", "1", "--http", '["a", "b"]')]
+    config, _ = parsed(*given)
+    assert config is not None
+    assert config.files.exclude == ("*.md", "1", "--http", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--budget", "0"), "must be auto, a whole number of at least 1, or a share such as 5%, not '0'"),
+        (("--set", "kvType=f64"), "kvType must be one of f16, q8_0, q4_0, not 'f64'"),
+        (("--set", "index.automatic=perhaps"), "must be true or false"),
+        (("--set", "patience"), "is not NAME=VALUE"),
+        (("--set", "seed=3"), "is not NAME=VALUE, with one of these names: drafter, target,"),
+    ],
+)
+def test_what_no_setting_allows_is_refused(arguments: tuple[str, str], says: str, file: Path) -> None:
+    config, said = parsed(*arguments)
+    assert config is None
+    assert says in " ".join(said.split())
+
+
+def test_options_win_over_the_file_and_its_mistakes_are_named(file: Path) -> None:
+    file.write_text('budget = "5%"\npatience = 0\nmaxTokens = 40\nbugdet = 1\n[files]\ninclude = ["*.py"]\n')
+    config, said = parsed("--budget", "auto")
+    assert config is not None
+    assert (config.budget.keep_ratio, config.sampling.max_tokens, config.files.include) == (None, 40, ("*.py",))
+    assert said.splitlines() == [
+        f"winnow: {file}: patience must be a number above 0, not 0; using 10.0",
+        f"winnow: {file}: bugdet is not a setting",
+    ]
+
+
+@pytest.mark.parametrize("content", [b"budget = ", b"\xff"])
+def test_a_file_that_is_no_toml_is_an_error(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    config, said = parsed()
+    assert config is None
+    assert f"{file} cannot be read" in said
+
+
+def test_no_file_of_the_repository_is_read(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "winnow.toml").write_text('target = "https://gpu.invalid/v1"')
+    monkeypatch.chdir(tmp_path)
+    assert parsed() == (Settings(), "")
+
+
+def test_the_file_in_the_documentation_works(file: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    file.write_text(example)
+    config, said = parsed()
+    assert said == ""
+    assert config not in (None, Settings())
+
+
+@pytest.mark.parametrize("model", ["smollm2-135m", "http://127.0.0.1:1/v1", "./here", "here"])
+def test_only_what_names_a_file_becomes_a_path(
+    model: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("auto", "here", "smollm2-135m", "http:/127.0.0.1:1/v1"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    config, _ = parsed("--drafter", model, "--target", model, "--set", "speculate=auto")
+    expected = str(tmp_path / "here") if "here" in model else model
+    assert config is not None
+    assert (config.models.drafter, config.models.target, config.models.speculate) == (expected, expected, "auto")
+
+
+def test_settings_are_written_as_options_that_mean_the_same(file: Path) -> None:
+    settings = {"drafter": "a", "budget": 5, "files.exclude": ["*.md", "x"], "index.automatic": False, "patience": 0.5}
+    assert parsed(*written(settings))[0] == Settings.of(settings)
+
+
+def test_options_of_the_version_before_still_work_and_say_what_replaces_them(file: Path) -> None:
+    notices: list[str] = []
+    given = ["--keep-ratio", "0.05", "--exclude=--seed", "why?", "--seed", "3", "--max-tokens", "7", "--", "--patience"]
+    arguments = list(renewed_options(given, notices))
+    expected = ["--set=budget=5%", "--set=files.exclude=--seed", "why?", "--set=maxTokens=7", "--", "--patience"]
+    assert arguments == expected
+    assert notices == [
+        "--keep-ratio is now --set budget=5%",
+        "--exclude is now --set files.exclude=--seed",
+        "--seed is no longer an option, and has no effect",
+        "--max-tokens is now --set maxTokens=7",
+    ]
+
+
+def test_the_old_options_reach_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spans", "x", "--max-tokens", "0", "--temperature", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "winnow: --max-tokens is now --set maxTokens=0\n" in said
+    assert "winnow: --temperature is no longer an option, and has no effect\n" in said
+    assert "maxTokens must be a whole number of at least 1" in said
+
+
+@pytest.mark.parametrize("command", ["ask", "why", "when", "review", "spans", "mcp", "index", "acp"])
+def test_help_fits_a_screen(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 22, "beside the command and the prompt, on 24 lines"
+    assert sum(line.startswith("  -") for line in lines) <= 14
