@@ -237,14 +237,6 @@ def open_device(ordinal: int = 0) -> Device:
         return _opened(ordinal)
 
 
-def device_count() -> int:
-    """How many devices this process may use; 0 without a driver."""
-    try:
-        return int(open_device().call("cuDeviceGetCount"))
-    except DeviceError:
-        return 0
-
-
 @cache
 def _opened(ordinal: int) -> Device:
     try:

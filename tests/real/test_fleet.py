@@ -1,4 +1,4 @@
-"""Several drafters with real weights, in processes and on Ray, make the keys that one makes."""
+"""Chunks that are encoded at the same time have the keys of those that are not, with real weights."""
 
 from __future__ import annotations
 
@@ -7,36 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.fleet import fleet
-from winnow_engine.fleet.worker import AT_ONCE, encode
+from winnow_engine.fleet.fleet import AT_ONCE, encode
 
-from ..unit.fleet.drafters import FILES, OneDrafter, deal_small_chunks, needs_ray, same
+from ..unit.fleet.test_ray import CHUNK, FILES, same
 
 pytestmark = pytest.mark.real_weights
 
 
-@pytest.fixture(scope="module")
-def one(smollm2: Path) -> OneDrafter:
-    return OneDrafter(smollm2)
-
-
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    deal_small_chunks(monkeypatch)
-
-
-def test_chunks_that_are_encoded_at_once_have_the_keys_of_those_that_are_not(one: OneDrafter) -> None:
-    dealt = list(fleet.chunks(FILES, 2000))
-    expected = one.keys
+def test_chunks_that_are_encoded_at_once_have_the_keys_of_those_that_are_not(smollm2: Path) -> None:
+    drafter, dealt = Drafter(smollm2), list(fleet.chunks(FILES, CHUNK))
+    expected = [keys for texts in dealt for keys in encode(drafter, texts)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = [keys for chunk in pool.map(lambda texts: encode(one.drafter, texts), dealt) for keys in chunk]
+        found = [keys for chunk in pool.map(lambda texts: encode(drafter, texts), dealt) for keys in chunk]
     same(found, expected)
-
-
-def test_processes_make_the_keys_of_one_drafter_also_if_they_are_killed(one: OneDrafter) -> None:
-    one.check_killed_processes()
-
-
-@needs_ray
-def test_ray_workers_make_the_keys_of_one_drafter_also_if_one_is_killed(one: OneDrafter) -> None:
-    one.check_ray()

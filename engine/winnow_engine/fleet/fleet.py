@@ -1,193 +1,141 @@
-"""The plan by which several workers encode the files of one workspace.
+"""Several encoders for the files of one workspace: actors of a Ray cluster.
 
-Files are dealt in chunks of a fixed size. A batch never holds segments of two chunks, so that what is encoded together
-does not depend on the number of workers. A chunk whose worker is lost goes to the next one.
+Files are dealt in chunks of a fixed size. A batch never holds segments of two chunks, so the keys do not depend on the
+number of workers. Ray places actors on GPUs, moves chunks and keys, and starts an actor again whose process or machine
+died; its chunks are then encoded again.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYetError
-from dataclasses import dataclass, field
-from functools import partial
-from queue import SimpleQueue
-from typing import Protocol
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from winnow_engine.core import Cancellation
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
+from winnow_engine.errors import ClusterError, UnsupportedModelError
+from winnow_engine.fleet.cluster import joined
+from winnow_engine.models.cache import given_file, locate
 
 CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}
 """About four batches, by the place of a drafter."""
-_AT_ONCE = 2  # chunks that a worker has, so that it need not wait for the next
-_ATTEMPTS = 3  # of a chunk, before it is encoded here; of a worker, to start
+AT_ONCE = 2
+"""Chunks that an actor encodes at the same time: while a device reads one, the other's text is prepared."""
+_WAITING = AT_ONCE + 1  # chunks an actor has, so that it need not wait for the next
+_RESTARTS, _RETRIES = 5, 2  # of an actor; of a chunk, before it is encoded here
 _POLL_S = 0.1
 
 Texts = list[FileText]
 
 
-class WorkerLostError(Exception):
-    """A worker ended, or cannot be reached."""
+class DrafterActor:
+    """The drafter in an actor. `model` is a name of the registry, or a path that is valid on every machine."""
 
+    def __init__(self, model: str, threads: int) -> None:
+        self._drafter = Drafter(locate(model), threads=threads)
 
-class Worker(Protocol):
-    """A drafter elsewhere. It answers chunks in the order in which they were sent."""
+    def identity(self) -> str:
+        """The drafter's identity."""
+        return self._drafter.identity
 
-    def start(self) -> None:
-        """Wait until it is ready. Raises WorkerLostError, or what kept its drafter from loading."""
-
-    def send(self, texts: Texts) -> None:
-        """Have a chunk encoded. Raises WorkerLostError."""
-
-    def receive(self) -> list[FileKeys]:
-        """The keys of the next chunk. Raises WorkerLostError, or what encoding raised."""
-
-    def close(self) -> None:
-        """End it, whatever it does."""
-
-
-@dataclass(slots=True)
-class _Chunk:
-    texts: Texts
-    keys: Future[list[FileKeys]] = field(default_factory=Future)
-    attempts: int = 0
+    def encode(self, texts: Texts) -> list[FileKeys]:
+        """The keys of a chunk."""
+        return encode(self._drafter, texts)
 
 
 class Fleet:
-    """Encodes files with `count` workers, which start at once.
+    """Encodes files with actors of a cluster, which it leaves when it is closed."""
 
-    `open_worker` starts the one with a number. `here` encodes what no worker can; `place` is where drafters live.
-    """
+    def __init__(self, model: str, drafter: Drafter, count: int | None, address: str | None) -> None:
+        """`count` actors, or as many as the cluster has GPUs, at least one; `drafter` is the one of this process.
 
-    def __init__(
-        self,
-        count: int,
-        open_worker: Callable[[int], Worker],
-        here: Callable[[Texts], list[FileKeys]],
-        place: str,
-    ) -> None:
-        self._count, self._open_worker, self._here, self._place = count, open_worker, here, place
-        self._chunks: SimpleQueue[_Chunk | None] = SimpleQueue()
-        self._open: dict[int, Worker] = {}
-        self._closed = False
-        self._lock = threading.Lock()
+        Without an `address` a cluster is started on this machine, and ends with the fleet. Raises ClusterError.
+        """
+        # Linux ends a cluster that was started here when the thread ends that started it, so this is one that stays.
+        self._keeper = ThreadPoolExecutor(1)
+        self._ray = self._keeper.submit(joined, address).result()
+        self._drafter = drafter
+        gpus, cores = (int(self._ray.cluster_resources().get(name, 0)) for name in ("GPU", "CPU"))
+        count = count or max(gpus, 1)
+        threads = 2 if gpus else max(cores // count, 1)
+        actors = self._ray.remote(DrafterActor).options(
+            num_gpus=1 / -(-count // gpus) if gpus else 0,
+            num_cpus=0 if gpus else threads,
+            max_concurrency=AT_ONCE,
+            max_restarts=_RESTARTS,
+            max_task_retries=_RETRIES,
+        )
+        file = given_file(model)  # a path counts from here, and has to exist on the other machines as well
+        name = model if file is None else str(file.resolve())
+        self._actors = [actors.remote(name, threads) for _ in range(count)]
+        self._identities = [actor.identity.remote() for actor in self._actors]
+        self._lost: set[int] = set()
         self.notices: list[str] = []
-        """Which workers were lost, and what became of their work."""
-        self._threads = [threading.Thread(target=self._drive, args=(number,)) for number in range(count)]
-        for thread in self._threads:
-            thread.start()
+        """Losses of actors that were not made good by others, for the user."""
 
     def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
-        """As `Drafter.encode`. `files` is read a few chunks ahead of the workers."""
-        waiting: deque[_Chunk] = deque()
-        try:
-            for texts in chunks(files, CHUNK_CHARACTERS[self._place]):
-                cancellation.check()
-                waiting.append(_Chunk(texts))
-                self._chunks.put(waiting[-1])
-                while len(waiting) > (_AT_ONCE + 1) * self._count:
-                    yield from self._done(waiting.popleft(), cancellation)
-            while waiting:
-                yield from self._done(waiting.popleft(), cancellation)
-        finally:
-            for chunk in waiting:
-                chunk.keys.cancel()
+        """As `Drafter.encode`. `files` is read a few chunks ahead of the actors."""
+        self._check_identities(cancellation)
+        waiting: deque[tuple[Texts, int, Any]] = deque()
+        for texts in chunks(files, CHUNK_CHARACTERS[self._drafter.place]):
+            cancellation.check()
+            number = self._least_busy([(number, sent) for _, number, sent in waiting])
+            waiting.append((texts, number, self._actors[number].encode.remote(texts)))
+            while len(waiting) > _WAITING * len(self._actors):
+                yield from self._encoded(*waiting.popleft(), cancellation)
+        while waiting:
+            yield from self._encoded(*waiting.popleft(), cancellation)
 
     def close(self) -> None:
-        """End the workers, whatever they do."""
-        with self._lock:
-            self._closed = True
-            opened = list(self._open.values())
-        for worker in opened:
-            worker.close()
-        for _ in self._threads:
-            self._chunks.put(None)
-        for thread in self._threads:
-            thread.join()
+        """End the actors, whatever they do, and leave the cluster."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+        self._ray.shutdown()
+        self._keeper.shutdown()
 
-    def _done(self, chunk: _Chunk, cancellation: Cancellation) -> list[FileKeys]:
-        """The keys of a chunk, once they are there. Raises CancelledError, or what encoding raised."""
-        while True:
+    def _check_identities(self, cancellation: Cancellation) -> None:
+        """Wait for the actors. Raises UnsupportedModelError if the drafter of one would make other keys."""
+        while self._identities:
+            try:
+                found = self._got(self._identities[-1], cancellation)
+            except self._ray.exceptions.RayError as error:
+                raise ClusterError(f"a worker does not start: {_first_line(error)}") from error
+            if found != self._drafter.identity:
+                raise UnsupportedModelError("a worker has another drafter; give all machines the same file and version")
+            self._identities.pop()
+
+    def _least_busy(self, sent: Sequence[tuple[int, Any]]) -> int:
+        """The actor with the fewest chunks that are not done, of those that are not lost."""
+        references = [reference for _, reference in sent]
+        done = self._ray.wait(references, num_returns=len(references), timeout=0)[0] if references else []
+        busy = Counter(number for number, reference in sent if reference not in done)
+        return min(range(len(self._actors)), key=lambda number: (number in self._lost, busy[number]))
+
+    def _encoded(self, texts: Texts, number: int, reference: Any, cancellation: Cancellation) -> list[FileKeys]:
+        """The keys of a chunk, from its actor or, if that is lost for good, made here."""
+        try:
+            keys: list[FileKeys] = self._got(reference, cancellation)
+        except self._ray.exceptions.RayError as error:
+            self._lost.add(number)
+            self.notices.append(f"worker {number + 1} was lost: {_first_line(error)}; its work is done here")
+            return encode(self._drafter, texts)
+        return keys
+
+    def _got(self, reference: Any, cancellation: Cancellation) -> Any:
+        """The result of a call, or what it raised. Raises Ray's error if the actor is lost, CancelledError."""
+        while not self._ray.wait([reference], timeout=_POLL_S)[0]:
             cancellation.check()
-            try:
-                return chunk.keys.result(_POLL_S)
-            except NotYetError:
-                continue
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
 
-    def _drive(self, number: int) -> None:
-        """Give one worker its chunks until the fleet is closed. A lost worker is opened again a few times."""
-        failures = 0
-        while not self._closed and failures < _ATTEMPTS:
-            sent: deque[_Chunk] = deque()
-            try:
-                worker = self._opened(number)
-                while self._supply(worker, sent):
-                    _settle(sent[0], worker.receive)
-                    sent.popleft()
-                    failures = 0
-                return
-            except WorkerLostError as error:
-                failures += 1
-                self._lost(number, sent, error)
-            except Exception as error:  # whatever keeps one drafter from loading is told by the first chunk
-                self._fail(error)
-                return
-        self._do_here()
 
-    def _opened(self, number: int) -> Worker:
-        """A worker that is ready. Raises WorkerLostError, or what kept its drafter from loading."""
-        worker = self._open_worker(number)
-        with self._lock:
-            self._open[number] = worker
-            if self._closed:
-                worker.close()
-        worker.start()
-        return worker
-
-    def _supply(self, worker: Worker, sent: deque[_Chunk]) -> bool:
-        """See that the worker has enough to do. Waits if it has nothing; False once the fleet is closed."""
-        while len(sent) < _AT_ONCE and (not sent or not self._chunks.empty()):
-            chunk = self._chunks.get()
-            if chunk is None:
-                self._chunks.put(None)  # for whoever asks next
-                break
-            if chunk.attempts >= _ATTEMPTS:
-                _settle(chunk, partial(self._here, chunk.texts))
-            elif not chunk.keys.cancelled():
-                sent.append(chunk)
-                worker.send(chunk.texts)
-        return bool(sent)
-
-    def _lost(self, number: int, sent: deque[_Chunk], error: WorkerLostError) -> None:
-        """Give the chunks of a lost worker to others."""
-        with self._lock:
-            worker = self._open.pop(number, None)
-        if worker is not None:
-            worker.close()
-        if self._closed:
-            return
-        self.notices.append(f"worker {number + 1} was lost: {error}; its work is done again")
-        for chunk in sent:
-            chunk.attempts += 1
-            self._chunks.put(chunk)
-
-    def _do_here(self) -> None:
-        """Take a worker's part with the drafter of this process."""
-        while not self._closed and (chunk := self._chunks.get()) is not None:
-            _settle(chunk, partial(self._here, chunk.texts))
-        self._chunks.put(None)
-
-    def _fail(self, error: Exception) -> None:
-        """Answer chunks with an error."""
-
-        def failing() -> list[FileKeys]:
-            raise error
-
-        while not self._closed and (chunk := self._chunks.get()) is not None:
-            _settle(chunk, failing)
-        self._chunks.put(None)
+def encode(drafter: Drafter, texts: Texts) -> list[FileKeys]:
+    """The keys of a chunk."""
+    return list(drafter.encode(texts, Cancellation(), fixed_batches=True))
 
 
 def chunks(files: Iterable[FileText], characters: int) -> Iterator[Texts]:
@@ -204,15 +152,5 @@ def chunks(files: Iterable[FileText], characters: int) -> Iterator[Texts]:
         yield chunk
 
 
-def _settle(chunk: _Chunk, keys: Callable[[], list[FileKeys]]) -> None:
-    """Give a chunk its keys, or the error that encoding it raised. WorkerLostError is none of its own."""
-    try:
-        found = keys()
-    except WorkerLostError:
-        raise
-    except Exception as error:
-        if chunk.keys.set_running_or_notify_cancel():
-            chunk.keys.set_exception(error)
-    else:
-        if chunk.keys.set_running_or_notify_cancel():
-            chunk.keys.set_result(found)
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -17,8 +17,8 @@ from winnow_engine.storage.store import Store
 # Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
 _drafter_loads = threading.Lock()
 
-OpenFleet = Callable[[Drafter, int], Fleet | None]
-"""Opens what encodes in place of a drafter from now on, for so many bytes at first; None if the drafter does."""
+OpenFleet = Callable[[Drafter], Fleet]
+"""Opens the fleet that encodes in place of a drafter."""
 
 
 class Encoders:
@@ -52,11 +52,11 @@ class Encoders:
         with _drafter_loads:
             self._closing.check()
             drafter = self._open_drafter()
-            return KeyCache(self._store, drafter, partial(self._encoders_for, drafter))
+            return KeyCache(self._store, drafter, partial(self._encoder, drafter))
 
-    def _encoders_for(self, drafter: Drafter, size: int) -> EncodesFiles:
-        """What encodes so many bytes: the fleet that there is, or one opened for them, or the drafter."""
+    def _encoder(self, drafter: Drafter) -> EncodesFiles:
+        """The fleet, which is opened when there is something to encode, or else the drafter."""
         with self._opening_fleet:
             if self._fleet is None and self._open_fleet is not None:
-                self._fleet = self._open_fleet(drafter, size)
+                self._fleet = self._open_fleet(drafter)
             return self._fleet or drafter

@@ -48,12 +48,10 @@ _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 class KeyCache:
     """Keys by file content. The last workspace's keys stay in memory. Safe to use from several threads."""
 
-    def __init__(
-        self, store: Store, drafter: Drafter, encoders_for: Callable[[int], EncodesFiles] | None = None
-    ) -> None:
-        """What `encoders_for` gives for so many bytes encodes these; it has to be of the drafter's identity."""
+    def __init__(self, store: Store, drafter: Drafter, encoder: Callable[[], EncodesFiles] | None = None) -> None:
+        """`encoder` gives what encodes in the drafter's place; it has to be of the same identity."""
         self.drafter, self._store = drafter, store
-        self._encoders_for = encoders_for or (lambda size: drafter)
+        self._encoder = encoder or (lambda: drafter)
         self._namespace = f"keys-{_FORMAT}-{drafter.identity}"
         self._chunks = f"pieces-1-{drafter.identity}"
         self._ahead: dict[str, EncodedUnits] = {}  # by the name of the keys of the whole file
@@ -200,7 +198,7 @@ class KeyCache:
 
         writers = self._store.writer(self._namespace), self._store.writer(self._chunks)
         with writers[0] as writer, writers[1] as chunks, BackgroundWriter(_MOST_WAITING) as background:
-            for keys in self._timed(self._encoders_for(size).encode(texts(), cancellation)):
+            for keys in self._timed(self._encoder().encode(texts(), cancellation)):
                 finish()  # files all of whose chunks are as they were
                 planned[0].add(keys)
                 finish()

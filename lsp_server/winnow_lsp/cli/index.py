@@ -14,16 +14,10 @@ import click
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Cancellation, Folder, counted
-from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.fleet.choosing import room_beside, workers_that_pay
 from winnow_engine.fleet.fleet import Fleet
-from winnow_engine.fleet.on_ray import RayFleet
-from winnow_engine.fleet.processes import open_processes
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.keys.encoders import OpenFleet
-from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
-from winnow_engine.models.cache import locate
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
@@ -44,11 +38,10 @@ from winnow_lsp.cli.setting_options import config_of, setting_options
 @click.option("--name", metavar="NAME", help="The repository's name in that index [the folder's].")
 @click.option(
     "--workers",
-    type=click.IntRange(0),
+    type=click.IntRange(1),
     metavar="N",
-    help="Encode with N processes, one a GPU [2 if they pay].",
+    help="Encode with N workers, one a GPU; needs winnow-lsp[ray].",
 )
-@click.option("--ray", is_flag=True, help="Have Ray run the workers; needs winnow-lsp[ray].")
 @click.option("--address", metavar="ADDRESS", help="Have the Ray cluster there run the workers.")
 @json_option
 def index(
@@ -56,7 +49,6 @@ def index(
     out: Path | None,
     name: str | None,
     workers: int | None,
-    ray: bool,
     address: str | None,
     as_json: bool,
     **options: Any,
@@ -71,7 +63,7 @@ def index(
         _explain(folders[0].root, explain, config.files, as_json)
         return
     indexed = []
-    open_fleet = _fleet(config.models, workers, ray, address)
+    open_fleet = _fleet(config.models, workers, address)
     with cancel_on_interrupt() as cancellation, assistant(config, answers=False, open_fleet=open_fleet) as helper:
         for folder in folders:
             one, workspace = _index(helper, folder, config.files, cancellation, as_json)
@@ -85,18 +77,11 @@ def index(
         click.echo(json.dumps({"indexed": [asdict(one) for one in indexed]}))
 
 
-def _fleet(models: ModelConfig, workers: int | None, ray: bool, address: str | None) -> OpenFleet:
-    """What opens the workers that the options ask for, or else as many as pay."""
-    if ray or address:
-        return lambda drafter, size: RayFleet(models.drafter, drafter, workers or None, address)
-
-    def opened(drafter: Drafter, size: int) -> Fleet | None:
-        count = workers
-        if count is None:
-            count = workers_that_pay(round(size * TOKENS_PER_BYTE), room_beside(drafter))
-        return open_processes(locate(models.drafter), drafter, count) if count else None
-
-    return opened
+def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> OpenFleet | None:
+    """Opens the workers that the options ask for."""
+    if workers is None and address is None:
+        return None
+    return lambda drafter: Fleet(models.drafter, drafter, workers, address)
 
 
 @dataclass(frozen=True, slots=True)

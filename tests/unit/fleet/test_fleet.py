@@ -1,13 +1,14 @@
-"""Chunks go to workers and come back in order, whatever becomes of the workers."""
+"""Chunks go to workers and come back in order, whatever becomes of the workers. Ray is replaced by futures here."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import closing
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,54 +16,116 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.core import Cancellation
+from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
-from winnow_engine.errors import CancelledError, ModelDamagedError
+from winnow_engine.errors import CancelledError, UnsupportedModelError
 from winnow_engine.fleet import fleet
-from winnow_engine.fleet.fleet import Fleet, Texts, WorkerLostError, chunks
+from winnow_engine.fleet.fleet import Fleet, Texts, chunks
 
 FILES = [FileText(f"f{number}", ("x" * number,)) for number in range(1, 60)]
+LENGTHS = list(range(1, 60))
 
 
-def keys_of(file: FileText) -> FileKeys:
-    return FileKeys(np.array([len(unit) for unit in file.units], np.int32), {})
+class RayError(Exception):
+    """Ray's own errors: an actor is lost."""
 
 
-class Here:
-    """A worker in this process. `fate` is called before each chunk that it answers."""
+class RayTaskError(RayError):
+    """What a call raised."""
 
-    def __init__(self, fate: Callable[[], None] = lambda: None) -> None:
-        self._sent: deque[Texts] = deque()
-        self._fate, self.closed = fate, False
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
-    def start(self) -> None:
+
+class Actor:
+    """An actor whose calls run on threads; `fate` is called before each chunk."""
+
+    def __init__(self, identity: str, fate: Callable[[Texts], None]) -> None:
+        self._pool = ThreadPoolExecutor(2)
+        self.identity = SimpleNamespace(remote=lambda: self._pool.submit(lambda: identity))
+        self.encode = SimpleNamespace(remote=lambda texts: self._pool.submit(self._encode, texts, fate))
+        self.calls = 0
+
+    def _encode(self, texts: Texts, fate: Callable[[Texts], None]) -> list[FileKeys]:
+        self.calls += 1
+        try:
+            fate(texts)
+        except RayError:
+            raise
+        except Exception as error:
+            raise RayTaskError(error) from error
+        return list(drafter().encode(texts))
+
+
+class Ray:
+    """As much of the module `ray` as a fleet uses."""
+
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+
+    def __init__(self, fate: Callable[[Texts], None], identity: str = "one", gpus: float = 0) -> None:
+        self.gpus = gpus
+        self.actors = list[Actor]()
+        self._fate, self._identity = fate, identity
+        self.options: dict[str, Any] = {}
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 4.0, "GPU": self.gpus} if self.gpus else {"CPU": 4.0}
+
+    def remote(self, _: type) -> Any:
+        def options(**options: Any) -> Any:
+            self.options = options
+            return SimpleNamespace(remote=self._actor)
+
+        return SimpleNamespace(options=options)
+
+    def _actor(self, *_: object) -> Actor:
+        self.actors.append(Actor(self._identity, self._fate))
+        return self.actors[-1]
+
+    @staticmethod
+    def wait(futures: Sequence[Future[Any]], num_returns: int = 1, timeout: float = 0) -> tuple[list[Any], list[Any]]:
+        done, others = wait_for(futures, timeout)
+        return list(done), list(others)
+
+    @staticmethod
+    def get(future: Future[Any]) -> Any:
+        return future.result()
+
+    def kill(self, actor: Actor) -> None:
         pass
 
-    def send(self, texts: Texts) -> None:
-        self._sent.append(texts)
-
-    def receive(self) -> list[FileKeys]:
-        self._fate()
-        return [keys_of(file) for file in self._sent.popleft()]
-
-    def close(self) -> None:
-        self.closed = True
+    def shutdown(self) -> None:
+        pass
 
 
-def here(texts: Texts) -> list[FileKeys]:
-    return [keys_of(file) for file in texts]
+def drafter() -> Drafter:
+    """Makes one key a file: its length."""
+
+    def encode(texts: Texts, *_: object, **__: object) -> Iterator[FileKeys]:
+        yield from (FileKeys(np.array([len(unit) for unit in file.units], np.int32), {}) for file in texts)
+
+    return cast(Drafter, SimpleNamespace(place="cpu", identity="one", encode=encode))
 
 
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Fleet, Ray]]:
+    """Opens a fleet whose actors meet a fate before each chunk."""
     monkeypatch.setitem(fleet.CHUNK_CHARACTERS, "cpu", 100)
+
+    def open_fleet(
+        count: int = 2, fate: Callable[[Texts], None] = lambda _: None, identity: str = "one"
+    ) -> tuple[Fleet, Ray]:
+        ray = Ray(fate, identity)
+        monkeypatch.setattr(fleet, "joined", lambda _: ray)
+        return Fleet("model", drafter(), count, None), ray
+
+    return open_fleet
 
 
 def encoded(made: Fleet, cancellation: Cancellation | None = None) -> list[int]:
     found = made.encode(iter(FILES), cancellation or Cancellation())
     return [int(keys.unit_tokens[0]) for keys in found]
-
-
-LENGTHS = list(range(1, 60))
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 200))
@@ -74,106 +137,82 @@ def test_chunks_hold_every_file_once_in_order(lengths: list[int], most: int) -> 
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_files_come_back_in_order(count: int) -> None:
-    with closing(Fleet(count, lambda _: Here(lambda: time.sleep(0.002)), here, "cpu")) as made:
+def test_files_come_back_in_order_from_all_workers(opened: Callable[..., tuple[Fleet, Ray]], count: int) -> None:
+    made, ray = opened(count)
+    with closing(made):
         assert encoded(made) == LENGTHS
-        assert encoded(made) == LENGTHS  # and the workers are still there
+        assert encoded(made) == LENGTHS
         assert not made.notices
+        assert ray.options["num_cpus"] == max(4 // count, 1)
+        assert all(actor.calls for actor in ray.actors)
 
 
-def test_a_lost_worker_is_replaced_and_its_work_done_again() -> None:
-    answers = 0
+@pytest.mark.parametrize(("count", "share", "workers"), [(None, 1, 2), (1, 1, 1), (2, 1, 2), (3, 0.5, 3), (4, 0.5, 4)])
+def test_all_workers_find_room_on_the_gpus(
+    monkeypatch: pytest.MonkeyPatch, count: int | None, share: float, workers: int
+) -> None:
+    ray = Ray(lambda _: None, gpus=2.0)
+    monkeypatch.setattr(fleet, "joined", lambda _: ray)
+    with closing(Fleet("model", drafter(), count, None)):
+        assert len(ray.actors) == workers
+        assert ray.options["num_gpus"] == share
 
-    def dies() -> None:
-        nonlocal answers
-        answers += 1
-        if answers % 5 == 0:
-            raise WorkerLostError("killed")
 
-    opened: list[Here] = []
+def test_what_a_lost_worker_had_is_encoded_here(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
+    def dies(texts: Texts) -> None:
+        if any(file.path == "f30" for file in texts):
+            raise RayError("crashed\nat length")
 
-    def open_worker(_: int) -> Here:
-        opened.append(Here(dies))
-        return opened[-1]
-
-    with closing(Fleet(2, open_worker, here, "cpu")) as made:
+    made, _ = opened(2, dies)
+    with closing(made):
         assert encoded(made) == LENGTHS
-        assert made.notices
-        assert "was lost: killed" in made.notices[0]
-    assert len(opened) > 2
-    assert all(worker.closed for worker in opened)
+        (notice,) = made.notices
+        assert "was lost: crashed; its work is done here" in notice
 
 
-def test_without_any_worker_all_is_encoded_here() -> None:
-    def open_worker(_: int) -> Here:
-        raise WorkerLostError("no such program")
-
-    with closing(Fleet(3, open_worker, here, "cpu")) as made:
-        assert encoded(made) == LENGTHS
-
-
-def test_a_chunk_that_no_worker_survives_is_encoded_here() -> None:
-    class Dies(Here):
-        def receive(self) -> list[FileKeys]:
-            if any(file.path == "f30" for file in self._sent[0]):
-                raise WorkerLostError("crashed")
-            return super().receive()
-
-    done_here: list[str] = []
-
-    def record(texts: Texts) -> list[FileKeys]:
-        done_here.extend(file.path for file in texts)
-        return here(texts)
-
-    with closing(Fleet(4, lambda _: Dies(), record, "cpu")) as made:
-        assert encoded(made) == LENGTHS
-    assert "f30" in done_here
-
-
-def test_what_encoding_raises_is_raised() -> None:
-    def fails() -> None:
+def test_what_encoding_raises_is_raised(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
+    def fails(_: Texts) -> None:
         raise ZeroDivisionError("a bug")
 
-    with closing(Fleet(2, lambda _: Here(fails), here, "cpu")) as made, pytest.raises(ZeroDivisionError, match="a bug"):
+    made, _ = opened(2, fails)
+    with closing(made), pytest.raises(ZeroDivisionError, match="a bug"):
         encoded(made)
 
 
-def test_what_keeps_a_drafter_from_loading_is_raised() -> None:
-    class Damaged(Here):
-        def start(self) -> None:
-            raise ModelDamagedError("half a file")
-
-    with closing(Fleet(2, lambda _: Damaged(), here, "cpu")) as made, pytest.raises(ModelDamagedError, match="half"):
+def test_another_drafter_is_refused(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
+    made, _ = opened(identity="other")
+    with closing(made), pytest.raises(UnsupportedModelError, match="another drafter"):
         encoded(made)
 
 
-def test_cancelling_does_not_wait_for_workers() -> None:
-    answer, cancellation = threading.Event(), Cancellation()
+def test_cancelling_does_not_wait_for_workers(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
+    begun, answer, cancellation = threading.Event(), threading.Event(), Cancellation()
 
-    def waits() -> None:
+    def waits(_: Texts) -> None:
+        begun.set()
         answer.wait(60)
 
-    with closing(Fleet(2, lambda _: Here(waits), here, "cpu")) as made:
-        threading.Timer(0.2, cancellation.cancel).start()
-        try:
-            with pytest.raises(CancelledError):
-                encoded(made, cancellation)
-        finally:
-            answer.set()
+    made, _ = opened(2, waits)
+    with closing(made), ThreadPoolExecutor(1) as other:
+        ended = other.submit(encoded, made, cancellation)
+        assert begun.wait(60)
+        cancellation.cancel()
+        with pytest.raises(CancelledError):
+            ended.result(60)
+        answer.set()
         assert encoded(made) == LENGTHS
 
 
-def test_files_are_not_read_far_ahead() -> None:
+def test_files_are_not_read_far_ahead(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
     read = 0
 
-    def endless() -> Any:
+    def endless() -> Iterator[FileText]:
         nonlocal read
         while True:
             read += 1
             yield FileText("f", ("x" * 100,))
 
-    with closing(Fleet(2, lambda _: Here(), here, "cpu")) as made:
-        files = made.encode(endless(), Cancellation())
-        next(files)
+    made, _ = opened(2)
+    with closing(made):
+        next(made.encode(endless(), Cancellation()))
         assert read < 20
-        files.close()  # type: ignore[attr-defined]
