@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winnow_engine.storage.folders import cache_folder
 
-_FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_PROFILES_DIR")
+_FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR")
 _CPUINFO = Path("/proc/cpuinfo")
 _SPINS = "300"
 _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}

@@ -86,7 +86,7 @@ def test_a_calibration_writes_the_folder_that_the_drafter_then_uses(
     heads = [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}]
     poor = {"kinds": {"heads": {"one": -1.0}}, "clues": {}}
     tiny = [WorkItem("describe", 100, paths) for paths in ("files.py numbers.py", "net.py numbers.py")]
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(calibrate, "corpus_of", lambda *_: None)
     monkeypatch.setattr(calibrate, "_items", lambda *_: tiny)
     monkeypatch.setattr(Calibration, "_heads", lambda *_: heads)

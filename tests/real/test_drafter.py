@@ -180,8 +180,10 @@ def test_a_profile_that_wants_float16_keys_works_with_int8_ones_and_says_so(
     name = fingerprint_of(smollm2)
     shipped = shipped_profile(name)
     assert shipped is not None
-    (tmp_path / f"{name}.json").write_text(json.dumps({**shipped.document, "keys": "float16"}))
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
+    folder = tmp_path / "winnow" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.json").write_text(json.dumps({**shipped.document, "keys": "float16"}))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     drafter = Drafter(smollm2)
     assert drafter.identity == before.identity
     assert "no longer kept" in (drafter.notice or "")
@@ -195,7 +197,7 @@ def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:
 def test_an_adapter_of_the_user_is_used_from_his_folder(
     qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     name = fingerprint_of(qwen_small)
     shipped = shipped_profile(name)
     assert shipped is not None
@@ -203,7 +205,7 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
     tensors = AdapterProfile(shipped.adapter).tensors
     write_tensors(tmp_path / "own.safetensors", {**tensors, "pool.sc": tensors["pool.sc"] + 1}, 2.0)
     fusion = {"kinds": {"maxsim": {"one": 1.0}}, "clues": {}}
-    write_profile(tmp_path / "profiles" / "mine", name, fusion, adapter=tmp_path / "own.safetensors")
+    write_profile(tmp_path / "winnow" / "profiles" / "mine", name, fusion, adapter=tmp_path / "own.safetensors")
     (tmp_path / "own.safetensors").unlink()
     own = Drafter(qwen_small)
     assert (own.fusion, own.notice) == (fusion, None)
@@ -213,10 +215,10 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
 def test_an_adapter_of_another_drafter_is_refused(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     name = fingerprint_of(smollm2)
     other = shipped_profile("3c51608417b386dc")
     assert other is not None
-    write_profile(tmp_path / "mine", name, other.fusion, adapter=other.adapter)
+    write_profile(tmp_path / "winnow" / "profiles" / "mine", name, other.fusion, adapter=other.adapter)
     with pytest.raises(ProfileError, match="drafter with 896 columns, this one has 576"):
         Drafter(smollm2)

@@ -44,9 +44,9 @@ USE = {"weight": 2.0, "tokens": 16000}
 @pytest.fixture
 def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The shipped profile with a reranker of four layers, as the user's."""
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    name, folder = fingerprint_of(qwen_small), tmp_path / "profiles" / "mine"
+    name, folder = fingerprint_of(qwen_small), tmp_path / "winnow" / "profiles" / "mine"
     shipped = shipped_profile(name)
     assert shipped is not None
     write_profile(folder, name, shipped.fusion, adapter=shipped.adapter)

@@ -46,9 +46,8 @@ class Archive:
 
 
 def default_directory() -> Path:
-    """`$WINNOW_REPOSITORIES_DIR`, or `repositories` in the platform's cache directory for Winnow."""
-    override = os.environ.get("WINNOW_REPOSITORIES_DIR")
-    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow")) / "repositories"
+    """The folder `repositories` in the platform's cache directory for Winnow."""
+    return Path(platformdirs.user_cache_dir("winnow")) / "repositories"
 
 
 def unpacked(archive: Archive, directory: Path | None = None) -> Path:

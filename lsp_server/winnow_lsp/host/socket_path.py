@@ -27,7 +27,7 @@ LONGEST_LINE = 16 << 20
 
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _LONGEST_RUNTIME = 107 - len("/winnow/0123456789abcdef.sock")
-_VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_")
+_VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_", "XDG_DATA_HOME")
 
 
 class UnsafeFolderError(Exception):

@@ -40,12 +40,11 @@ def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/me")
-    given = {"WINNOW_CACHE_DIR": "cache", "WINNOW_MODELS_DIR": "../models", "WINNOW_PROFILES_DIR": "~/profiles"}
+    given = {"WINNOW_CACHE_DIR": "cache", "WINNOW_MODELS_DIR": "~/models"}
     environment = {**given, "NUMBA_CACHE_DIR": ""}
     prepare(environment, tmp_path / "missing")
     assert environment["WINNOW_CACHE_DIR"] == str(tmp_path / "cache")
-    assert environment["WINNOW_MODELS_DIR"] == f"{tmp_path}/../models"
-    assert environment["WINNOW_PROFILES_DIR"] == "/home/me/profiles"
+    assert environment["WINNOW_MODELS_DIR"] == "/home/me/models"
     assert environment["NUMBA_CACHE_DIR"] == ""
 
 

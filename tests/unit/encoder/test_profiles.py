@@ -23,9 +23,9 @@ FUSION: dict[str, object] = {"kinds": {}, "clues": {}}
 @pytest.fixture
 def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's directory, empty."""
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", str(tmp_path / "profiles"))
-    (tmp_path / "profiles").mkdir()
-    return tmp_path / "profiles"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "winnow" / "profiles").mkdir(parents=True)
+    return tmp_path / "winnow" / "profiles"
 
 
 def shape(width: int, heads: int, kv_heads: int) -> TransformerShape:
@@ -196,12 +196,10 @@ def test_a_broken_folder_is_an_error_with_a_name(document: str, said: str, profi
         found(QWEN).open(shape(896, 14, 2))
 
 
-def test_a_directory_that_must_not_be_read_is_an_error_with_a_remedy(
-    profiles: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_must_not_be_read_is_an_error(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(path: Path, pattern: str) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "glob", denied)
-    with pytest.raises(ProfileError, match="cannot be read: Permission denied; set WINNOW_PROFILES_DIR"):
+    with pytest.raises(ProfileError, match="cannot be read: Permission denied"):
         found(QWEN)

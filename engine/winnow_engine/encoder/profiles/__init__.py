@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -120,9 +119,8 @@ class OpenedProfile:
 
 
 def user_directory() -> Path:
-    """Where the user's profiles lie: `$WINNOW_PROFILES_DIR`, or `profiles` in the platform's data directory."""
-    override = os.environ.get("WINNOW_PROFILES_DIR")
-    return Path(override).expanduser() if override else Path(platformdirs.user_data_dir("winnow")) / "profiles"
+    """The folder of the user's profiles: `profiles` in the platform's data directory for Winnow."""
+    return Path(platformdirs.user_data_dir("winnow")) / "profiles"
 
 
 def fingerprint(tensors: GgufTensors) -> str:
@@ -240,7 +238,7 @@ def _folders_in(directory: Path) -> tuple[Path, ...]:
     try:
         return tuple(sorted(document.parent for document in directory.glob(f"*/{_DOCUMENT}")))
     except OSError as error:
-        raise ProfileError(f"{directory} cannot be read: {error.strerror}; set WINNOW_PROFILES_DIR") from error
+        raise ProfileError(f"{directory} cannot be read: {error.strerror}") from error
 
 
 def _read(folder: Path) -> ProfileFolder:
