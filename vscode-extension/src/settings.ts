@@ -23,10 +23,10 @@ export function settings(): Settings {
   };
 }
 
-/** The value and the default of a setting, by its name after `winnow.`. */
-export function settingOf(name: string): { value: unknown; usual: unknown } {
-  const section = vscode.workspace.getConfiguration(SECTION);
-  return { value: section.get(name), usual: section.inspect(name)?.defaultValue };
+/** The value of a setting, by its name after `winnow.`; undefined at its default. */
+export function changedSetting(name: string): unknown {
+  const value = vscode.workspace.getConfiguration(SECTION).get(name);
+  return isDefault(name, value) ? undefined : value;
 }
 
 /** Whether a change requires a restart of the server. */
@@ -39,16 +39,25 @@ export function concernsServer(event: vscode.ConfigurationChangeEvent): boolean 
   return event.affectsConfiguration(SECTION);
 }
 
-/** The section without the extension's own settings, which the server would report as unknown. */
-export function withoutOwn(section: unknown): unknown {
+/**
+ * The settings for the server: without the extension's own, and without defaults, which would win over a renamed
+ * setting's old name, or be reported as invalid where an old name has none.
+ */
+export function forServer(section: unknown): unknown {
   if (typeof section !== 'object' || section === null) return section;
-  return Object.fromEntries(Object.entries(section).filter(([name]) => !OWN.includes(name)));
+  const changed = Object.entries(section).filter(([name, value]) => !OWN.includes(name) && !isDefault(name, value));
+  return JSON.parse(JSON.stringify(Object.fromEntries(changed), (_, value: unknown) => value ?? undefined));
+}
+
+function isDefault(name: string, value: unknown): boolean {
+  const usual = vscode.workspace.getConfiguration(SECTION).inspect(name)?.defaultValue;
+  return JSON.stringify(value) === JSON.stringify(usual);
 }
 
 /** Answers the server's `workspace/configuration`. */
 export const configuration: NonNullable<NonNullable<LanguageClientOptions['middleware']>['workspace']> = {
   configuration: async (params, token, next) => {
     const answers = await next(params, token);
-    return Array.isArray(answers) ? answers.map(withoutOwn) : answers;
+    return Array.isArray(answers) ? answers.map(forServer) : answers;
   },
 };

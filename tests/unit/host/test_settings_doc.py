@@ -20,7 +20,11 @@ def test_every_setting_is_documented_as_it_is() -> None:
 
 def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() -> None:
     properties = _properties()
-    servers = {name: setting for name, setting in properties.items() if not name.startswith(OF_THE_EXTENSION)}
+    servers = {
+        name: setting
+        for name, setting in properties.items()
+        if not name.startswith(OF_THE_EXTENSION) and "deprecationMessage" not in setting
+    }
     assert list(servers) == [f"{SECTION}.{s.name}" for s in SETTINGS]
     for setting in SETTINGS:
         found = servers[f"{SECTION}.{setting.name}"]
@@ -31,7 +35,8 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
 
 def test_no_workspace_sets_in_vscode_what_deletes_the_data_of_others() -> None:
     scopes = {name: setting["scope"] for name, setting in _properties().items()}
-    assert {scopes[f"{SECTION}.{name}"] for name in ("cacheMegabytes",)} == {"machine"}
+    names = ("cacheMegabytes", "index.maxMegabytes", "snapshotMegabytes")  # old names are read, too
+    assert {scopes[f"{SECTION}.{name}"] for name in names} == {"machine"}
 
 
 def test_settings_of_the_vscode_extension_alone_are_documented() -> None:

@@ -1,32 +1,20 @@
 /** Turns settings into options of `winnow mcp`. Free of VS Code, so that tests need none. */
 
-/** The settings that `winnow mcp` takes, each as an option. */
-const OPTIONS: Readonly<Record<string, string>> = {
-  'drafter': '--drafter=',
-  'target': '--target=',
-  ...Object.fromEntries([
-    'targetContext', 'targetPlace', 'kvType', 'speculate', 'budget', 'patience', 'maxTokens', 'thinking', 'files.include', 'files.exclude',
-    'index.shared', 'cacheMegabytes',
-  ].map((name) => [name, `--set=${name}=`])),
-};
+/** The settings that concern agents. */
+const NAMES = [
+  'drafter', 'target', 'targetContext', 'targetPlace', 'kvType', 'speculate', 'budget', 'patience', 'maxTokens', 'thinking',
+  'files.include', 'files.exclude', 'index.shared', 'cacheMegabytes',
+];
 
-/** A setting's value, and its default. */
-export interface Value {
-  value: unknown;
-  usual: unknown;
-}
+/** The value of a setting, or undefined at its default. */
+type Read = (name: string) => unknown;
 
-/** The command line for the settings that differ from their defaults. `=` keeps a value from being read as an option. */
-export function commandLine(read: (name: string) => Value): string[] {
-  const changed = Object.entries(OPTIONS).map(([name, option]) => ({ option, ...read(name) })).filter(({ value, usual }) => !same(value, usual));
-  return ['mcp', ...changed.flatMap(({ option, value }) => values(value).map((one) => `${option}${one}`))];
+/** The command line for the settings that differ from their defaults. */
+export function commandLine(read: Read): string[] {
+  return ['mcp', ...NAMES.flatMap((name) => values(read(name)).map((value) => `--set=${name}=${value}`))];
 }
 
 function values(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(values);
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

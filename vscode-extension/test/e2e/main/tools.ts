@@ -64,7 +64,7 @@ export function define(): void {
       const [definition, ...others] = await winnow.definitions.provideMcpServerDefinitions();
       assert.ok(definition && others.length === 0);
       assert.equal(definition.command, vscode.workspace.getConfiguration('winnow').get('server.path'));
-      assert.ok(definition.args.includes('--drafter=smollm2-135m') && definition.args.includes('--set=maxTokens=24'), definition.args.join());
+      assert.ok(definition.args.includes('--set=drafter=smollm2-135m') && definition.args.includes('--set=maxTokens=24'), definition.args.join());
       assert.equal(definition.cwd?.fsPath, folder().fsPath);
       const [greeting, listed] = await answers(definition);
       assert.equal((greeting as { serverInfo: { name: string } }).serverInfo.name, 'winnow');
