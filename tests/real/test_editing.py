@@ -35,13 +35,6 @@ FILES = {
         def delivery(heavy: bool) -> int:
             return 1500 if heavy else 0
         ''',
-    "tests/test_pricing.py": """
-        from shop.pricing import delivery
-
-
-        def test_light_things_are_delivered_free():
-            assert delivery(heavy=False) == 0
-        """,
 }
 
 
@@ -85,13 +78,3 @@ def test_a_docstring_is_all_that_documenting_adds(assistant: Assistant, shop: Pa
     assert changed[0].startswith('+    """')
     assert all(line.startswith("+") for line in changed)
     assert changed[-1].endswith('"""')
-
-
-def test_a_test_goes_below_the_one_that_is_there(assistant: Assistant, shop: Path) -> None:
-    proposal = proposed(assistant, shop, EditKind.TEST, "def delivery")
-    before = (shop / "tests" / "test_pricing.py").read_text()
-    after = proposal.edit.after.decode()
-    assert proposal.edit.path == "tests/test_pricing.py"
-    assert after.startswith(before)
-    assert after.count("def test_") > 1
-    assert "delivery(" in after.removeprefix(before)

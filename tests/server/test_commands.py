@@ -197,7 +197,7 @@ MALFORMED: list[tuple[str, list[Any]]] = [
     ("winnow.edit", []),
     ("winnow.edit", [{"change": "fix"}]),
     ("winnow.edit", [OUTSIDE]),
-    ("winnow.edit", [OUTSIDE | {"change": "test"}]),
+    ("winnow.edit", [OUTSIDE | {"change": "document"}]),
     ("winnow.edit", [OUTSIDE | {"change": "rewrite"}]),
     ("winnow.nothing", []),
     ("", []),

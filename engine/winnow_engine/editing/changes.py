@@ -25,23 +25,22 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """Edits of one file, in order and apart from each other. `before` is its content, None if it is to be made."""
+    """Edits of one file, in order and apart from each other. `before` is its content."""
 
     path: str
-    before: bytes | None
+    before: bytes
     edits: tuple[LineEdit, ...]
 
     @property
     def after(self) -> bytes:
         """The content with the edits."""
-        return b"".join(_pieces(self.before or b"", self.edits))
+        return b"".join(_pieces(self.before, self.edits))
 
     @property
     def diff(self) -> str:
         """A unified diff."""
-        old, new = (text_lines(data.decode("utf-8", "replace")) for data in (self.before or b"", self.after))
-        made = "/dev/null" if self.before is None else self.path
-        return "\n".join(difflib.unified_diff(old, new, made, self.path, lineterm=""))
+        old, new = (text_lines(data.decode("utf-8", "replace")) for data in (self.before, self.after))
+        return "\n".join(difflib.unified_diff(old, new, self.path, self.path, lineterm=""))
 
 
 def _pieces(data: bytes, edits: Sequence[LineEdit]) -> Iterator[bytes]:
@@ -84,7 +83,7 @@ def line_end(data: bytes) -> str:
 
 def check_sound(edit: FileEdit) -> bool:
     """Whether a grammar could tell that the file parses with the edit. Raises UnsoundEditError if it does worse."""
-    before, after = (syntax_errors(edit.path, data) for data in (edit.before or b"", edit.after))
+    before, after = (syntax_errors(edit.path, data) for data in (edit.before, edit.after))
     if after is None or before is None:
         return False
     if after > before:

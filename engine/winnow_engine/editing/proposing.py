@@ -18,7 +18,6 @@ from winnow_engine.core import (
     ignore_kept,
     ignore_progress,
 )
-from winnow_engine.editing.adding_tests import adding_tests
 from winnow_engine.editing.changes import FileEdit, check_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.fixing import fixing
@@ -36,7 +35,6 @@ _SYSTEM = "You change code: exactly, briefly, in the style of the code around it
 _MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
 _TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], Task]] = {
     EditKind.FIX: fixing,
-    EditKind.TEST: adding_tests,
     EditKind.DOCUMENT: documenting,
 }
 

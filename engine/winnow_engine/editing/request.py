@@ -16,7 +16,6 @@ class EditKind(StrEnum):
     """What is to happen to the code at the cursor."""
 
     FIX = "fix"
-    TEST = "test"
     DOCUMENT = "document"
 
 

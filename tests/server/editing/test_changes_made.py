@@ -23,15 +23,15 @@ def applied_to(text: str, edits: Any) -> str:
     return "".join(lines)
 
 
-async def test_three_changes_are_offered_to_editors_that_take_edits(editing, file: Path) -> None:
+async def test_two_changes_are_offered_to_editors_that_take_edits(editing, file: Path) -> None:
     client = await editing()
     context = types.CodeActionContext([PROBLEM])
     params = types.CodeActionParams(types.TextDocumentIdentifier(file.as_uri()), PROBLEM.range, context)
     offered = {one.title: one.kind for one in await client.text_document_code_action_async(params)}
     assert offered["Fix this problem: forgets the count"] == "quickfix.winnow"
-    assert offered["Add a test for this"] == offered["Document this"] == "refactor.rewrite.winnow"
+    assert offered["Document this"] == "refactor.rewrite.winnow"
     context.only = ["refactor"]
-    assert len(await client.text_document_code_action_async(params)) == 2
+    assert len(await client.text_document_code_action_async(params)) == 1
     plain = await editing(PLAIN)
     assert len(await plain.text_document_code_action_async(params)) == 0
     context.only = None
@@ -118,39 +118,6 @@ async def test_crlf_and_tabs_stay(editing, file: Path) -> None:
     (change,) = client.applied[0].document_changes
     (edit,) = change.edits
     assert edit.new_text == f"\treturn price_cents * 9 // 10 if count >= 10 {FIXED}\r\n"
-
-
-async def test_a_test_goes_to_a_new_file(editing, hostile: Hostile, file: Path, own_folder: Path) -> None:
-    code = "from shop.pricing import unit_price\n\n\ndef test_one():\n    assert unit_price(5, 1) == 5\n"
-    hostile.chat = answering(f"```python\n{code}```")
-    client = await editing()
-    command = await picked(client, file, "Add a test for this")
-    assert (await client.run(command.command, *command.arguments))["applied"]
-    made, change = client.applied[0].document_changes
-    new = (own_folder / "tests" / "test_pricing.py").as_uri()
-    assert (made.kind, made.uri, made.options.overwrite) == ("create", new, False)
-    assert (change.text_document.uri, change.text_document.version) == (new, None)
-    assert [edit.new_text for edit in change.edits] == [code]
-    assert made.annotation_id == change.edits[0].annotation_id
-    eglot = await editing("eglot")
-    error = await eglot.refusal(eglot.run("winnow.edit", asked(file, "test")))
-    assert (error.data, "make an empty tests/test_pricing.py" in error.message) == (
-        {"kind": "NotApplicableError"},
-        True,
-    )
-
-
-async def test_a_test_goes_to_a_file_that_is_there(editing, hostile: Hostile, file: Path, own_folder: Path) -> None:
-    tests = own_folder / "tests" / "test_shop.py"
-    tests.parent.mkdir()
-    tests.write_text("from shop.pricing import unit_price\n\n\ndef test_one():\n    assert unit_price(5, 1) == 5\n")
-    code = "def test_ten():\n    assert unit_price(10, 10) == 9\n"
-    hostile.chat = answering(f"```python\n{code}```")
-    client = await editing("eglot")
-    assert (await client.run("winnow.edit", asked(file, "test")))["applied"]
-    (change,) = client.applied[0].document_changes
-    assert change.text_document.uri == tests.as_uri()
-    assert applied_to(tests.read_text(), change.edits) == f"{tests.read_text()}\n\n{code}"
 
 
 async def test_documentation_is_inserted_and_what_has_some_keeps_it(editing, hostile: Hostile, file: Path) -> None:

@@ -120,13 +120,17 @@ async def test_an_answer_that_cannot_be_used_is_refused(
     assert client.applied == []
 
 
-async def test_a_new_file_is_not_made_behind_a_link(
-    editing, hostile: Hostile, file: Path, own_folder: Path, tmp_path: Path
+async def test_a_file_that_became_a_link_out_of_the_workspace_is_not_changed(
+    editing, hostile: Hostile, file: Path, tmp_path: Path
 ) -> None:
-    (own_folder / "tests").symlink_to(tmp_path)
-    hostile.chat = answering("```python\ndef test_one():\n    assert unit_price(5, 1) == 5\n```")
+    def linking(talk: Talk) -> None:
+        shutil.move(file.parent, tmp_path / "elsewhere")
+        file.parent.symlink_to(tmp_path / "elsewhere")
+        answering(FIX)(talk)
+
+    hostile.chat = linking
     client = await editing()
-    error = await client.refusal(client.run("winnow.edit", asked(file, "test")))
+    error = await client.refusal(client.run("winnow.edit", asked(file)))
     assert (error.data, "by a link" in error.message) == ({"kind": "NotApplicableError"}, True)
     assert client.applied == []
 
@@ -165,8 +169,9 @@ BAD: list[dict[str, Any]] = [
     {"change": "fix"},
     {"change": 5, "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
     {"change": "fix", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "test", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "test", "position": {"line": -1, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "document", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "document", "position": {"line": -1, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
+    {"change": "document", "position": {"line": 0, "character": 0}},
     {"change": "test", "position": {"line": 0, "character": 0}},
 ]
 

@@ -74,6 +74,6 @@ def test_text_in_no_known_language_cannot_be_checked() -> None:
     assert not check_sound(FileEdit("notes.txt", b"", (LineEdit(1, 0, "(\n"),)))
 
 
-def test_the_difference_of_a_new_file_comes_from_nothing() -> None:
-    diff = FileEdit("tests/test_a.py", None, (LineEdit(1, 0, "x = 1\n"),)).diff
-    assert diff.split("\n") == ["--- /dev/null", "+++ tests/test_a.py", "@@ -0,0 +1 @@", "+x = 1"]
+def test_the_difference_is_a_unified_diff() -> None:
+    diff = FileEdit("a.py", b"x = 1\n", (LineEdit(1, 1, "x = 2\n"),)).diff
+    assert diff.split("\n") == ["--- a.py", "+++ a.py", "@@ -1 +1 @@", "-x = 1", "+x = 2"]

@@ -133,9 +133,3 @@ def _spans(reading, limit: int) -> tuple[Span, ...] | None:
 def test_a_docstring_needs_no_code_block(reading) -> None:
     proposal = run(reading, Scripted("What some pieces cost."), kind=EditKind.DOCUMENT)
     assert '    """What some pieces cost."""\n' in proposal.edit.after.decode()
-
-
-def test_a_test_goes_to_a_new_file(reading) -> None:
-    code = "```python\nfrom shop import price\n\n\ndef test_price():\n    assert price(2) == 4\n```"
-    proposal = run(reading, Scripted(code), kind=EditKind.TEST)
-    assert (proposal.edit.path, proposal.edit.before) == ("tests/test_shop.py", None)

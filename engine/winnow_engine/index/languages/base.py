@@ -57,8 +57,7 @@ class Language:
 
     `bodies` captures `@body`, the statements of a definition, where its documentation stands inside them.
 
-    `documentation` says how a definition is documented, `test_files` how files of tests are called for a source file,
-    `{}` standing for its name without suffix, the usual way first. In a file with `test_mark`, that marks tests.
+    `documentation` says how a definition is documented.
 
     What stands outside definitions is cut into pieces of at most `piece_bytes`, where lines allow it.
     Text in which `unsafe` is found would crash the grammar's native code, and is never given to it.
@@ -72,8 +71,6 @@ class Language:
     references: str = ""
     bodies: str = ""
     documentation: DocComment | None = None
-    test_files: tuple[str, ...] = ()
-    test_mark: bytes = b""
     filenames: tuple[str, ...] = ()
     importers: tuple[str, ...] = ()
     piece_bytes: int = PIECE_BYTES

@@ -45,5 +45,4 @@ LANGUAGE = Language(
     statements=STATEMENTS,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
     documentation=STARRED,
-    test_files=("test_{}.c", "{}_test.c"),
 )

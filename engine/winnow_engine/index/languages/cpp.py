@@ -48,5 +48,4 @@ LANGUAGE = Language(
     statements=c.STATEMENTS + "(declaration_list (_) @statement)",
     references="[(identifier) (type_identifier) (field_identifier) (namespace_identifier)] @reference",
     documentation=STARRED,
-    test_files=("{}_test.cpp", "test_{}.cpp", "{}_test.cc"),
 )

@@ -32,5 +32,4 @@ LANGUAGE = Language(
     """,
     references="(identifier) @reference",
     documentation=DocComment("/// ", "/// <summary>", "/// </summary>"),
-    test_files=("{}Tests.cs", "{}Test.cs"),
 )

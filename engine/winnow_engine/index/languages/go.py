@@ -34,5 +34,4 @@ LANGUAGE = Language(
     """,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
     documentation=DocComment("// "),
-    test_files=("{}_test.go",),
 )

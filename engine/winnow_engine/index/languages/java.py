@@ -31,5 +31,4 @@ LANGUAGE = Language(
     """,
     references="[(identifier) (type_identifier)] @reference",
     documentation=STARRED,
-    test_files=("{}Test.java", "{}Tests.java", "Test{}.java"),
 )

@@ -50,5 +50,4 @@ LANGUAGE = Language(
     statements=STATEMENTS,
     references="[(identifier) (property_identifier) (shorthand_property_identifier)] @reference",
     documentation=STARRED,
-    test_files=("{}.test.js", "{}.spec.js", "{}.test.mjs", "{}.test.jsx"),
 )

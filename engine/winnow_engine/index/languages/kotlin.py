@@ -26,5 +26,4 @@ LANGUAGE = Language(
     """,
     references="(identifier) @reference",
     documentation=STARRED,
-    test_files=("{}Test.kt",),
 )

@@ -25,5 +25,4 @@ LANGUAGE = Language(
     statements="(chunk (_) @statement) (block (_) @statement) (table_constructor (field) @statement)",
     references="(identifier) @reference",
     documentation=DocComment("--- "),
-    test_files=("{}_spec.lua",),
 )

@@ -25,5 +25,4 @@ LANGUAGE = Language(
     """,
     references="(name) @reference",
     documentation=STARRED,
-    test_files=("{}Test.php",),
 )

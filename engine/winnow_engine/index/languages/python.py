@@ -20,5 +20,4 @@ LANGUAGE = Language(
     references="(identifier) @reference",
     bodies="(function_definition body: (block) @body) (class_definition body: (block) @body)",
     documentation=DocComment(opening='"""', closing='"""', inside=True),
-    test_files=("test_{}.py", "{}_test.py"),
 )

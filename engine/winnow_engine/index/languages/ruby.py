@@ -27,5 +27,4 @@ LANGUAGE = Language(
     """,
     references="[(identifier) (constant)] @reference",
     documentation=DocComment("# "),
-    test_files=("{}_spec.rb", "test_{}.rb", "{}_test.rb"),
 )

@@ -36,5 +36,4 @@ LANGUAGE = Language(
     """,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
     documentation=SLASHES,
-    test_mark=b"#[test]",
 )

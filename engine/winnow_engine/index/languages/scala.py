@@ -26,5 +26,4 @@ LANGUAGE = Language(
     """,
     references="[(identifier) (type_identifier)] @reference",
     documentation=STARRED,
-    test_files=("{}Spec.scala", "{}Suite.scala", "{}Test.scala"),
 )

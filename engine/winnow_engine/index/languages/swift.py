@@ -28,5 +28,4 @@ LANGUAGE = Language(
     """,
     references="[(simple_identifier) (type_identifier)] @reference",
     documentation=SLASHES,
-    test_files=("{}Tests.swift",),
 )

@@ -11,5 +11,4 @@ LANGUAGE = Language(
     statements=typescript.STATEMENTS,
     references=typescript.REFERENCES,
     documentation=STARRED,
-    test_files=("{}.test.tsx", "{}.spec.tsx"),
 )

@@ -30,5 +30,4 @@ LANGUAGE = Language(
     statements=STATEMENTS,
     references=REFERENCES,
     documentation=STARRED,
-    test_files=("{}.test.ts", "{}.spec.ts"),
 )

@@ -81,8 +81,6 @@ def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[typ
         title, fix = _cut(f"Fix this problem: {problem.message}"), data(problem.range, EditKind.FIX, problem.message)
         yield types.CodeAction(title, kind=PROBLEM_KIND, diagnostics=[problem], data=fix)
     language = for_path(params.text_document.uri)
-    if language and (language.test_files or language.test_mark):
-        yield types.CodeAction("Add a test for this", kind=CHANGE_KIND, data=data(params.range, EditKind.TEST))
     if language and language.documentation:
         yield types.CodeAction("Document this", kind=CHANGE_KIND, data=data(params.range, EditKind.DOCUMENT))
 

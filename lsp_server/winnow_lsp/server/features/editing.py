@@ -8,9 +8,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from winnow_engine.core import Cancellation, counted
-from winnow_engine.editing.changes import FileEdit
 from winnow_engine.editing.proposing import Proposal, propose
-from winnow_engine.editing.request import EditKind, WantedEdit
+from winnow_engine.editing.request import WantedEdit
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
@@ -18,7 +17,7 @@ from winnow_lsp.server.render.results import proposal_json
 from winnow_lsp.server.render.workspace_edits import EditSupport, workspace_edit
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.folders import Folders
-from winnow_lsp.server.session.texts import Text, check_within, check_writable, text_now
+from winnow_lsp.server.session.texts import check_within, check_writable, text_now
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import EDIT, EditParams
 
@@ -92,29 +91,24 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     text = await text_now(server.editor, uri)
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)
-    if params.change is not EditKind.TEST:
-        check_writable(uri)
+    check_writable(uri)
     return request
 
 
 async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders) -> types.WorkspaceEdit:
     """The edit for the client.
 
-    Raises TextChangedError if the text is not what the target saw, ReadOnlyError and NotApplicableError.
+    Raises TextChangedError if the text is not what the target saw, ReadOnlyError, NotApplicableError behind a link.
     """
     edit, uri = proposal.edit, folders.uri(proposal.edit.path)
     text = await text_now(server.editor, uri)
-    _check_same(edit, text)
+    if text is None or edit.before != text.data:
+        raise _changed(edit.path)
     check_writable(uri)
     check_within(uri, folders.roots)
     support = EditSupport.of(server.client_capabilities)
     codec = server.workspace.position_codec
-    return workspace_edit(edit, uri, text.version if text else None, proposal.title, support, codec)
-
-
-def _check_same(edit: FileEdit, text: Text | None) -> None:
-    if edit.before != (text.data if text else None):
-        raise _changed(edit.path)
+    return workspace_edit(edit, uri, text.version, proposal.title, support, codec)
 
 
 def _changed(path: str) -> TextChangedError:

@@ -9,33 +9,28 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from winnow_engine.editing.changes import FileEdit, LineEdit
-from winnow_engine.errors import NotApplicableError
 from winnow_engine.index.lines import Lines, text_lines
 
 _ANNOTATION = "winnow"
 
-DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
-
 
 @dataclass(frozen=True, slots=True)
 class EditSupport:
-    """A client's support for edits: any, with versions, creating files, annotations that ask the user."""
+    """A client's support for edits: any, with versions, with annotations that ask the user."""
 
     applies: bool
     versions: bool
-    creates: bool
     confirms: bool
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> EditSupport:
-        """As the client declares. One that creates files takes document changes, declared or not."""
+        """As the client declares. One that takes operations on files takes document changes, declared or not."""
         workspace = capabilities.workspace
         edit = workspace.workspace_edit if workspace else None
         operations = (edit.resource_operations if edit else None) or ()
         return cls(
             applies=bool(workspace and workspace.apply_edit),
             versions=bool(edit and (edit.document_changes or operations)),
-            creates=types.ResourceOperationKind.Create in operations,
             confirms=bool(edit and edit.document_changes and edit.change_annotation_support),
         )
 
@@ -43,20 +38,15 @@ class EditSupport:
 def workspace_edit(
     edit: FileEdit, uri: str, version: int | None, title: str, support: EditSupport, codec: PositionCodec
 ) -> types.WorkspaceEdit:
-    """The edit for a client. NotApplicableError if it would have to make a file and cannot."""
+    """The edit for a client."""
     edits = list(_text_edits(edit, codec))
-    if edit.before is None and not support.creates:
-        raise NotApplicableError(f"this editor makes no files for a server: make an empty {edit.path}, and ask again")
     if not support.versions:
         return types.WorkspaceEdit(changes={uri: edits})
     annotation = _ANNOTATION if support.confirms else None
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-    changes: list[DocumentChange] = [types.TextDocumentEdit(identifier, _annotated(edits, annotation))]
-    if edit.before is None:
-        options = types.CreateFileOptions(overwrite=False, ignore_if_exists=False)
-        changes.insert(0, types.CreateFile(uri, options=options, annotation_id=annotation))
+    change = types.TextDocumentEdit(identifier, _annotated(edits, annotation))
     annotations = {_ANNOTATION: types.ChangeAnnotation(title, needs_confirmation=True, description="Winnow")}
-    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations if annotation else None)
+    return types.WorkspaceEdit(document_changes=[change], change_annotations=annotations if annotation else None)
 
 
 def _annotated(
@@ -68,9 +58,8 @@ def _annotated(
 
 
 def _text_edits(edit: FileEdit, codec: PositionCodec) -> Iterator[types.TextEdit]:
-    data = edit.before or b""
     for one in edit.edits:
-        yield types.TextEdit(types.Range(*_places(one, data, codec)), one.text)
+        yield types.TextEdit(types.Range(*_places(one, edit.before, codec)), one.text)
 
 
 def _places(edit: LineEdit, data: bytes, codec: PositionCodec) -> Iterator[types.Position]:
