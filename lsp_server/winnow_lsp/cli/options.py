@@ -19,7 +19,7 @@ from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
 from winnow_lsp.host.roots import named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
-from winnow_lsp.host.workspace_sets import workspace_set
+from winnow_lsp.host.user_files import workspace_set
 
 _AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
 

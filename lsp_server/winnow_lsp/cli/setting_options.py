@@ -18,7 +18,7 @@ from winnow_engine.platform import is_file
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.settings import BY_NAME, Setting, Settings
-from winnow_lsp.host.settings_file import read_settings_file
+from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODELS = ("drafter", "target")
@@ -106,10 +106,7 @@ def written(settings: Mapping[str, Any]) -> list[str]:
 
 def file_settings() -> dict[str, Any]:
     """The settings in `winnow.toml`; what is wrong with others is said."""
-    try:
-        values, problems = read_settings_file()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    values, problems = read_settings_file()
     for problem in problems:
         show(f"winnow: {problem}", err=True)
     return {name: _with_absolute_paths(name, value) for name, value in values.items()}

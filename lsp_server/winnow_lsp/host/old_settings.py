@@ -6,53 +6,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 RENAMED = {
-    "draft": "speculate",
-    "budget.tokens": "budget",
-    "budget.ratio": "budget",
-    "budget.patience": "patience",
-    "answer.maxTokens": "maxTokens",
-    "answer.thinking": "thinking",
-    "index.maxMegabytes": "cacheMegabytes",
+    "draft": "speculate", "budget.tokens": "budget", "budget.ratio": "budget", "budget.patience": "patience",
+    "answer.maxTokens": "maxTokens", "answer.thinking": "thinking", "index.maxMegabytes": "cacheMegabytes",
     "snapshotMegabytes": "cacheMegabytes",
-}
+}  # fmt: skip
 GONE = (
-    "effort",
-    "readAhead",
-    "budget.earlierTokens",
-    "answer.thinkingTokens",
-    "answer.temperature",
-    "answer.topP",
-    "answer.seed",
-    "files.maxBytes",
-    "index.firstLook",
-)
+    "effort", "readAhead", "budget.earlierTokens", "answer.thinkingTokens", "answer.temperature", "answer.topP",
+    "answer.seed", "files.maxBytes", "index.firstLook",
+)  # fmt: skip
 _MEGABYTES = {"index.maxMegabytes": 4000, "snapshotMegabytes": 2000}
-
 _OPTIONS = {
-    "--draft": "speculate",
-    "--speculate": "speculate",
-    "--target-context": "targetContext",
-    "--target-place": "targetPlace",
-    "--kv-type": "kvType",
-    "--keep-ratio": "budget",
-    "--patience": "patience",
-    "--max-tokens": "maxTokens",
-    "--thinking": "thinking",
-    "--include": "files.include",
-    "--exclude": "files.exclude",
-    "--shared-index": "index.shared",
-    "--index-megabytes": "cacheMegabytes",
-}
+    "--draft": "speculate", "--speculate": "speculate", "--target-context": "targetContext", "--kv-type": "kvType",
+    "--target-place": "targetPlace", "--keep-ratio": "budget", "--patience": "patience", "--max-tokens": "maxTokens",
+    "--thinking": "thinking", "--include": "files.include", "--exclude": "files.exclude",
+    "--shared-index": "index.shared", "--index-megabytes": "cacheMegabytes",
+}  # fmt: skip
 _OPTIONS_GONE = (
+    "--effort", "--thinking-tokens", "--temperature", "--top-p", "--seed", "--max-file-bytes", "--first-look",
     "--snapshot-megabytes",
-    "--effort",
-    "--thinking-tokens",
-    "--temperature",
-    "--top-p",
-    "--seed",
-    "--max-file-bytes",
-    "--first-look",
-)
+)  # fmt: skip
 
 
 def renewed(name: str, value: Any, seen: dict[str, Any]) -> tuple[str, Any]:
@@ -66,20 +38,26 @@ def renewed(name: str, value: Any, seen: dict[str, Any]) -> tuple[str, Any]:
 
 
 def renewed_options(arguments: Sequence[str], notices: list[str]) -> Iterator[str]:
-    """A command's arguments, where old options, each with a value, are replaced by `--set`."""
+    """A command's arguments, where `--set` replaces old options, each of which has a value."""
     rest = iter(arguments)
     for argument in rest:
         option, equals, value = argument.partition("=")
-        if option not in _OPTIONS and option not in _OPTIONS_GONE:
+        if argument == "--":
+            yield from (argument, *rest)
+        elif option not in (*_OPTIONS, *_OPTIONS_GONE):
             yield argument
-            if argument == "--":
-                yield from rest
-            continue
-        value = value if equals else next(rest, "")
-        if option in _OPTIONS_GONE:
-            notices.append(f"{option} is no longer an option, and has no effect")
-            continue
-        name = _OPTIONS[option]
-        value = renewed("budget.ratio", float(value), {})[1] if option == "--keep-ratio" else value
-        notices.append(f"{option} is now --set {name}={value}")
-        yield f"--set={name}={value}"
+        else:
+            value = value if equals else next(rest, "")
+            if option in _OPTIONS_GONE:
+                notices.append(f"{option} is no longer an option, and has no effect")
+                continue
+            given = f"{_OPTIONS[option]}={_percent(value) if option == '--keep-ratio' else value}"
+            notices.append(f"{option} is now --set {given}")
+            yield f"--set={given}"
+
+
+def _percent(ratio: str) -> str:
+    try:
+        return f"{100 * float(ratio):g}%"
+    except ValueError:
+        return ratio

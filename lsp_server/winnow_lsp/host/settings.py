@@ -78,79 +78,40 @@ class Setting:
         return AUTO if isinstance(value, Budget) else value
 
 
+_MODEL = text("a model's name or a GGUF file", "NAME|FILE")
+_TARGET = text("a model's name, a GGUF file or a URL", "NAME|FILE|URL")
+_SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
 SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "drafter",
-        "models.drafter",
-        text("a model's name or a GGUF file", "NAME|FILE"),
-        "The drafter: a name from `winnow models list`, or a GGUF file.",
-    ),
-    Setting(
-        "target",
-        "models.target",
-        text("a model's name, a GGUF file or a URL", "NAME|FILE|URL"),
-        "The target: likewise, or an OpenAI-compatible server, which gets the kept code: "
-        "`http://127.0.0.1:8000/v1#MODEL`.",
-    ),
-    Setting(
-        "targetContext",
-        "models.target_context",
-        or_null(whole(1)),
-        "Context of a target on a server, in tokens; unset: what the server says, or 4,096.",
-    ),
-    Setting(
-        "targetPlace",
-        "models.target_place",
-        choice(*get_args(Wanted)),
-        "Where a local target lives: on the GPU, there while it answers, or on the CPU; auto: as memory allows.",
-    ),
+    Setting("drafter", "models.drafter", _MODEL, "The drafter: a name from `winnow models list`, or a GGUF file."),
+    Setting("target", "models.target", _TARGET,
+            "The target: likewise, or an OpenAI-compatible server, which gets the kept code: "
+            "`http://127.0.0.1:8000/v1#MODEL`."),
+    Setting("targetContext", "models.target_context", or_null(whole(1)),
+            "Context of a target on a server, in tokens; unset: what the server says, or 4,096."),
+    Setting("targetPlace", "models.target_place", choice(*get_args(Wanted)),
+            "Where a local target lives: on the GPU, there while it answers, or on the CPU; auto: as memory allows."),
     Setting("kvType", "models.kv_type", choice(*get_args(KvType)), "Precision of a local target's keys and values."),
-    Setting(
-        "speculate",
-        "models.speculate",
-        text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE"),
-        "What guesses the next tokens for a local target: earlier text where it pays (auto) or always (lookup), or a "
-        "draft model.",
-    ),
-    Setting(
-        "budget",
-        "budget",
-        BUDGET,
-        "Code to keep for a question: a number of tokens, a share of the workspace, or, with auto, as much as the "
-        "answer seems to need, at most 6,000 tokens.",
-    ),
-    Setting(
-        "patience",
-        "budget.patience_s",
-        SECONDS,
-        "Seconds that a target may read what auto keeps. A slow one gets less code, but at least 800 tokens.",
-    ),
+    Setting("speculate", "models.speculate", _SPECULATE,
+            "What guesses the next tokens for a local target: earlier text where it pays (auto) or always (lookup), "
+            "or a draft model."),
+    Setting("budget", "budget", BUDGET,
+            "Code to keep for a question: a number of tokens, a share of the workspace, or, with auto, as much as the "
+            "answer seems to need, at most 6,000 tokens."),
+    Setting("patience", "budget.patience_s", SECONDS,
+            "Seconds that a target may read what auto keeps. A slow one gets less code, but at least 800 tokens."),
     Setting("maxTokens", "sampling.max_tokens", whole(1), "Longest answer, in tokens."),
-    Setting(
-        "thinking",
-        "sampling.thinking",
-        choice(*get_args(Thinking)),
-        "Whether a reasoning model thinks before it answers; auto: not if its chat template can turn that off.",
-    ),
+    Setting("thinking", "sampling.thinking", choice(*get_args(Thinking)),
+            "Whether a reasoning model thinks before it answers; auto: not if its chat template can turn that off."),
     Setting("files.include", "files.include", PATTERNS, "Take only files that match (gitignore syntax)."),
     Setting("files.exclude", "files.exclude", PATTERNS, "Leave out files that match (gitignore syntax)."),
-    Setting(
-        "index.shared",
-        "shared_indexes",
-        LOCATIONS,
-        "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here.",
-    ),
+    Setting("index.shared", "shared_indexes", LOCATIONS,
+            "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here."),
     Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
-    Setting(
-        "cacheMegabytes",
-        "models.cache_megabytes",
-        whole(1),
-        "Disk for the index of all workspaces, and, up to a third, for what local targets have read. What was used "
-        "longest ago is deleted first.",
-        of_all=True,
-    ),
+    Setting("cacheMegabytes", "models.cache_megabytes", whole(1),
+            "Disk for the index of all workspaces, and, up to a third, for what local targets have read. What was used "
+            "longest ago is deleted first.", of_all=True),
     Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
-)
+)  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 

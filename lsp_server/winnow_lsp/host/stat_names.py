@@ -6,25 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 ON_THE_WIRE: Mapping[str, str] = {
-    "workspace_tokens": "workspaceTokens",
-    "indexed_tokens": "indexedTokens",
-    "kept_tokens": "keptTokens",
-    "budget_tokens": "budgetTokens",
-    "answer_probability": "answerProbability",
-    "stages": "stages",
-    "ttft_s": "ttft",
-    "prompt_tokens": "promptTokens",
-    "reused_tokens": "reusedTokens",
-    "restored_tokens": "restoredTokens",
-    "decode_tokens": "decodeTokens",
-    "decode_tokens_per_s": "decodeTokensPerSecond",
-    "drafted_tokens": "draftedTokens",
-    "accepted_tokens": "acceptedTokens",
-    "draft": "draft",
-    "places": "places",
-    "prefill_tokens_per_s": "prefillTokensPerSecond",
-    "target_host": "targetHost",
-}
+    "workspace_tokens": "workspaceTokens", "indexed_tokens": "indexedTokens", "kept_tokens": "keptTokens",
+    "budget_tokens": "budgetTokens", "answer_probability": "answerProbability", "stages": "stages", "ttft_s": "ttft",
+    "prompt_tokens": "promptTokens", "reused_tokens": "reusedTokens", "restored_tokens": "restoredTokens",
+    "decode_tokens": "decodeTokens", "decode_tokens_per_s": "decodeTokensPerSecond",
+    "drafted_tokens": "draftedTokens", "accepted_tokens": "acceptedTokens", "draft": "draft", "places": "places",
+    "prefill_tokens_per_s": "prefillTokensPerSecond", "target_host": "targetHost",
+}  # fmt: skip
 
 
 def for_wire(stats: Mapping[str, Any]) -> dict[str, Any]:

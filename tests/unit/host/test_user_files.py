@@ -1,18 +1,18 @@
-"""Sets of repositories by name."""
+"""Sets of repositories by name, in `workspaces.toml`."""
 
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.errors import WorkspaceError
-from winnow_lsp.host.workspace_sets import sets_file, workspace_set
+from winnow_lsp.host.user_files import user_file, workspace_set
 
 
 @pytest.fixture
 def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", "/home/someone")
-    path = sets_file()
+    path = user_file("workspaces.toml")
     assert path.is_relative_to(tmp_path)
     path.parent.mkdir()
     return path

@@ -1,0 +1,51 @@
+"""The user's files for commands: `winnow.toml` with settings, and `workspaces.toml` with sets of repositories.
+
+They lie in the platform's configuration folder. Neither is read from the repository asked about, which could name a
+target of its own to send code to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from winnow_engine.errors import WorkspaceError
+from winnow_lsp.host.settings import read_values
+
+
+def user_file(name: str) -> Path:
+    """The path of one of these files, whether it exists or not."""
+    return Path(platformdirs.user_config_dir("winnow")) / name
+
+
+def read_settings_file() -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The valid values in `winnow.toml` by name, and the problems with the others. Raises WorkspaceError."""
+    path = user_file("winnow.toml")
+    return read_values(_read(path), prefix=f"{path}: ")
+
+
+def workspace_set(name: str) -> list[Path]:
+    """The folders of a set, written as `[backend]` and `folders = ["~/src/api"]`. Raises WorkspaceError."""
+    path = user_file("workspaces.toml")
+    sets = _read(path)
+    if sets is None:
+        raise WorkspaceError(f"there is no set {name}: {path} does not exist; docs/settings.md says how")
+    if name not in sets:
+        raise WorkspaceError(f"{path} has no set {name}; it has {', '.join(sets) or 'none'}")
+    folders = sets[name].get("folders") if isinstance(sets[name], dict) else None
+    if not (isinstance(folders, list) and folders and all(isinstance(folder, str) for folder in folders)):
+        raise WorkspaceError(f'{path}: the set {name} needs a list of folders: folders = ["~/src/api"]')
+    return [Path(folder).expanduser() for folder in folders]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The document in a file, None if there is no file."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{path} cannot be read: {error}") from error
