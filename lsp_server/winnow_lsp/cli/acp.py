@@ -13,8 +13,8 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.question import Question
 from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
+from winnow_lsp.cli.loaded_models import LoadedModels
 from winnow_lsp.cli.options import server_option, uses_server
-from winnow_lsp.cli.resident import Resident
 from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
@@ -30,7 +30,7 @@ def acp(server: bool, **options: Any) -> None:
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     shared = uses_server(server, options)
-    with closing(Resident(options)) as here:
+    with closing(LoadedModels(options)) as here:
 
         def answer(folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
             reply = _from_server(folder, question, options, listener, cancellation) if shared else None

@@ -30,26 +30,17 @@ from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
 
-EXIT_CODES: tuple[tuple[type[WinnowError], int], ...] = (
-    (CancelledError, 130),
-    (WorkspaceError, 4),
-    (ModelError, 3),
-    (ProfileError, 3),
-    (PositionError, 2),
-    (BudgetError, 2),
-    (TargetAddressError, 2),
-    (NothingChangedError, 2),
-    (RevisionError, 2),
-    (GitError, 4),
-    (WinnowError, 1),
+EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
+    ((CancelledError,), 130),
+    ((PositionError, BudgetError, TargetAddressError, NothingChangedError, RevisionError), 2),
+    ((WorkspaceError, GitError), 4),
+    ((ModelError, ProfileError), 3),
+    ((WinnowError,), 1),
 )
-
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""What a full or broken disk answers to a program that prints to a file."""
-
+"""A full or broken disk, of a program that prints to a file."""
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
-"""What the system answers where a file that the user named, or one beside it, cannot be used."""
-
+"""A file that the user named, or one beside it, which cannot be used."""
 _COMMANDS = {
     "ask": "Answer a question about a repository.",
     "spans": "Show which code would be kept for a question, without asking the target.",
@@ -66,12 +57,8 @@ _COMMANDS = {
     "train": "Train the adapter that makes a language model a drafter.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",
 }
-
-
 _RESEARCH = ("bench", "train", "calibrate")
-"""Commands of a package of its own, which those who only ask do not install."""
-
-
+"""Commands of the package winnow-research."""
 _WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
 
 
@@ -95,7 +82,7 @@ def _load(command: str) -> click.Command:
 
 
 class _Commands(LazyGroup):
-    """Winnow's commands. Those of the research are listed where it is installed; called elsewhere, they name it."""
+    """Winnow's commands; those of the research are listed only where it is installed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands that work here."""
@@ -124,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _say(_meaning(error), 1)
     except WinnowError as error:
-        return _say(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+        return _say(str(error), next(code for kinds, code in EXIT_CODES if isinstance(error, kinds)))
     return code if isinstance(code, int) else 0
 
 

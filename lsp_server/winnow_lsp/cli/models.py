@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -52,7 +52,7 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """
     wanted = [registry.find(name) for name in names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)]
     for model in wanted:
-        with nullcontext(_JsonLines(model)) if as_json else _progress() as sink:
+        with _progress(model, as_json) as sink:
             file = pull(model, progress=sink)
         click.echo(json.dumps({"model": model.name, "file": str(file)}) if as_json else file)
 
@@ -101,11 +101,11 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[ProgressSink]:
-    """A bar on a terminal, lines elsewhere."""
+def _progress(model: RegisteredModel, as_json: bool) -> Iterator[ProgressSink]:
+    """A bar on a terminal, lines elsewhere; as JSON on stdout if wanted."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Lines()
+    if as_json or not console.is_terminal:
+        yield _Lines(model, as_json)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with RichProgress(*columns, TimeRemainingColumn(), console=console) as bar:
@@ -116,28 +116,19 @@ def _progress() -> Iterator[ProgressSink]:
 
 
 class _Lines:
-    """One line when the stage changes, and one at every further tenth."""
+    """One line when the stage changes and at every further tenth, or a JSON object at every further percent."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: RegisteredModel, as_json: bool) -> None:
+        self._model, self._as_json = model, as_json
         self._last = ("", 0)
 
     def __call__(self, report: Progress) -> None:
-        line = (report.stage, 10 * report.done // report.total)
-        if line != self._last:
-            self._last = line
-            click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)
-
-
-class _JsonLines:
-    """One JSON object on stdout when the stage changes, and one at every further percent."""
-
-    def __init__(self, model: RegisteredModel) -> None:
-        self._model = model
-        self._last = ("", 0)
-
-    def __call__(self, report: Progress) -> None:
-        line = (report.stage, 100 * report.done // report.total)
-        if line != self._last:
-            self._last = line
+        last = (report.stage, (100 if self._as_json else 10) * report.done // report.total)
+        if last == self._last:
+            return
+        self._last = last
+        if self._as_json:
             step = {"model": self._model.name, "stage": report.stage, "done": report.done, "total": report.total}
             click.echo(json.dumps(step))
+        else:
+            click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)

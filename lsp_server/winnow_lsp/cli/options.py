@@ -101,7 +101,7 @@ def question_of(text: str | None, options: dict[str, Any]) -> Question:
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
 
 
-def folders_of(options: dict[str, Any]) -> tuple[Folder, ...]:
+def folders_of(options: Mapping[str, Any]) -> tuple[Folder, ...]:
     """The folders among a command's options, with absolute paths and with names that differ.
 
     Raises click.BadParameter for a set that is not there.

@@ -1,18 +1,12 @@
-"""What a question gave, as text for people and as JSON for scripts."""
+"""Answers and selections as text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from winnow_engine.core import Span, counted
 from winnow_lsp.host.reply import place
-
-
-def spans_json(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """Spans as `{path, start_line, end_line, tokens, score, kind, name, features}`."""
-    return [asdict(span) for span in spans]
 
 
 def spans_lines(spans: Iterable[Span]) -> list[str]:

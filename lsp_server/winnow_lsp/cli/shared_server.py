@@ -13,10 +13,11 @@ from typing import Any
 
 import click
 
-from winnow_engine.core import Cancellation, Folder
+from winnow_engine.core import Cancellation, Folder, ProgressSink
 from winnow_engine.models.cache import locate
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Question
+from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
@@ -46,10 +47,32 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
         return None
 
 
+def answered(
+    question: Question,
+    options: Mapping[str, Any],
+    server: bool,
+    listener: Listener,
+    view: ProgressSink,
+    cancellation: Cancellation,
+) -> tuple[Reply, bool]:
+    """The reply to a command's question, and whether the shared server gave it. Raises what the engine raises."""
+    if uses_server(server, options):
+        try:
+            reply = answer_shared(folders_of(options), question, options, listener, cancellation)
+        except ConnectionLostError as error:
+            raise click.ClickException(f"{error}; ask again, or with --no-server") from error
+        if reply is not None:
+            return reply, True
+    from winnow_lsp.cli.in_process import answer, assistant
+
+    with assistant(config_of(options), answers=True) as helper:
+        return answer(helper, question, options, listener, view, cancellation), False
+
+
 def answer_shared(
     folders: Sequence[Folder],
     question: Question,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     listener: Listener,
     cancellation: Cancellation,
 ) -> Reply | None:

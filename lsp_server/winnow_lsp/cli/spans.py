@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
 
+from winnow_lsp.cli.in_process import assistant, sources_of
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import json_option, place_options, question_of, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
-from winnow_lsp.cli.session import assistant, sources_of
+from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.host.stats import flat_stats
@@ -33,7 +34,11 @@ def spans(question: str | None, **options: Any) -> None:
     ):
         selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
     if as_json:
-        document = {"citations": [], "spans": spans_json(selection.spans), "stats": flat_stats(selection.stats)}
+        document = {
+            "citations": [],
+            "spans": [asdict(span) for span in selection.spans],
+            "stats": flat_stats(selection.stats),
+        }
         show_json(document | {"notices": list(selection.notices)})
         return
     show("\n".join(spans_lines(selection.spans)))

@@ -2,7 +2,7 @@ from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.answer import Stats
 from winnow_engine.targets.base import Generation
-from winnow_lsp.cli.report import notice_lines, spans_json, spans_lines, stats_line
+from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
 from winnow_lsp.host.reply import place
 from winnow_lsp.host.stats import flat_stats
 
@@ -23,12 +23,8 @@ def test_places_open_in_editors() -> None:
     assert place(SPAN) == "a/b.py:3-9"
 
 
-def test_spans_as_text_and_json() -> None:
+def test_spans_as_text() -> None:
     assert spans_lines([SPAN]) == ["a/b.py:3-9  41 tokens  +1.50  method A.b"]
-    assert spans_json([SPAN])[0] == {
-        "path": "a/b.py", "start_line": 3, "end_line": 9, "tokens": 41, "score": 1.5, "kind": "method", "name": "A.b",
-        "features": {"words": 1.5},
-    }  # fmt: skip
 
 
 def test_stats_are_one_line_and_rounded_json() -> None:

@@ -1,4 +1,4 @@
-"""Answers questions in the command's own process, with models that load for the first one and stay."""
+"""Models in the command's own process that load for the first of many questions and stay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from winnow_engine.core import Cancellation, Kept, ProgressSink
 from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question
+from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.waiting import Waiting
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 
 
-class Resident:
-    """The models of a command that answers many questions, one at a time. Any thread may ask."""
+class LoadedModels:
+    """Answers one question at a time. Any thread may ask."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options, self._thread = options, ThreadPoolExecutor(1, "winnow-engine")
-        self._models = ExitStack()
+        self._open = ExitStack()
         self._assistant: Assistant | None = None
 
     def answer(self, folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
@@ -39,29 +40,23 @@ class Resident:
         return answering.result()
 
     def close(self) -> None:
-        """Let go of the models, once what runs has ended."""
-        self._thread.submit(self._models.close)
+        """Free the models, once what runs has ended."""
+        self._thread.submit(self._open.close)
         self._thread.shutdown()
 
     def _answer(self, folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
-        from winnow_lsp.cli.in_process import answer_with
+        from winnow_lsp.cli.in_process import answer, assistant
 
         cancellation.check()
+        if self._assistant is None:
+            self._assistant = self._open.enter_context(assistant(config_of(self._options), answers=True))
         options = {**self._options, "workspace": (str(folder),)}
         telling, progress = _with_progress(listener)
-        return answer_with(self._opened(), question, options, telling, progress, cancellation)
-
-    def _opened(self) -> Assistant:
-        from winnow_lsp.cli.session import assistant
-        from winnow_lsp.cli.setting_options import config_of
-
-        if self._assistant is None:
-            self._assistant = self._models.enter_context(assistant(config_of(self._options), answers=True))
-        return self._assistant
+        return answer(self._assistant, question, options, telling, progress, cancellation)
 
 
 def _with_progress(listener: Listener) -> tuple[Listener, ProgressSink]:
-    """A listener, and where the engine reports progress, that say it as the server does: in lines."""
+    """A listener and a progress sink that tell `listener` of progress in lines, as the server does."""
     waiting = Waiting()
 
     def on_kept(kept: Kept) -> None:
