@@ -5,7 +5,7 @@ import type { Exchange, HostMessage, KeptLink, Question } from './contract';
 import { keptLinks, shownExchange, type Relative } from './links';
 import { wording } from './wording';
 
-interface Running {
+interface CurrentQuestion {
   cancellation: CancellationTokenSource;
   done: Promise<Exchange>;
   started: Extract<HostMessage, { type: 'started' }>;
@@ -25,7 +25,7 @@ export interface AskContext {
 }
 
 export class Asker {
-  private running: Running | undefined;
+  private running: CurrentQuestion | undefined;
 
   constructor(private readonly context: AskContext) {}
 
@@ -61,8 +61,8 @@ export class Asker {
     return { type: 'history', exchanges: service.history().map((exchange) => shownExchange(exchange, relative)) };
   }
 
-  private start(question: Question & { conversation: string }): Running {
-    const running: Running = {
+  private start(question: Question & { conversation: string }): CurrentQuestion {
+    const running: CurrentQuestion = {
       cancellation: this.context.cancellation(),
       kept: [],
       answer: '',
@@ -73,7 +73,7 @@ export class Asker {
     return running;
   }
 
-  private async run(question: Question, running: Running): Promise<Exchange> {
+  private async run(question: Question, running: CurrentQuestion): Promise<Exchange> {
     const { service, relative, post } = this.context;
     const listener = {
       kept: (spans: Exchange['spans']): void => {
@@ -98,7 +98,7 @@ export class Asker {
 }
 
 /** An exchange that failed because of a fault of the service, which should not reject. */
-function failed({ started: { question, conversation, place }, answer }: Running, error: unknown): Exchange {
+function failed({ started: { question, conversation, place }, answer }: CurrentQuestion, error: unknown): Exchange {
   const known = { id: `failed-${Date.now()}`, conversation, question, place, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
   return { ...known, outcome: 'failed', error: error instanceof Error ? error.message : String(error) };
 }

@@ -1,7 +1,7 @@
 /** Answers as the chat panel keeps them, and its messages as turns. */
 import type { Turn } from '../server/protocol';
 
-/** Kept with each answer of the participant. */
+/** Stored with each answer of the participant. */
 export interface Metadata {
   conversation: string;
   exchange: string;

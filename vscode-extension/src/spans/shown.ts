@@ -4,7 +4,7 @@ import type { SpanInfo, Stats } from '../ask/contract';
 import { fileHeats, type FileHeat } from './heat';
 
 /** A question's spans, from an exchange or from a search. */
-export interface Kept {
+export interface QuestionSpans {
   question: string;
   spans: readonly SpanInfo[];
   stats?: Stats;
@@ -13,12 +13,12 @@ export interface Kept {
 
 export class Shown implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  private kept: Kept | undefined;
+  private kept: QuestionSpans | undefined;
   private files: readonly FileHeat[] = [];
 
   readonly onDidChange = this.changed.event;
 
-  get current(): Kept | undefined {
+  get current(): QuestionSpans | undefined {
     return this.kept;
   }
 
@@ -30,7 +30,7 @@ export class Shown implements vscode.Disposable {
     return this.files.find((file) => file.uri === uri);
   }
 
-  async show(kept: Kept): Promise<void> {
+  async show(kept: QuestionSpans): Promise<void> {
     const heats = fileHeats(kept.spans, await lineCounts(kept.spans));
     this.kept = kept;
     this.files = heats;

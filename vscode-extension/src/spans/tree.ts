@@ -5,10 +5,10 @@ import { relativePath } from '../asking/places';
 import { count, counted, duration, percent, stages } from '../figures';
 import { lineLabel } from '../lines';
 import { bar, heatOf, likelihood, type FileHeat, type Heat } from './heat';
-import type { Kept, Shown } from './shown';
+import type { QuestionSpans, Shown } from './shown';
 
 type Node =
-  | { kind: 'files'; kept: Kept }
+  | { kind: 'files'; kept: QuestionSpans }
   | { kind: 'time'; stats: Stats }
   | { kind: 'file'; heat: FileHeat }
   | { kind: 'span'; span: SpanInfo }
@@ -77,7 +77,7 @@ function group(label: string, description: string): vscode.TreeItem {
   return Object.assign(new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Expanded), { description });
 }
 
-function keptOf({ stats, spans }: Kept): string {
+function keptOf({ stats, spans }: QuestionSpans): string {
   if (stats === undefined) return counted(spans.length, 'span');
   return `${count(stats.keptTokens)} of ${count(stats.workspaceTokens)} tokens`;
 }

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Location } from '../ask/contract';
 import { openLocation } from '../asking/places';
 import { Decorations } from './decorations';
-import { Shown, type Kept } from './shown';
+import { Shown, type QuestionSpans } from './shown';
 import { SpansTree } from './tree';
 
 export class SpansView implements vscode.Disposable {
@@ -25,13 +25,13 @@ export class SpansView implements vscode.Disposable {
   }
 
   /** Show other spans, without stealing the focus. */
-  async update(kept: Kept): Promise<void> {
+  async update(kept: QuestionSpans): Promise<void> {
     await this.shown.show(kept);
     this.view.message = [`“${kept.question}”`, ...kept.notices].join('\n');
   }
 
   /** Show other spans, and bring the view to the front. */
-  async reveal(kept: Kept): Promise<void> {
+  async reveal(kept: QuestionSpans): Promise<void> {
     await this.update(kept);
     await vscode.commands.executeCommand('winnow.spansView.focus');
   }

@@ -6,7 +6,7 @@ import { answer } from './answer';
 import { find } from './find';
 
 type Options = vscode.LanguageModelToolInvocationOptions<unknown>;
-type Run = (session: Session, options: Options, token: vscode.CancellationToken) => Promise<string>;
+type Handler = (session: Session, options: Options, token: vscode.CancellationToken) => Promise<string>;
 
 /** Registers nothing in editors based on VS Code that lack these tools. */
 export function registerTools(session: Session): vscode.Disposable {
@@ -18,12 +18,12 @@ export function registerTools(session: Session): vscode.Disposable {
   );
 }
 
-function tool(session: Session, doing: string, run: Run): vscode.LanguageModelTool<unknown> {
+function tool(session: Session, doing: string, handler: Handler): vscode.LanguageModelTool<unknown> {
   return {
     prepareInvocation: ({ input }) => ({ invocationMessage: message(doing, input) }),
     async invoke(options, token) {
       try {
-        return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(await run(session, options, token))]);
+        return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(await handler(session, options, token))]);
       } catch (error) {
         if (token.isCancellationRequested || wasStopped(error)) throw new vscode.CancellationError();
         throw error;

@@ -15,11 +15,11 @@ import { EMPTY, reduce, type PageEvent, type PageState } from './state';
 export interface Host {
   postMessage(message: PageMessage): void;
   getState(): unknown;
-  setState(state: Kept): void;
+  setState(state: SavedState): void;
 }
 
 /** State that survives when the view is hidden and shown again. */
-interface Kept {
+interface SavedState {
   shown?: string;
   draft: string;
   withoutFile: boolean;
@@ -106,7 +106,7 @@ export class App {
   }
 }
 
-function restored(kept: unknown): Kept {
-  const { shown, draft, withoutFile } = (kept ?? {}) as Partial<Kept>;
+function restored(kept: unknown): SavedState {
+  const { shown, draft, withoutFile } = (kept ?? {}) as Partial<SavedState>;
   return { draft: draft ?? '', withoutFile: withoutFile ?? false, shown };
 }

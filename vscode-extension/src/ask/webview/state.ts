@@ -2,7 +2,7 @@
 import type { HostMessage, KeptLink, Place, Readiness, ShownExchange } from '../contract';
 
 /** The question being answered. */
-export interface Running {
+export interface RunningQuestion {
   question: string;
   place?: Place;
   conversation: string;
@@ -18,7 +18,7 @@ export interface PageState {
   exchanges: readonly ShownExchange[];
   /** The conversation on show; undefined is a new one. */
   shown?: string;
-  running?: Running;
+  running?: RunningQuestion;
   /** Where the editor is. */
   place?: Place;
   /** The user removed the file: questions are not about it until it is added again. */
@@ -77,7 +77,7 @@ export function shownExchanges(state: PageState): ShownExchange[] {
 }
 
 /** The answer being written, if it belongs to the conversation on show. */
-export function shownRunning(state: PageState): Running | undefined {
+export function shownRunning(state: PageState): RunningQuestion | undefined {
   return state.running?.conversation === state.shown ? state.running : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { h } from '../dom';
-import { shownExchanges, shownRunning, type PageState, type Running } from '../state';
-import { Turn } from './turn';
+import { shownExchanges, shownRunning, type PageState, type RunningQuestion } from '../state';
+import { TurnView } from './turn';
 
 const NEAR = 48;
 
@@ -8,8 +8,8 @@ const NEAR = 48;
 export class Log {
   private readonly list = h('div', { class: 'turns' });
   readonly element: HTMLElement;
-  private turns = new Map<string, Turn>();
-  private running: Turn | undefined;
+  private turns = new Map<string, TurnView>();
+  private running: TurnView | undefined;
   /** The end stays in sight until the reader scrolls up. */
   private following = true;
   private shown: string | undefined;
@@ -49,7 +49,7 @@ export class Log {
     this.turns = new Map();
     for (const exchange of shownExchanges(state)) {
       const known = old.get(exchange.id);
-      const turn = known ?? this.adopt(state) ?? new Turn(exchange.question, exchange.place);
+      const turn = known ?? this.adopt(state) ?? new TurnView(exchange.question, exchange.place);
       if (!known) turn.finish(exchange);
       if (!turn.element.isConnected) this.list.insertBefore(turn.element, this.running?.element ?? null);
       this.turns.set(exchange.id, turn);
@@ -57,17 +57,17 @@ export class Log {
     for (const [id, turn] of old) if (!this.turns.has(id)) turn.element.remove();
   }
 
-  private adopt(state: PageState): Turn | undefined {
+  private adopt(state: PageState): TurnView | undefined {
     if (shownRunning(state)) return undefined;
     const turn = this.running;
     this.running = undefined;
     return turn;
   }
 
-  private follow(running: Running | undefined): void {
+  private follow(running: RunningQuestion | undefined): void {
     if (!running) return;
     if (!this.running) {
-      this.running = new Turn(running.question, running.place);
+      this.running = new TurnView(running.question, running.place);
       this.list.append(this.running.element);
     }
     this.running.follow(running);

@@ -3,7 +3,7 @@ import type { KeptLink, Place, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
 import { linkPlaces, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
-import type { Running } from '../state';
+import type { RunningQuestion } from '../state';
 import { footer } from './footer';
 
 const FEW = 5;
@@ -11,7 +11,7 @@ const MOST_KEPT = 8;
 const NONE: readonly KeptLink[] = [];
 
 /** A question and its answer, while it is written and afterwards. */
-export class Turn {
+export class TurnView {
   private readonly waiting = h('div', { class: 'waiting' });
   private readonly kept = h('div', { class: 'kept' });
   private readonly thought = h('div', { class: 'thought' });
@@ -28,7 +28,7 @@ export class Turn {
   }
 
   /** Show an unfinished answer. */
-  follow({ kept, answer, progress }: Running): void {
+  follow({ kept, answer, progress }: RunningQuestion): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
     this.keep(answer === '' ? kept : NONE);
     this.streamed.follow(answer);
