@@ -102,7 +102,7 @@ async def test_only_the_kinds_asked_for_are_offered(client, file: Path, only: li
 async def test_only_editors_that_resolve_commands_get_actions_without(connect, file: Path, editor: str, lazy) -> None:
     client = await connect(capabilities=EDITORS[editor])
     actions = await offered(client, file, PROBLEM)
-    assert [action.command is None for action in actions] == [lazy] * 7
+    assert [action.command is None for action in actions] == [lazy] * 4
 
 
 async def test_a_client_that_promises_nothing_gets_whole_actions(connect, file: Path) -> None:

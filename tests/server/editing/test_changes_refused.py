@@ -10,12 +10,15 @@ import pytest
 from lsprotocol import types
 
 from ...unit.targets.hostile import Hostile, Talk, event
+from ..capabilities import EDITORS
 from ..client import PATIENCE_S
+from ..conftest import SETTINGS
 from .asking import (
     BROKEN,
     FIX,
     FIXED,
     INVALID_PARAMS,
+    PROBLEM,
     REQUEST_CANCELLED,
     REQUEST_FAILED,
     answering,
@@ -185,3 +188,16 @@ async def test_a_line_that_is_not_there_is_refused(editing, file: Path) -> None:
     client = await editing()
     error = await client.refusal(client.run("winnow.edit", asked(file, "document", line=999)))
     assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
+
+
+async def test_a_small_target_is_neither_offered_nor_asked(connect, own_folder: Path, file: Path) -> None:
+    client = await connect(own_folder, capabilities=EDITORS["vscode"], options=SETTINGS)
+    params = types.CodeActionParams(
+        types.TextDocumentIdentifier(file.as_uri()), PROBLEM.range, types.CodeActionContext([PROBLEM])
+    )
+    titles = [one.title for one in await client.text_document_code_action_async(params)]
+    assert "Explain this problem: forgets the count" in titles
+    assert not [title for title in titles if title.startswith(("Fix", "Document"))]
+    error = await client.refusal(client.run("winnow.edit", asked(file)))
+    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "NotApplicableError"})
+    assert "0.1 billion parameters" in error.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from lsprotocol import types
 
 from winnow_engine.editing.request import EditKind
+from winnow_engine.editing.target_size import check_size
+from winnow_engine.errors import NotApplicableError
 from winnow_engine.git.repository import may_have_history
 from winnow_engine.index.languages import for_path
 from winnow_lsp.host.uris import file_path
@@ -63,12 +66,15 @@ def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Ite
 
 
 async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Changes of the code as it is now, for clients that take edits."""
-    uri = params.text_document.uri
-    text = await text_now(server.editor, uri)
-    if text is None or not EditSupport.of(server.client_capabilities).applies:
+    """Changes of the code as it is now, for clients that take edits and targets that are large enough."""
+    if not EditSupport.of(server.client_capabilities).applies:
         return []
-    return list(_change_actions(params, text.digest))
+    text = await text_now(server.editor, params.text_document.uri)
+    try:
+        await asyncio.to_thread(check_size, server.editor.settings.models.target)
+    except NotApplicableError:
+        return []
+    return [] if text is None else list(_change_actions(params, text.digest))
 
 
 def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from lsprotocol import types
@@ -10,6 +11,7 @@ from pygls.exceptions import JsonRpcException
 from winnow_engine.core import Cancellation, counted
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import WantedEdit
+from winnow_engine.editing.target_size import check_size
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
@@ -82,7 +84,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
 async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     """What is asked of the engine, unless it is plain before the long part that nothing can come of it.
 
-    Raises PositionError outside the workspace, ReadOnlyError, TextChangedError.
+    Raises PositionError outside the workspace, ReadOnlyError, TextChangedError, NotApplicableError for a small target.
     """
     uri = params.text_document.uri
     with parsing():
@@ -92,6 +94,7 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)
     check_writable(uri)
+    await asyncio.to_thread(check_size, server.editor.settings.models.target)
     return request
 
 
