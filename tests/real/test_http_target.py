@@ -70,8 +70,8 @@ def test_cancelling_frees_the_server_for_the_next_question(target: HttpTarget) -
     assert answer.finish == "cancelled"
     next_one = target.generate(Request(target.chat_prompt(QUESTION), SAMPLING))
     assert next_one.text
-    # All 2,000 tokens would take 36 s at the 56 tokens/s of an idle machine.
-    assert time.perf_counter() - started < 30
+    a_token_s = next_one.decode_s / next_one.decode_tokens
+    assert time.perf_counter() - started < 1000 * a_token_s + 30, "half of what all 2,000 tokens would take"
 
 
 def test_a_prompt_beyond_the_servers_context_gets_an_error_that_says_so(url: str) -> None:
@@ -95,7 +95,7 @@ def test_a_server_killed_in_the_middle_of_an_answer_ends_it_with_a_clear_error(s
 
         with pytest.raises(TargetProtocolError, match="in the middle"):
             target.generate(Request(prompt, Sampling(max_tokens=2000), kill))
-        assert time.perf_counter() - killed[0] < 2
+        assert time.perf_counter() - killed[0] < 30  # a silent server would be waited for longer
         with pytest.raises(TargetError, match="is its server running"):
             target.generate(Request(prompt, SAMPLING))
 

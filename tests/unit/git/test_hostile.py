@@ -19,6 +19,8 @@ from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import index_files, staged_changes, tree_changes, tree_files
 from winnow_engine.history.finding import rank_commits
 
+SOON_S = 20  # git alone would be waited for a minute
+
 _CONFIG = """
 [core]
     fsmonitor = {trap}fsmonitor
@@ -248,7 +250,7 @@ def test_a_fifo_that_git_would_wait_for_is_told_at_once(tmp_path: Path, name: st
     began = time.monotonic()
     with pytest.raises(GitError, match=f"git cannot read .*{name}: it is a FIFO"):
         open_repository(top / "sub")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < SOON_S
 
 
 @pytest.mark.parametrize("name", [".gitattributes", "sub/.gitattributes", ".mailmap", ".git/info/exclude"])
@@ -260,7 +262,7 @@ def test_a_fifo_among_the_files_is_told_as_soon(tmp_path: Path, name: str) -> No
     began = time.monotonic()
     with pytest.raises(GitError, match=f"git cannot read .*{name}: it is a FIFO"):
         open_repository(top / "sub")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < SOON_S
 
 
 def test_a_fifo_in_a_worktrees_directories_is_told_at_once(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _assert_ended(number: Path) -> None:
     if not number.exists():
         return
     process = int(number.read_text())
-    for _ in range(200):
+    for _ in range(1200):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except OSError:

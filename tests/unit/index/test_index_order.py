@@ -62,4 +62,4 @@ def test_a_repository_that_git_would_wait_for_tells_nothing(tmp_path: Path) -> N
     with closing(Store(tmp_path / "index.sqlite")) as store:
         files = read_workspace(sources, store, Cancellation()).files
     assert first_to_index(sources, files) == ["a.py"]
-    assert monotonic() - began < 5
+    assert monotonic() - began < 30  # git alone would be waited for a minute

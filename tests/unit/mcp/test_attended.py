@@ -15,7 +15,7 @@ class Client:
     """The other end of a request's connection."""
 
     def __init__(self) -> None:
-        self.gone, self.stopped = asyncio.Event(), False
+        self.gone, self.begun, self.stopped = asyncio.Event(), asyncio.Event(), False
         self.request = Request({"type": "http"}, self._receive)
 
     async def _receive(self) -> MutableMapping[str, Any]:
@@ -23,6 +23,7 @@ class Client:
         return {"type": "http.disconnect"}
 
     async def work(self, seconds: float) -> str:
+        self.begun.set()
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
@@ -39,16 +40,18 @@ async def test_work_is_done_while_its_client_is_there() -> None:
 
 async def test_work_stops_when_its_client_has_gone() -> None:
     client = Client()
-    asyncio.get_running_loop().call_later(0.01, client.gone.set)
+    calling = asyncio.create_task(attended(client.request, client.work(3600)))
+    await client.begun.wait()
+    client.gone.set()
     with pytest.raises(CancelledError, match="gone"):
-        await attended(client.request, client.work(60))
+        await calling
     assert client.stopped
 
 
 async def test_a_call_that_is_cancelled_stops_its_work() -> None:
     client = Client()
-    calling = asyncio.create_task(attended(client.request, client.work(60)))
-    await asyncio.sleep(0.01)
+    calling = asyncio.create_task(attended(client.request, client.work(3600)))
+    await client.begun.wait()
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling

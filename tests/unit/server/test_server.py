@@ -26,7 +26,7 @@ class Engines:
     def __init__(self) -> None:
         self.go, self.started = threading.Event(), threading.Event()
         self.happened: list[str] = []
-        self.cancelled = False
+        self.cancelled, self.cancellation = False, Cancellation()
 
     def use(self, config: Config) -> None:
         assert not config.shared_indexes
@@ -46,6 +46,7 @@ class Engines:
         engine.queue.close()
 
     def index(self, _sources: object, _report: object, cancellation: Cancellation) -> Workspace:
+        self.cancellation = cancellation
         self.started.set()
         assert self.go.wait(PATIENCE_S)
         self.happened.append("indexed")
@@ -93,8 +94,17 @@ async def leaving_while_indexing(
     monkeypatch.setattr(server.bars, "new_token", lambda: asyncio.sleep(0))
     server.indexer.start()
     assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
+    waits, finish = asyncio.Event(), server.indexer.finish
+
+    async def finishing() -> None:
+        waits.set()
+        await finish()
+
+    monkeypatch.setattr(server.indexer, "finish", finishing)
     leaving = asyncio.create_task(server.leave())
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(PATIENCE_S):
+        while not waits.is_set() and not engines.cancellation.cancelled:
+            await asyncio.sleep(0)
     return leaving
 
 
