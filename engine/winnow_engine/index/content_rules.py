@@ -24,7 +24,7 @@ _GENERATED = re.compile(
 
 
 def unreadable_content(data: bytes) -> str | None:
-    """Why these bytes are not text, or None. Text in an encoding other than UTF-8 is still text."""
+    """Reason why these bytes are not text, or None. Text in an encoding other than UTF-8 is still text."""
     if not data.strip():
         return "empty"
     head = data[:_HEAD_BYTES]
@@ -36,7 +36,7 @@ def unreadable_content(data: bytes) -> str | None:
 
 
 def machine_written(data: bytes) -> str | None:
-    """Why this text was not written by people, or None: it says that it is generated, or its lines are too long."""
+    """Reason why this text counts as written by a program, or None: a note in its head, or very long lines."""
     for comment in _head_comments(data):
         if mark := _GENERATED.search(comment):
             return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"
@@ -45,7 +45,7 @@ def machine_written(data: bytes) -> str | None:
 
 
 def _head_comments(data: bytes) -> Iterator[bytes]:
-    """Each comment line among the first ten lines, joined with the next line, where its sentence may continue."""
+    """Comment lines among the first ten, each joined with the next line, where its sentence may continue."""
     head = data[:_HEAD_BYTES].splitlines()[:_HEAD_LINES]
     for line, following in zip(head, [*head[1:], b""], strict=True):
         if _COMMENT.match(line):

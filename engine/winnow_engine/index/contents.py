@@ -1,4 +1,4 @@
-"""What is in a folder or a file, at a glance: names, not code."""
+"""Outline of a folder or a file: names, not code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = frozenset({UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, U
 
 @dataclass(frozen=True, slots=True)
 class ListedFolder:
-    """A folder, with how many files it has at any depth."""
+    """A folder, with the number of its files at any depth."""
 
     path: str
     files: int
@@ -24,7 +24,7 @@ class ListedFolder:
 
 @dataclass(frozen=True, slots=True)
 class ListedDefinition:
-    """What a unit of a file defines, and where."""
+    """A unit's name, kind and lines."""
 
     name: str
     kind: UnitKind
@@ -34,7 +34,7 @@ class ListedDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file, with what it defines in file order."""
+    """A file, with its definitions in file order."""
 
     path: str
     lines: int

@@ -1,4 +1,4 @@
-"""Where to cut a long run of lines."""
+"""Splitting of long runs of lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK = re.compile(rb"\s*")
 
 
 def blank(parsed: ParsedFile, line: int) -> bool:
-    """Whether a line holds white space only."""
+    """True for a line of white space only."""
     start, end = parsed.lines.span(line, line)
     return _BLANK.fullmatch(parsed.text, start, end) is not None
 

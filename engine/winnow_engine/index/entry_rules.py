@@ -1,4 +1,4 @@
-"""Rules on an entry of a directory: by its name, its kind and its size. `content_rules.py` has those on content."""
+"""Rules on an entry of a directory: its name, kind and size. `content_rules.py` has those on content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPECIAL = (
 
 
 class EntryRules:
-    """The rules for the entries of one workspace, the user's among them."""
+    """Rules for the entries of one workspace, including the user's."""
 
     def __init__(self, root: Path, rules: FileRules) -> None:
         self._root, self._max_bytes = root, rules.max_bytes
@@ -30,11 +30,11 @@ class EntryRules:
         self._exclude = patterns(rules.exclude, root, "exclude")
 
     def users_pattern(self, path: str, directory: bool, rules: IgnoreRules) -> Pattern | None:
-        """The strongest of the user's patterns that match a path; `rules` are those of its directory."""
+        """The user's strongest pattern that matches a path; `rules` are those of its directory."""
         return deciding(self._exclude + rules.winnow, path, directory)
 
     def reason_against(self, entry: os.DirEntry[str], own: Pattern | None, rules: IgnoreRules) -> str | None:
-        """Why an entry is left out, or None. `own` is its `users_pattern`."""
+        """Reason why an entry is left out, or None. `own` is its `users_pattern`."""
         named = _reason_in_name(entry.name, entry.path, is_directory(entry), own, rules)
         if named is not None:
             return named
@@ -51,11 +51,11 @@ class EntryRules:
         )
 
     def reason_against_unsaved(self, path: Path, own: Pattern | None, rules: IgnoreRules) -> str | None:
-        """Why a document that is not on disk is left out, or None."""
+        """Reason why a document that is not on disk is left out, or None."""
         return _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(str(path))
 
     def too_large(self, size: int) -> str | None:
-        """Why a file of so many bytes is left out, or None."""
+        """Reason why a file of so many bytes is left out, or None."""
         return f"larger than {self._max_bytes:,} bytes ({size:,})" if size > self._max_bytes else None
 
     def _reason_in_kind(self, path: str, mode: int) -> str | None:
@@ -64,7 +64,7 @@ class EntryRules:
         return next((f"not a regular file: {name}" for is_it, name in _SPECIAL if is_it(mode)), None)
 
     def _link(self, path: str) -> str:
-        """Links are never followed: the file one points to counts, or is left out, under its own path."""
+        """Reason for a link. Links are never followed: their target counts, or not, under its own path."""
         try:
             target = os.path.realpath(path, strict=True)
         except OSError as error:
@@ -82,7 +82,7 @@ class EntryRules:
 
 
 def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
-    """Why a file or directory is left out by its name; `own` is the user's strongest pattern that matches it."""
+    """Reason in the name of a file or directory, or None; `own` is the user's strongest pattern that matches it."""
     if not name.isprintable():
         return "its name is not printable UTF-8"
     if own is not None:
@@ -95,15 +95,15 @@ def _ignored_by(pattern: Pattern | None) -> str | None:
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a directory, and no link to one."""
+    """True for a directory, but not for a link to one."""
     return entry.is_dir(follow_symlinks=False)
 
 
 def relative_to(path: str, root: Path) -> str:
-    """A path below a root, relative to it."""
+    """A path relative to the root above it."""
     return path[len(str(root)) :].lstrip("/")
 
 
 def unreadable(error: OSError) -> str:
-    """The reason to leave out what cannot be read."""
+    """Reason for a file that cannot be read."""
     return f"unreadable: {error.strerror}"

@@ -1,4 +1,4 @@
-"""What does not depend on a question and is known of every file of a workspace, computed once."""
+"""Facts about every file that do not depend on a question, computed once."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class FileTable:
 
     @cached_property
     def are_tests(self) -> NDArray[np.bool_]:
-        """Whether each file lies where tests and examples do, or is called so, bool [F]."""
+        """Mask of files that lie where tests and examples do, or are named so, bool [F]."""
         return np.array([is_test(path) for path in self.paths], np.bool_)
 
     @cached_property
     def define(self) -> NDArray[np.bool_]:
-        """Whether each file defines a function, a method or a class, bool [F]."""
+        """Mask of files that define a function, a method or a class, bool [F]."""
         before = np.concatenate([[0], np.cumsum(np.isin(self.unit_kinds, _DEFINITIONS))])
         return np.asarray(np.diff(before[self.unit_starts]) > 0)
 
     @cached_property
     def by_name(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of the files called so, by the last part of their paths."""
+        """Numbers of files by the last part of their paths."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, path in enumerate(self.paths):
             found[path.rpartition("/")[2]].append(number)
@@ -49,9 +49,9 @@ class FileTable:
 
     @cached_property
     def unit_sample(self) -> NDArray[np.int64]:
-        """512 of all units, int64 in ascending order; every unit if there are no more.
+        """A sample of 512 units, int64 in ascending order; every unit if there are fewer.
 
-        A unit is in it or not by a hash of its file's key and its place there, so an edit changes little of it.
+        A hash of the file's key and the unit's place decides, so an edit changes little of it.
         """
         counts = np.diff(self.unit_starts)
         keys = np.repeat(np.array([_number(key) for key in self.keys], np.uint64), counts)

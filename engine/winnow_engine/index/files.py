@@ -1,7 +1,7 @@
-"""Which files of a workspace count, and why the others do not.
+"""The files of a workspace that count, and the reasons against the others.
 
-One walk decides, for `scan` and `explain` alike. Whatever the tree holds, no link is followed, nothing but a regular
-file is opened, and no file is read past the size limit. A document open in an editor replaces the file on disk.
+No link is followed, nothing but a regular file is opened, and no file is read past the size limit, whatever the tree
+holds. A document open in an editor replaces the file on disk.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ class SourceFile:
 
     @property
     def key(self) -> str:
-        """Names the file's records in a store."""
+        """Key of the file's records in a store."""
         return content_key(self.path, self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a file counts, and by which rule."""
+    """The rule by which a file counts or does not."""
 
     included: bool
     reason: str
 
 
 def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
-    """The files that count, in path order. Raises WorkspaceError if `root` is not a readable directory."""
+    """Files that count, in path order. Raises WorkspaceError if `root` is not a readable directory."""
     for path, content in look(root, rules, skipped):
         yield SourceFile(path, content.read())
 
@@ -61,10 +61,10 @@ def look(
     open_documents: Mapping[str, bytes] | None = None,
     stats: StatCache | None = None,
 ) -> Iterator[tuple[str, Content]]:
-    """As `scan`, with a file's content in place of its bytes: what `stats` has and did not change is not read.
+    """As `scan`, with contents in place of bytes: files that `stats` knows to be unchanged are not read.
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
-    contents by path. They replace what is on disk and need not exist there; the same rules decide whether they count.
+    contents by path, by the same rules; they replace files on disk and need not exist there.
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
@@ -74,7 +74,7 @@ def look(
 
 
 def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
-    """Why a file counts or not; `path` is relative to the root or absolute. Raises WorkspaceError as `scan` does."""
+    """The verdict on one file; `path` is relative to the root or absolute. Raises WorkspaceError as `scan` does."""
     root = _checked(root)
     try:
         relative = Path(os.path.normpath(root / path)).relative_to(root).as_posix()
@@ -91,19 +91,19 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
 
 
 def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
-    """The folders that `scan` looks into, `root` first. Raises WorkspaceError as `scan` does."""
+    """Folders that `scan` looks into, `root` first. Raises WorkspaceError as `scan` does."""
     resolved = _checked(root)
     walk = _Walk(resolved, rules or FileRules(), _not_asked, {})
     return (root / relative_to(folder.path, resolved) for folder in walk.folders(None, lambda: None))
 
 
 def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
-    """Whether `scan` looks into a folder: it lies below the root, and no rule leaves it out."""
+    """True if `scan` looks into a folder: it lies below the root, and no rule leaves it out."""
     return explain(root, folder, rules).reason == _DIRECTORY
 
 
 def _not_asked(_path: str, _reason: str) -> None:
-    """The `skipped` of a caller that does not ask what was left out."""
+    """A `skipped` that does nothing."""
 
 
 def _checked(root: Path) -> Path:
@@ -157,14 +157,14 @@ class _Walk:
     def candidates(
         self, only: str | None = None, checkpoint: Callable[[], None] | None = None
     ) -> Iterator[_CandidateFile]:
-        """The files that no rule on names or kinds leaves out, in no order; with `only`, at most that one."""
+        """Files that no rule on names or kinds leaves out, unordered; with `only`, at most that one."""
         check = checkpoint or (lambda: None)
         for folder in self.folders(only, check):
             yield from self._unsaved(folder) if self._open else ()
             yield from folder.files
 
     def folders(self, only: str | None, check: Callable[[], None]) -> Iterator[_Folder]:
-        """The folders that no rule leaves out, each before those in it; with `only`, those that lead to that file."""
+        """Folders that no rule leaves out, each before those in it; with `only`, those that lead to that file."""
         pending = [(str(self._root), rules_above(self._root))]
         while pending:
             directory, above = pending.pop()
@@ -174,7 +174,7 @@ class _Walk:
             pending += [(inner, folder.rules) for inner in folder.folders]
 
     def _listed(self, directory: str, above: IgnoreRules, only: str | None, check: Callable[[], None]) -> _Folder:
-        """A folder's entries that count; with `only`, no more of them than lead to that file."""
+        """A folder's entries that count; with `only`, just those that lead to that file."""
         entries = self._entries(directory)
         names = frozenset(entry.name for entry in entries)
         rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
@@ -196,7 +196,7 @@ class _Walk:
         return folder
 
     def read(self, candidate: _CandidateFile) -> Content | None:
-        """What a file holds, or None if it cannot be read or a rule on content leaves it out."""
+        """A file's content, or None if it cannot be read or a rule on content leaves it out."""
         try:
             content = self._content(candidate)
         except OSError as error:
@@ -208,7 +208,7 @@ class _Walk:
         return None
 
     def _content(self, candidate: _CandidateFile) -> Content:
-        """What a candidate holds: the open document, or what is on disk. Raises OSError."""
+        """A candidate's content: of the open document, or on disk. Raises OSError."""
         asked_for, opened = candidate.asked_for_by is not None, self._open.get(candidate.path)
         if opened is not None:
             return self._judged(candidate.path, opened, asked_for)
@@ -218,14 +218,14 @@ class _Walk:
         return self._stats.content(str(self._root), path, asked_for, status, read)
 
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
-        """The bytes, if no rule on content leaves them out."""
+        """The bytes, or the rule on content that leaves them out."""
         reason = self._rules.too_large(len(data)) or content_rules.unreadable_content(data)
         if reason is None and not asked_for:
             reason = content_rules.machine_written(data)
         return Content.of(path, data) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
-        """The open documents of a folder that no rule on names leaves out and that are not on disk."""
+        """Open documents of a folder that are not on disk and that no rule on names leaves out."""
         for document in self._open:
             path = self._root / document
             if path.parent != Path(folder.path) or path.name in folder.names:

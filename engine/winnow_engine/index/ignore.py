@@ -1,8 +1,7 @@
-"""What git ignores, and what `.winnowignore` adds or takes back, by git's own rules (gitignore(5)).
+"""Rules of gitignore(5), in git's files and in `.winnowignore`, which has the same syntax.
 
-`.winnowignore` has the syntax of `.gitignore`. The two form separate chains. In each, deeper files
-win over shallower ones and later lines over earlier ones; git's chain ends with `.git/info/exclude` and the user's
-global excludes. Winnow's chain wins over git's, so that it can take back what git ignores.
+The two form separate chains. In each, deeper files win over shallower ones and later lines over earlier ones; git's
+chain ends with `.git/info/exclude` and the user's global excludes. Winnow's chain wins over git's.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _STAR, _STARS = "[^/]*", "(?:/.+)?"  # pathspec's translations of `*` and of `/*
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A gitignore pattern for the paths below `base`, which ends with a slash.
+    """A gitignore pattern for paths below `base`, which ends with a slash. With a leading `!` it does not ignore them.
 
-    It ignores the paths it matches, or with a leading `!` takes them back. `quoted` names it for messages.
+    `quoted` names it for messages.
     """
 
     base: str
@@ -44,19 +43,19 @@ class Pattern:
     quoted: str
 
     def matches(self, path: str, is_dir: bool) -> bool:
-        """Whether it matches this absolute path itself; that it matches a directory above does not count."""
+        """True if it matches this absolute path itself; matching a directory above does not count."""
         return self.regex.fullmatch(path[len(self.base) :] + "/" * is_dir) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The patterns that apply in one directory, strongest first."""
+    """Patterns that apply in one directory, strongest first."""
 
     winnow: tuple[Pattern, ...] = ()
     git: tuple[Pattern, ...] = ()
 
     def below(self, directory: Path, root: Path) -> IgnoreRules:
-        """The rules inside a directory, with the pattern files found there."""
+        """Rules inside a directory, with the pattern files found there."""
         own = pattern_file(directory / ".winnowignore", directory, root)
         git = pattern_file(directory / ".gitignore", directory, root)
         excludes = pattern_file(directories(directory).shared / "info" / "exclude", directory, root)
@@ -64,12 +63,12 @@ class IgnoreRules:
 
 
 def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | None:
-    """The strongest pattern that matches an absolute path; None if none does."""
+    """The strongest pattern that matches an absolute path, or None."""
     return next((pattern for pattern in patterns if pattern.matches(path, is_dir)), None)
 
 
 def rules_above(root: Path) -> IgnoreRules:
-    """The rules from outside of a workspace: the user's, and those of its parents within its repository."""
+    """Rules from outside of a workspace: the user's, and those of its parents within its repository."""
     above = [root, *root.parents]
     top = next((folder for folder in above if (folder / ".git").exists()), root)
     rules = IgnoreRules(git=pattern_file(_global_excludes(), top, root))
@@ -79,7 +78,7 @@ def rules_above(root: Path) -> IgnoreRules:
 
 
 def pattern_file(path: Path, base: Path, root: Path) -> tuple[Pattern, ...]:
-    """The patterns of a file, strongest first; none if it is not a readable regular file."""
+    """Patterns of a file, strongest first; none if it is not a readable regular file."""
     try:
         text = read_regular(path, _MAX_BYTES).decode("utf-8-sig", "surrogateescape")
     except OSError:
@@ -89,7 +88,7 @@ def pattern_file(path: Path, base: Path, root: Path) -> tuple[Pattern, ...]:
 
 
 def patterns(lines: Sequence[str], base: Path, origin: str) -> tuple[Pattern, ...]:
-    """The patterns in these lines, strongest first. As in git, a line that is no pattern matches nothing."""
+    """Patterns in these lines, strongest first. As in git, an invalid line matches nothing."""
     return tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin))[::-1]
 
 
@@ -103,7 +102,7 @@ def _patterns(lines: Sequence[str], base: str, origin: str) -> Iterator[Pattern]
 
 
 def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """What a line matches, and whether it ignores that; None for a comment or an invalid pattern."""
+    """A line's expression, and True if it ignores; None for a comment or an invalid pattern."""
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
         try:
             found = GitIgnoreSpecPattern(_within(line))
@@ -117,8 +116,8 @@ def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
 def _first_matches(regex: str) -> str:
     """The same regular expression in linear time: each `*` and `**` but the last keeps its first match.
 
-    In a glob, where the first match fails all others fail too. pathspec's own expression takes 18 s to reject
-    60 times `a` for eight times `*a` and a `b`.
+    If a glob's first match fails, all others do. pathspec's own expression takes 18 s to reject 60 times `a` for eight
+    times `*a` and a `b`.
     """
     head, *parts = _SHORTENED.get(regex, regex).split(_STAR)
     for index, part in enumerate(parts):

@@ -1,7 +1,7 @@
-"""Which files to index first: those open in editors, then those edited lately, then those of the last commits.
+"""Order of indexing: files open in editors, then those edited lately, then those of the last commits.
 
-What was edited is told by the files' times, because git knows nothing of what is not committed. After a fresh checkout
-all files are about as old, and the commits tell alone.
+Times of files tell of edits, because git knows nothing of uncommitted ones. After a fresh checkout all files are about
+as old, and only the commits tell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST = 100  # files; the rest is best read folder by folder
 def first_to_index(
     sources: Sources, files: Sequence[IndexedFile], cancellation: Cancellation | None = None
 ) -> list[str]:
-    """The paths of the files to index before all others, in order."""
+    """Paths of the files to index before all others, in order."""
     times = {file.path: _changed_at(sources, file) for file in files}
     usual = statistics.median(times.values()) if times else 0.0
     edited = sorted((path for path, time in times.items() if time > usual + _APART_S), key=lambda path: -times[path])
@@ -34,7 +34,7 @@ def first_to_index(
 
 
 def _committed(sources: Sources, cancellation: Cancellation) -> Iterator[str]:
-    """The paths of the files that the last commits changed, repository by repository."""
+    """Paths of the files that the last commits changed, repository by repository."""
     for folder in sources.folders:
         try:
             paths = changed_lately(open_repository(folder.root, cancellation))
@@ -44,7 +44,7 @@ def _committed(sources: Sources, cancellation: Cancellation) -> Iterator[str]:
 
 
 def _changed_at(sources: Sources, file: IndexedFile) -> float:
-    """When the file was last written, in seconds since the epoch; 0 if it is not on disk."""
+    """Time of the last write, in seconds since the epoch; 0 if the file is not on disk."""
     for folder in sources.folders:
         if folder.workspace_path(file.local_path) == file.path:
             try:

@@ -1,4 +1,4 @@
-"""A file of a workspace: its place, its content, and what the index keeps of it."""
+"""A file of a workspace: its place, its content, and its record in the index."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Row:
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A file with its analysis. `local_path` is relative to the root of its folder: what the drafter reads.
+    """A file with its analysis. `local_path` is relative to the root of its folder: the drafter reads it.
 
-    What is kept of its text is a row of tables, or a record until it has one. Its bytes are read when they are needed,
-    which may raise FileChangedError.
+    Its record is a row of tables, or stands alone until it has one. Bytes are read when needed, which may raise
+    FileChangedError.
     """
 
     path: str
@@ -46,7 +46,7 @@ class IndexedFile:
 
     @property
     def key(self) -> str:
-        """Names the file's records in a store."""
+        """Key of the file's records in a store."""
         return self.content.key
 
     @cached_property
@@ -70,14 +70,14 @@ class IndexedFile:
 
     @property
     def unit_count(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         if isinstance(self.kept, Row):
             return self.kept.tables.counts[self.kept.number]
         return len(self.kept["units"])
 
     @cached_property
     def units_key(self) -> str:
-        """The name of what is made of the units: of content and of where units end, which depends on the parser too."""
+        """Key of records made of the units: of content and of unit borders, which depend on the parser too."""
         if isinstance(self.kept, Row):
             return self.kept.tables.units_keys[self.kept.number]
         return units_key(self.key, self.kept["units"])
@@ -89,7 +89,7 @@ class IndexedFile:
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; the file is not read for it."""
+        """Number of lines; the file is not read for it."""
         return self.units[-1].end_line if self.unit_count else 0
 
     def text(self, start_byte: int, end_byte: int) -> str:

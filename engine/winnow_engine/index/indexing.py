@@ -1,4 +1,4 @@
-"""What the index keeps of each file's text: as before, from the tables, from the store, or made now and stored."""
+"""Records of files: as before, from the tables, from the store, or made now and stored."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Taker = Callable[[IndexedFile], None]
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What reading a workspace may use beside this thread.
+    """Resources for reading a workspace beside this thread.
 
-    `parse_pool` parses new files. `begin` is told how many files that is and how many bytes; if it returns something,
-    that takes each of these files as soon as it is analysed.
+    `parse_pool` parses new files. `begin` is told their number and bytes; what it returns, unless None, takes each of
+    them as soon as it is parsed.
     """
 
     parse_pool: ParsePool = field(default_factory=lambda: ParsePool(0))
@@ -50,7 +50,7 @@ def indexed(
     cancellation: Cancellation,
     context: ReadContext,
 ) -> tuple[IndexedFile, ...]:
-    """The files with what is kept of their text; `before` are those of an earlier reading."""
+    """The files with their records; `before` are those of an earlier reading."""
     earlier = {file.path: file for file in before}
     same = [_same(one, earlier.get(one.path), tables) for one in found]
     new = [one for one, file in zip(found, same, strict=True) if file is None]
@@ -59,7 +59,7 @@ def indexed(
 
 
 def _same(now: FoundFile, earlier: IndexedFile | None, tables: Tables | None) -> IndexedFile | None:
-    """The file if its text is one that is known under its path."""
+    """The file if its text is known under its path."""
     if earlier is not None and earlier.key == now.content.key and earlier.local_path == now.local_path:
         return earlier if earlier.content is now.content else replace(earlier, content=now.content)
     row = tables.row_of.get(now.path) if tables is not None else None
@@ -71,7 +71,7 @@ def _same(now: FoundFile, earlier: IndexedFile | None, tables: Tables | None) ->
 def _new(
     files: Sequence[FoundFile], store: Store, cancellation: Cancellation, context: ReadContext
 ) -> Iterator[IndexedFile]:
-    """The files with what the index keeps of their text: from the store, or made now and stored."""
+    """The files with their records: from the store, or made now and stored."""
     stored = store.get(NAMESPACE, [one.content.key for one in files])
     missing = {one.content.key: one for one in files if one.content.key not in stored}
     size = sum(one.content.size for one in missing.values())
@@ -93,7 +93,7 @@ def _new(
 
 
 def restore_records(files: Sequence[IndexedFile], store: Store) -> None:
-    """Store what the index keeps of files of which the store has nothing any more: the tables have it all the same."""
+    """Store the records that only the tables still have."""
     there = store.keys(NAMESPACE, [file.key for file in files])
     with store.writer(NAMESPACE) as writer:
         for file in files:
@@ -102,5 +102,5 @@ def restore_records(files: Sequence[IndexedFile], store: Store) -> None:
 
 
 def record_names(files: Iterable[IndexedFile]) -> dict[str, list[str]]:
-    """The names of the files' records in the store, by namespace."""
+    """Keys of the files' records in the store, by namespace."""
     return {NAMESPACE: [file.key for file in files]}

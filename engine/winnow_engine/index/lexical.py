@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
 
 
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
-    """How often each word occurs in each of some texts, and how many words each has, int32 [N]."""
+    """Occurrences of each word in each of some texts, and the number of words of each, int32 [N]."""
     numbers: dict[str, int] = {}
     rows: list[tuple[int, int, int]] = []
     lengths: list[int] = []
@@ -35,7 +35,7 @@ def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
 
 
 class LexicalIndex:
-    """The words of numbered texts, such as the units of a workspace. `lengths`, [U], is how many each text has."""
+    """Words of numbered texts, such as a workspace's units. `lengths`, [U], are their numbers of words."""
 
     def __init__(self, places: Places, lengths: NDArray[Any], by_length: float = _B) -> None:
         """`by_length` is BM25's b: from 0, where a text's length does not count, to 1."""
@@ -63,7 +63,7 @@ class LexicalIndex:
         return scores.astype(np.float32)
 
     def known_share(self, query: str) -> float:
-        """The share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""
+        """Share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""
         found = [len(self._places(word)[0]) for word in dict.fromkeys(words(query))]
         rarity = [self._rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)

@@ -1,4 +1,4 @@
-"""Where the lines of a file begin and end, in bytes."""
+"""Line tables: the bytes at which lines begin and end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _TEXT_LINE_END = re.compile("\r\n|\n|\r")
 
 
 class Lines:
-    """The line table of some bytes. Lines are 1-based; LF, CRLF and a lone CR end a line, as in the LSP.
+    """Line table of some bytes. Lines are 1-based; LF, CRLF and a lone CR end a line, as in the LSP.
 
-    Only lines with bytes count: `b"a\\n"` is one line, and an empty file has none.
-    `starts[i]` is the byte at which line `i + 1` begins.
+    Only lines with bytes count: `b"a\\n"` is one line, and an empty file has none. Line `i + 1` begins at byte
+    `starts[i]`.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -25,7 +25,7 @@ class Lines:
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """Number of lines."""
         return len(self.starts)
 
     def line_of(self, byte: int) -> int:
@@ -38,13 +38,13 @@ class Lines:
         return self.starts[start_line - 1], end
 
     def size(self, start_line: int, end_line: int) -> int:
-        """How many bytes these lines hold together."""
+        """Number of bytes of these lines together."""
         start, end = self.span(start_line, end_line)
         return end - start
 
 
 def with_lf(data: bytes) -> bytes:
-    """The same lines, each ended by LF: what a grammar reads, so that line numbers never depend on CR."""
+    """The same lines, each ended by LF: grammars read these, so that line numbers never depend on CR."""
     if b"\r" not in data:
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

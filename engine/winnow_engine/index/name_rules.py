@@ -1,4 +1,4 @@
-"""Rules on a file's name: tools' own directories, secrets, lock files, binaries and generated files do not count."""
+"""Rules on a file's name: tools' directories, secrets, lock files, binaries and generated files do not count."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _RULES = (
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Matches what one of some patterns does; of `*.suffix`, the only ones with dots in them, the last part counts."""
+    """An expression for what one of some patterns matches; only patterns `*.suffix` have dots that count."""
     suffixes = "|".join(re.escape(one.removeprefix("*.")) for one in patterns if _SUFFIX.fullmatch(one))
     others = "|".join(translate(one) for one in patterns if not _SUFFIX.fullmatch(one))
     return re.compile(rf"(?:[^.]*\.)+(?:{suffixes})\Z|{others}")
@@ -62,7 +62,7 @@ _SUSPECT = _any_of([*_SECRETS, *(pattern for _, patterns in _RULES for pattern i
 
 @lru_cache(100_000)  # every question asks for all names of a workspace
 def reason_against(name: str, is_dir: bool) -> str | None:
-    """Why an entry of this name is left out by default, or None. Case does not matter."""
+    """Reason why an entry of this name is left out by default, or None. Case does not matter."""
     lower = name.lower()
     if is_dir:
         known = lower in _DIRECTORIES or lower.endswith(".egg-info")
@@ -77,7 +77,7 @@ def reason_against(name: str, is_dir: bool) -> str | None:
 
 @lru_cache(100_000)
 def is_test(path: str) -> bool:
-    """Whether a file lies where tests and examples do, or is called so."""
+    """True for a path where tests and examples lie, or that is named so."""
     return _TEST.search(path.lower()) is not None
 
 

@@ -19,7 +19,7 @@ _SHORTEST_RUN = 6  # letters; "to do" is no name
 
 
 def identifiers(text: str) -> set[str]:
-    """The distinct identifiers of at least three characters in a text."""
+    """Distinct identifiers of at least three characters in a text."""
     return set(_IDENTIFIER.findall(text))
 
 
@@ -30,10 +30,10 @@ def folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AskedNames:
-    """Names a question may mean, each defined or used somewhere in the workspace.
+    """Names that a question may mean, each defined or used somewhere in the workspace.
 
-    Names in `certain` can only be code (`a_b`, `aB`) or are marked as code (`name()`, `A.b`, back-quotes). Names in
-    `possible` are plain words, alone or joined, that may equal a definition's name by chance.
+    `certain` names can only be code (`a_b`, `aB`) or are marked as code (`name()`, `A.b`, back-quotes). `possible` ones
+    are plain words, alone or joined, that may equal a definition's name by chance.
     """
 
     certain: Set[str]
@@ -41,17 +41,14 @@ class AskedNames:
 
 
 class SymbolTable:
-    """Which units of a workspace define a name, and which use one.
-
-    `spellings` leads from a folded name to those that are defined.
-    """
+    """Units that define a name, and units that use it. `spellings` leads from a folded name to defined ones."""
 
     def __init__(self, definitions: Places, references: Places, spellings: Spellings, units: int) -> None:
         self._units = units
         self._definitions, self._users, self._spellings = definitions, references, spellings
 
     def asked(self, question: str) -> AskedNames:
-        """The names in a question, however it spells them."""
+        """Names in a question, however it spells them."""
         marked = {name for found in _MARKED.findall(question) for part in found for name in identifiers(part)}
         plain = identifiers(question)
         certain = self._known(marked | {name for name in plain if _looks_like_code(name)})
@@ -67,11 +64,11 @@ class SymbolTable:
         return self._sum(self._users, names)
 
     def defining(self, name: str) -> Sequence[int]:
-        """The units that define a name, in order."""
+        """Units that define a name, in order."""
         return [int(unit) for unit in self._definitions.of(name)[0]]
 
     def using_name(self, name: str) -> Sequence[int]:
-        """The units that use a name, in order, whatever is meant by it there."""
+        """Units that use a name, in order, whatever it means there."""
         return [int(unit) for unit in self._users.of(name)[0]]
 
     def rarity(self, names: Set[str]) -> float:
@@ -80,11 +77,11 @@ class SymbolTable:
         return max((1.0 / np.sqrt(units) for units in defined if units), default=0.0)
 
     def used_by(self, units: Mapping[int, float]) -> Scores:
-        """How much each unit is used by the weighted units, float32 [U]. Rare names count more."""
+        """Use of each unit by the weighted units, float32 [U]. Rare names count more."""
         return self._spread(units, self._users, self._definitions)
 
     def using(self, units: Mapping[int, float]) -> Scores:
-        """How much each unit uses what the weighted units define, float32 [U]. Rare names count more."""
+        """Use by each unit of names that the weighted units define, float32 [U]. Rare names count more."""
         return self._spread(units, self._definitions, self._users)
 
     def _known(self, names: Iterable[str]) -> set[str]:
@@ -142,11 +139,11 @@ def spellings(names: Strings) -> Postings:
 
 
 class Spellings:
-    """The names of several tables by how they look folded. Each part is a table's names with their `spellings`."""
+    """Names of several tables by their folded form. Each part is a table's names with their `spellings`."""
 
     def __init__(self, parts: Sequence[tuple[Strings, Postings]]) -> None:
         self._parts = parts
 
     def of(self, name: str) -> set[str]:
-        """The names that fold to `name`. Some may stand nowhere any more."""
+        """Names that fold to `name`. Some may occur nowhere any more."""
         return {names[number] for names, spelled in self._parts for number in spelled.of(name)[0].tolist()}

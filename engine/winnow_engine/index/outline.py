@@ -1,4 +1,4 @@
-"""What a parsed file defines, and on which lines: its language's `outline` captures, put in order."""
+"""Definitions of a parsed file and their lines: its language's `outline` captures, put in order."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _KINDS = {
 class Definition:
     """A function, method, class or section, on 1-based inclusive lines that include its leading comments.
 
-    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line
-    occupied by its own name or by a definition directly inside it; one that starts there is not a unit of its own.
+    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line of its own name
+    or of a definition directly inside; one that starts there is not a unit of its own.
     """
 
     kind: UnitKind
@@ -38,17 +38,16 @@ class Definition:
 
     @property
     def contains_units(self) -> bool:
-        """Whether definitions inside of this one become units of their own."""
+        """True if definitions inside this one become units of their own."""
         return self.kind in (UnitKind.CLASS_HEADER, UnitKind.SECTION)
 
 
 @dataclass
 class Outline:
-    """What a file defines. Definitions come in order of position, each after the one around it.
+    """Definitions of a file in order of position, each after the one around it.
 
-    `symbols` are all names the file defines, also those without a unit, with their line.
-    `leading` maps the last line of each comment or attribute that has its lines to itself to its first line;
-    `comments` are all lines of these.
+    `symbols` are all names it defines, also those without a unit, with their line. `leading` maps the last line of each
+    comment or attribute that has its lines to itself to its first line; `comments` are all lines of these.
     """
 
     definitions: list[Definition] = field(default_factory=list)

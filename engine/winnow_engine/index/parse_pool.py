@@ -45,7 +45,7 @@ class _LostError(Exception):
 
 
 class _Worker:
-    """This process's end of one analysing process. `ready` says whether that has ever been heard of."""
+    """This process's end of one parsing process. `ready` once that has been heard of."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self.ready = connection, False
@@ -74,9 +74,9 @@ class _Worker:
 
 
 class ParsePool:
-    """Up to `count` processes that analyse files. They start when `start` is called or there is enough to do.
+    """Up to `count` processes that parse files. They start when `start` is called or there is enough to do.
 
-    Safe to use from several threads. Without a way to start processes, or with a `count` below 2, all is analysed here.
+    Safe to use from several threads. Files are parsed here where no process can start, or with a `count` below 2.
     """
 
     def __init__(self, count: int) -> None:
@@ -101,9 +101,9 @@ class ParsePool:
                 self._give_up(f"files are parsed by one process, because no other can be started: {error}")
 
     def analysed(self, texts: Iterable[Text], total: int, cancellation: Cancellation) -> Iterator[Record]:
-        """What the index keeps of each file, in order; `total` is their size in bytes. Raises CancelledError.
+        """Records of files, in order; `total` is their size in bytes. Raises CancelledError.
 
-        What takes only a moment is done in this process.
+        Small amounts are parsed in this process.
         """
         if total >= _STARTING_BYTES:
             self.start()
@@ -117,7 +117,7 @@ class ParsePool:
             yield from records
 
     def close(self) -> None:
-        """End the processes; what they are doing is given up. No file can be analysed afterwards."""
+        """End the processes, whatever they do. No file can be parsed afterwards."""
         with self._lock:
             self._closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -130,16 +130,16 @@ class ParsePool:
             yield analysed(path, data)
 
     def _elsewhere(self, texts: list[Text]) -> list[Record]:
-        """The records of a chunk. If its process is lost, each file gets another one to itself."""
+        """Records of a chunk. If its process is lost, each file gets another one to itself."""
         try:
             return self._asked(texts)
         except _LostError:
             return [self._alone(text) for text in texts]
 
     def _alone(self, text: Text) -> Record:
-        """A file's record; that of a text in no language if no process survives it.
+        """A file's record; that of plain text if no process survives it.
 
-        One that is lost may have been killed before, with others: only the second one tells of the file.
+        The first loss may be due to other files, so the file gets a second try.
         """
         for _ in range(2):
             with suppress(_LostError):
@@ -149,7 +149,7 @@ class ParsePool:
         return record_of(plain_analysis(data), data)
 
     def _asked(self, texts: list[Text]) -> list[Record]:
-        """The records of files, from the next idle process. Raises _LostError, with another process in its place."""
+        """Records of files, from the next idle process. Raises _LostError, with another process in its place."""
         if not self._count:
             return [analysed(*text) for text in texts]
         worker = self._idle.get()
@@ -163,7 +163,7 @@ class ParsePool:
             self._idle.put(worker)
 
     def _replacement(self, lost: _Worker) -> _Worker:
-        """Another process; the lost one, which cannot be used, if there is no point in trying."""
+        """Another process; the lost, unusable one if there is no point in trying."""
         try:
             if lost.ready:
                 return next(_started(1))

@@ -1,7 +1,7 @@
-"""A process that analyses files for another one: `python -m winnow_engine.index.parse_worker FD...`.
+"""A process that parses files for another one: `python -m winnow_engine.index.parse_worker FD...`.
 
-It imports what analysing takes once, then forks a child for each socket. A child answers lists of files with lists of
-records until the other end closes, which also happens when that process dies.
+It imports the parsers once, then forks a child for each socket. A child answers lists of files with lists of records
+until the other end closes, which also happens when that process dies.
 """
 
 from __future__ import annotations

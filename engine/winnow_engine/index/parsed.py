@@ -44,7 +44,7 @@ def parse(path: str, data: bytes) -> ParsedFile:
 
 
 def syntax_errors(path: str, data: bytes) -> int | None:
-    """How many syntax errors a file has; None if no grammar can tell."""
+    """Number of syntax errors in a file; None if no grammar can tell."""
     try:
         syntax = parse(path, data).syntax
     except GrammarError:

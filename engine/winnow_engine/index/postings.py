@@ -1,4 +1,4 @@
-"""Which terms occur where, as arrays that can be mapped: sorted terms, each with the numbers of its places."""
+"""Occurrences of terms, as arrays that can be mapped: sorted terms, each with the numbers of its places."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Strings:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Some of the rows that make postings: term terms[rows[i, 0]] is at place rows[i, 1] rows[i, 2] times."""
+    """Rows that make postings: term terms[rows[i, 0]] is at place rows[i, 1] rows[i, 2] times."""
 
     terms: Sequence[str]
     rows: Array
@@ -67,10 +67,10 @@ class Occurrences:
 
 @dataclass(frozen=True)
 class Postings:
-    """The places of sorted terms.
+    """Places of sorted terms.
 
-    Those of term t are places[ends[t-1]:ends[t]], int32 and in order, each with the times it occurs there, `counts`,
-    int32. `at` lists the terms of each place in order, int32: those of place p are at[at_ends[p-1]:at_ends[p]].
+    Those of term t are places[ends[t-1]:ends[t]], int32 and in order, each with its `counts`, int32. `at` has the terms
+    of each place in order, int32: those of place p are at[at_ends[p-1]:at_ends[p]].
     """
 
     terms: Strings
@@ -94,7 +94,7 @@ class Postings:
         return [self.terms[number] for number in self.at[start : int(self.at_ends[place])].tolist()]
 
     def occurrences(self, numbers: Int64) -> Occurrences:
-        """The same with other numbers for the places, int64; those that get NO_PLACE are left out."""
+        """The same with other numbers for the places, int64; those numbered NO_PLACE are left out."""
         lengths = np.diff(self.ends, prepend=0)
         places = numbers[self.places]
         rows = np.stack([np.repeat(np.arange(len(lengths)), lengths), places, self.counts], axis=1)
@@ -120,7 +120,7 @@ class Postings:
 
     @classmethod
     def built(cls, found: Iterable[Occurrences], places: int, *, by_place: bool = True) -> Postings:
-        """The postings of places 0 to `places`, of terms that occur; without `at` unless `by_place`."""
+        """Postings of places 0 to `places`, of terms that occur; without `at` unless `by_place`."""
         numbers: dict[str, int] = {}
         rows = []
         for some in found:
@@ -145,10 +145,10 @@ class Postings:
 
 
 class Places:
-    """Where terms occur in a workspace: postings of several tables, whose places the workspace numbers anew.
+    """Occurrences of terms in a workspace: postings of several tables, whose places the workspace numbers anew.
 
-    `parts` are postings with the workspace's number of each of their places, int64, or NO_PLACE for what is no longer
-    there. A table's places keep their order.
+    `parts` are postings with the workspace's number of each of their places, int64; NO_PLACE for one that is gone. A
+    table's places keep their order.
     """
 
     def __init__(self, parts: Sequence[tuple[Postings, Int64]]) -> None:

@@ -1,4 +1,4 @@
-"""All that the index keeps of one file's text, as arrays for the store: units, names, symbols and words."""
+"""A file's record: units, names, symbols and words, as arrays for the store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _END_BYTE = 2  # among a unit's numbers
 
 
 def analysed(path: str, data: bytes) -> Record:
-    """What the index keeps of a file. Takes any bytes and never raises, as `analyse`."""
+    """A file's record. Takes any bytes and never raises, as `analyse`."""
     return record_of(analyse(path, data), data)
 
 
@@ -72,7 +72,7 @@ def units_of(rows: NDArray[Any], names: Iterable[str]) -> tuple[Unit, ...]:
 
 
 def units_key(key: str, rows: NDArray[Any]) -> str:
-    """The name of what is made of a file's units: of content and of where units end, which depends on the parser."""
+    """Key of records made of a file's units: of content and of unit borders, which depend on the parser."""
     borders = rows[:, _END_BYTE].astype(np.int64)
     return hashlib.blake2b(key.encode() + borders.tobytes(), digest_size=20).hexdigest()
 

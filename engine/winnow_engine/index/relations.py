@@ -1,6 +1,6 @@
-"""What a piece of code uses, and who uses it: by names, as the symbol table has them.
+"""Relations of a piece of code: its uses and its users, by names of the symbol table.
 
-A name is no proof of a meaning. So a name that few units define counts first, one that many define is left out, and a
+A name is no proof of a meaning. So names that few units define come first, names that many define are left out, and a
 method of another file counts only where its name follows a dot or the like.
 """
 
@@ -20,7 +20,7 @@ _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is me
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One place that code is related to: a unit of a file, the line of it that matters, and the name that relates."""
+    """One related place: a unit of a file, the line of it that matters, and the name that relates."""
 
     name: str
     file: IndexedFile
@@ -35,7 +35,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A place's units, the definitions of what they use, and the uses of what they define; the surest first."""
+    """A place's units, the definitions they use, and the uses of their definitions; the surest first."""
 
     file: IndexedFile
     units: tuple[Unit, ...]
@@ -44,7 +44,7 @@ class Relations:
 
 
 def relations(workspace: Workspace, cursor: Cursor) -> Relations:
-    """What the units at a cursor use and what uses them. PositionError if it is nowhere in the workspace."""
+    """Uses and users of the units at a cursor. PositionError if it is nowhere in the workspace."""
     at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     file = workspace.files[workspace.file_number(cursor.path)]
     units = tuple(workspace.units[number][1] for number in at)
@@ -70,7 +70,7 @@ def _used_by(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Rel
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
-    """Whether a definition can be what some units mean by its name."""
+    """True if some units can mean this definition by its name."""
     other, unit = workspace.units[number]
     if other is file or unit.kind is not UnitKind.METHOD:
         return True
@@ -79,7 +79,7 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
 
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:
-    """Those names of which few units are the definition; of equally many, those defined in the same file."""
+    """Names with the fewest definitions first; of equally many, those defined in the same file."""
 
     def order(name: str) -> tuple[int, bool, str]:
         found = workspace.symbols.defining(name)

@@ -1,9 +1,8 @@
-"""What was read of files before, so that an unchanged file is not read again, by no process.
+"""Stat data and contents of files that were read, so that no process reads an unchanged file again.
 
-As in git's index, a file is unchanged if the system says of it what it said then: device, inode, size, and when content
-and inode last changed. No program can set the last of these. But clocks tick: a file that is written twice within a
-tick looks the same after both. So what is read for the first time is not trusted until it has been read once more, when
-the tick is over.
+As in git's index, a file is unchanged if its stat data are: device, inode, size, and the times of content and inode,
+the last of which no program can set. But clocks tick, and a file that is written twice within a tick looks the same. So
+a file is read once more after the tick before its stat data are trusted.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ Key = tuple[str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds, by its key, or the rule on content that leaves it out.
+    """A file's content by its key, or the rule on content that leaves it out.
 
-    The bytes are in `held`. Where they are not, they are read at `place`, which had this stamp.
+    The bytes are in `held`, or are read at `place`, which had this stamp.
     """
 
     key: str = ""
@@ -76,7 +75,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read of a file when it had this stamp, which it was first seen to have at a time of the clock."""
+    """A file's content and stamp, which it was first seen to have at a time of the clock."""
 
     stamp: Stamp
     seen_s: float
@@ -85,10 +84,7 @@ class _Known:
 
 
 class StatCache:
-    """The contents of the files that the last reading asked for.
-
-    `clock` gives seconds and never goes back while the system runs.
-    """
+    """Contents of the files of the last reading. `clock` gives seconds and never goes back while the system runs."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -98,12 +94,12 @@ class StatCache:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is known."""
+        """True if nothing is known."""
         return not self._known
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A reading of all files: what it has not asked for when it ends is forgotten."""
+        """A reading of all files: contents that it did not ask for are forgotten when it ends."""
         self._asked = {}
         yield
         self._known = self._asked
@@ -111,9 +107,9 @@ class StatCache:
     def content(
         self, root: str, path: str, asked_for: bool, status: os.stat_result, read: Callable[[], Content]
     ) -> Content:
-        """What `read` gives for the regular file at `path` below `root`; not called if it cannot have changed.
+        """Content of the regular file at `path` below `root`; `read` is only called if it may have changed.
 
-        `status` was taken before. Whether the user's rules have `asked_for` the file decides which contents count.
+        `status` was taken before. Different contents count if the user's rules have `asked_for` the file.
         """
         key, stamp = (root, path, asked_for), _stamp(status)
         known = self._known.get(key)
@@ -124,7 +120,7 @@ class StatCache:
         return known.content
 
     def _read(self, place: str, stamp: Stamp, known: _Known | None, content: Content) -> _Known:
-        """What is known of a file that was read just now."""
+        """The entry of a file that was just read."""
         now = self._clock()
         if known is None or known.stamp != stamp or known.seen_s > now:
             return _Known(stamp, now, content)
@@ -134,12 +130,12 @@ class StatCache:
         return known if known.content.key == content.key != "" else replace(known, content=content)
 
     def worth_saving(self) -> bool:
-        """Whether so much is new that another process would miss it."""
+        """True if so much is new that another process would miss it."""
         much = self._new > _SAVE_SHARE * len(self._known)
         return bool(self._new) and (much or self._clock() - self._saved_at > _SAVE_EVERY_S)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """All that is known, as arrays. This counts as saved."""
+        """All entries, as arrays. They count as saved."""
         self._new, self._saved_at = 0, self._clock()
         known = list(self._known.values())
         contents = [one.content for one in known]
@@ -164,7 +160,7 @@ class StatCache:
         return columns
 
     def load(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """The inverse of `columns`. What was not settled is read again, but stays as young as it was."""
+        """The inverse of `columns`. Unsettled files are read again, but stay as young as they were."""
         roots, paths, reasons = (
             Strings(columns[one], columns[f"{one}_ends"]).all for one in ("roots", "paths", "reasons")
         )
@@ -195,5 +191,5 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _is_told(stamp: Stamp, content: Content) -> bool:
-    """Whether the system tells about this file; of some that are no files on a disk it says nothing."""
+    """True if the system tells about this file; it says nothing of some that are no files on a disk."""
     return stamp[1] != 0 and (content.reason is not None or content.size == stamp[2])

@@ -1,4 +1,4 @@
-"""Which unit of a file defines a name, and which units use one."""
+"""Definitions and uses of names by a file's units."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileSymbols:
 
 @dataclass(frozen=True, slots=True)
 class FileAnalysis:
-    """All that the index keeps of one file's text."""
+    """Units and symbols of one file."""
 
     units: tuple[Unit, ...]
     symbols: FileSymbols
@@ -38,8 +38,8 @@ class FileAnalysis:
 def analyse(path: str, data: bytes) -> FileAnalysis:
     """Cut a file into units and list its symbols, parsing it once. Takes any bytes and never raises.
 
-    The language is that of the path's name. Text in no known language, text over 4 MB and text its grammar
-    cannot parse in time are cut at blank lines and have no symbols.
+    The path's name tells the language. Text in no known language, over 4 MB or too slow to parse is cut at blank lines
+    and has no symbols.
     """
     lines = Lines(data)
     try:

@@ -66,7 +66,7 @@ class Syntax:
         return sorted(found, key=lambda node: node.start_byte)
 
     def errors(self) -> int:
-        """How many places the grammar made no sense of, or had to complete; a definition without a body is one."""
+        """Number of places where the grammar skipped text or added some; a definition without a body is one."""
         count = sum(not body.named_child_count for body in self.bodies())
         open_ = [self._root] if self._root.has_error else []
         while open_:

@@ -1,7 +1,7 @@
-"""What is known of many files' text, as arrays that can be mapped: units, words, names, and who uses them.
+"""Tables of many files, as arrays that can be mapped: units, words, names and their users.
 
-Files and units are numbered within the table. A workspace that changes has the table it was last written as, and
-another of the few files that are new since; `numbered` says how it numbers the units of each.
+Files and units are numbered within the table. A workspace has the tables it was last written as, and others of the few
+files that are new since; a `TableSlice` says how it numbers the units of each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Tables:
 
     @classmethod
     def joined(cls, parts: Sequence[TableSlice]) -> Tables:
-        """The tables of a workspace, from those it consists of."""
+        """Tables of a workspace, from those it consists of."""
         tables = [part.tables for part in parts]
         files, units = sum(int((part.files != NO_PLACE).sum()) for part in parts), _count(parts)
         arrays = {
@@ -87,7 +87,7 @@ class Tables:
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many units each file has."""
+        """Number of units of each file."""
         counts: list[int] = np.diff(self.starts).tolist()
         return counts
 
@@ -146,7 +146,7 @@ class TableSlice:
 
     @property
     def whole(self) -> bool:
-        """Whether the workspace has everything that the tables have."""
+        """True if the workspace has all files of the tables."""
         return not (self.files == NO_PLACE).any()
 
 

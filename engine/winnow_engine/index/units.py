@@ -1,4 +1,4 @@
-"""Cut a file into units: whole lines, in order, that together hold every byte exactly once."""
+"""Units: whole lines, in order, that together hold every byte of a file exactly once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _LineRun:
 
 
 def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
-    """The units of a parsed file; `lines` is the line table of its original bytes. An empty file has no units.
+    """Units of a parsed file; `lines` is the line table of its original bytes. An empty file has none.
 
     Functions and methods stay whole whatever their size; all else is cut to pieces of about 2,000 bytes, data of 500.
     """
@@ -55,10 +55,10 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
 
 
 def cut_points(path: str, data: bytes, unit: Unit) -> tuple[int, ...]:
-    """The lines of a unit at which it may be cut, `unit.start_line` first.
+    """Lines of a unit at which it may be cut, `unit.start_line` first.
 
-    These are the starts of the statements of the two outermost levels of a function's body, with the comments
-    above them. Where there is no tree they are the lines after blank ones, or else all lines.
+    These are the statements of the two outermost levels of a function's body, with the comments above them. Without a
+    tree they are the lines after blank ones, or else all lines.
     """
     first, last = unit.start_line, unit.end_line
     try:
@@ -72,10 +72,7 @@ def cut_points(path: str, data: bytes, unit: Unit) -> tuple[int, ...]:
 
 
 def enclosing(units: Sequence[Unit], line: int) -> int:
-    """The index of the unit that holds a 1-based line of a file; the last unit for a line past the end.
-
-    `units` must not be empty.
-    """
+    """Index of the unit that holds a 1-based line; the last unit for a line past the end. `units` must not be empty."""
     return min(bisect_left(units, line, key=lambda unit: unit.end_line), len(units) - 1)
 
 

@@ -38,7 +38,7 @@ _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are wr
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a workspace is read from: folders, the user's rules, and the documents open in editors by workspace path."""
+    """Folders, the user's rules, and the documents open in editors by workspace path."""
 
     folders: tuple[Folder, ...]
     rules: FileRules = field(default_factory=FileRules)
@@ -46,15 +46,15 @@ class Sources:
 
     @property
     def identity(self) -> str:
-        """What decides which files there are, but for the open documents."""
+        """Everything but open documents that decides which files there are."""
         folders = sorted((folder.name, str(folder.root.resolve())) for folder in self.folders)
         return repr((folders, self.rules))
 
     def look(self, cancellation: Cancellation, stats: StatCache | None = None) -> Iterator[tuple[Folder, str, Content]]:
-        """The files that count with their folders, in path order. A file under two folders counts for the inner one.
+        """Files that count with their folders, in path order. A file under two folders counts for the inner one.
 
-        Files that `stats` has and that did not change are not read. Raises WorkspaceError if a folder is not a
-        readable directory, CancelledError.
+        Files that `stats` knows to be unchanged are not read. Raises WorkspaceError if a folder is not a readable
+        directory, CancelledError.
         """
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
@@ -69,10 +69,10 @@ class Sources:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of all folders, in path order. Units are numbered through: file by file, in file order.
+    """Files of all folders, in path order. Units are numbered through: file by file, in file order.
 
-    Most files are rows of `base`, the tables that the workspace was last written as. `stats` is for the next reading
-    of the sources with this `identity`.
+    Most files are rows of `base`, the tables that the workspace was last written as. `stats` is for the next reading of
+    the sources with this `identity`.
     """
 
     files: tuple[IndexedFile, ...]
@@ -92,7 +92,7 @@ class Workspace:
 
     @cached_property
     def slices(self) -> tuple[TableSlice, ...]:
-        """The tables of which the workspace consists: `base`, and one of what is new since."""
+        """Tables of which the workspace consists: `base`, and one of the files that are new since."""
         base, places = self.base, range(len(self.files))
         rows = {n: file.kept.number for n, file in enumerate(self.files) if isinstance(file.kept, Row)}
         new = [n for n in places if n not in rows]
@@ -106,7 +106,7 @@ class Workspace:
 
     @cached_property
     def units_keys(self) -> tuple[str, ...]:
-        """The key of each file's units."""
+        """Key of each file's units."""
         return tuple(file.units_key for file in self.files)
 
     @cached_property
@@ -116,12 +116,12 @@ class Workspace:
 
     @cached_property
     def unit_kinds(self) -> NDArray[np.int8]:
-        """What every unit is, as its place in UnitKind, int8 [U]."""
+        """Kind of every unit, as its place in UnitKind, int8 [U]."""
         return placed(self.slices, "units")[:, 0].astype(np.int8)
 
     @cached_property
     def file_table(self) -> FileTable:
-        """What is known of every file, whatever is asked."""
+        """Facts about every file that do not depend on a question."""
         paths, keys = [file.path for file in self.files], [file.key for file in self.files]
         return FileTable(paths, keys, self.unit_starts, self.unit_kinds)
 
@@ -189,7 +189,7 @@ class Workspace:
         return range(self.unit_at(path, start_line), self.unit_at(path, end_line) + 1)
 
     def units_in(self, paths: Iterable[str]) -> NDArray[np.int64]:
-        """The numbers of the units of some files and folders, int64 [N]. PositionError if one of them has no file."""
+        """Numbers of the units of some files and folders, int64 [N]. PositionError if one of them has no file."""
         found = set[int]()
         for path in paths:
             folder = f"{path.strip('/')}/".removeprefix("./")
@@ -238,10 +238,10 @@ def read_workspace(
     before: Workspace | None = None,
     context: ReadContext | None = None,
 ) -> Workspace:
-    """Read all files that count, where they have changed: what is kept of the others is in `before`, or on disk.
+    """Read all files that count and have changed; the others are in `before`, or on disk.
 
-    If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it.
-    Raises WorkspaceError if there is no file or a folder cannot be read, CancelledError.
+    If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it. Raises
+    WorkspaceError if there is no file or a folder cannot be read, CancelledError.
     """
     cache = WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
     before = _before(cache, before)
@@ -267,7 +267,7 @@ def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> li
 
 
 def _before(cache: WorkspaceCache, before: Workspace | None) -> Workspace:
-    """What to start from: the earlier reading if it was of the same sources, else what is on disk."""
+    """The earlier reading if it was of the same sources, else the one on disk."""
     if before is not None and before.identity == cache.identity:
         return before
     stats = before.stats if before is not None and not before.identity else StatCache()

@@ -1,7 +1,7 @@
-"""What is kept on disk of a whole workspace, so that the next process starts from it: files seen, and tables.
+"""Files on disk from which the next process starts: a workspace's stat data and tables.
 
-Both can be made again. Each is a file that takes its place by a rename, so several processes may write them: the last
-one wins, and either is as good. What a file's row in the tables says is valid for its content key, whoever wrote it.
+Both can be made again. Each takes its place by a rename, so several processes may write them; the last one wins. A row
+of the tables is valid for its content key, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _FILES, _TABLES = "files-1", "tables-1"  # count up whenever these would be read
 
 
 class WorkspaceCache:
-    """The files of one workspace in `folder`. `identity` names it: its roots, rules, and what makes records."""
+    """Cache of one workspace in `folder`. `identity` names it: its roots, rules, and the version of records."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.identity = hashlib.blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
         self._folder = folder
 
     def load_stats(self, stats: StatCache) -> None:
-        """Bring back what was known of the files, if that was saved."""
+        """Restore the stat data of files, if they were saved."""
         columns = self._open(_FILES)
         if columns is not None:
             stats.load(columns)
 
     def save_stats(self, stats: StatCache) -> None:
-        """Save what is known of the files."""
+        """Save the stat data of files."""
         self._write(_FILES, stats.columns())
 
     def tables(self) -> Tables | None:

@@ -1,4 +1,4 @@
-"""`winnow-index.json`: which shards an index has."""
+"""`winnow-index.json`: the shards of an index."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ _UNUSABLE = (ImportError, ValueError, OSError, httpx.InvalidURL)
 
 
 class HttpFiles:
-    """A server of files. One that cannot send parts of a file sends it whole, and what was read last is kept."""
+    """Files on a server. One that cannot send parts sends files whole, and the last one is kept."""
 
     def __init__(self, url: str) -> None:
-        """SharedIndexError if a proxy, or a file of certificates, that the environment names cannot be used."""
+        """Raises SharedIndexError if a proxy or certificate file that the environment names cannot be used."""
         self._url = url.rstrip("/")
         try:
             self._http = httpx.Client(timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), follow_redirects=False)

@@ -19,7 +19,7 @@ _FRESH_S, _AGAIN_S = 300.0, 60.0
 
 
 def attach(store: Store, locations: Iterable[str]) -> None:
-    """Have the store look up in these indexes what it lacks. Nothing is read before that is asked for."""
+    """Have the store look up in these indexes the records it lacks. Nothing is read before."""
     for location in locations:
         store.attach(location, SharedIndex)
 
@@ -27,7 +27,7 @@ def attach(store: Store, locations: Iterable[str]) -> None:
 class SharedIndex:
     """Reads an index that others wrote. Safe to use from several threads.
 
-    What cannot be read, or is not what its hash says, counts as missing; `problem` then says why.
+    Unreadable or unsound records count as missing; `problem` then says why.
     """
 
     def __init__(self, location: str) -> None:
@@ -38,13 +38,13 @@ class SharedIndex:
         self._next_look, self._lock = 0.0, threading.Lock()
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
-        """Those keys that have a record."""
+        """Keys that have a record."""
         with self._lock:
             self._look()
             return {key for key in keys if any(key in table.get(namespace, ()) for _, table in self._shards.values())}
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """The records found, packed, by key."""
+        """Records found, packed, by key."""
         with self._lock:
             self._look()
             wanted, found = set(keys), dict[str, bytes]()
@@ -58,7 +58,7 @@ class SharedIndex:
             return found
 
     def _look(self) -> None:
-        """Read the list of contents, if that is due, and the tables of shards that are new in it."""
+        """Read the list of contents, if that is due, and the tables of new shards."""
         if time.monotonic() < self._next_look:
             return
         try:
@@ -81,7 +81,7 @@ class SharedIndex:
         return unpacked_table(data)
 
     def _read(self, shard: Shard, places: dict[str, RecordPlace]) -> dict[str, bytes]:
-        """Some records of a shard, in as few requests as that takes. Raises SharedIndexError."""
+        """Records of a shard, in as few requests as possible. Raises SharedIndexError."""
         assert self._files is not None, "shards are known from files"
         ordered = sorted(places.items(), key=lambda item: item[1].start)
         found = {}
@@ -96,6 +96,6 @@ class SharedIndex:
         return found
 
     def _give_up(self, error: SharedIndexError) -> None:
-        """Leave the index alone for a while: whoever asks must not wait for it at each question."""
+        """Leave the index alone for a while: a question must not wait for it each time."""
         self.problem = f"the shared index {self.location} is not used: {error}; what it lacks is indexed here"
         self._shards, self._next_look = {}, time.monotonic() + _AGAIN_S

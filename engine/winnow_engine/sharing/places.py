@@ -1,4 +1,4 @@
-"""Where a shared index lies: in a folder, or behind an HTTP server."""
+"""Places of a shared index: a folder, or an HTTP server."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from winnow_engine.errors import SharedIndexError
 
 
 class IndexFiles(Protocol):
-    """The files of one index. Both methods raise SharedIndexError."""
+    """Files of one index. Both methods raise SharedIndexError."""
 
     def whole(self, name: str, most_bytes: int) -> bytes:
-        """A file's bytes. One that is longer than `most_bytes` is refused."""
+        """A file's bytes. One longer than `most_bytes` is refused."""
 
     def part(self, name: str, start: int, stop: int, file_bytes: int) -> bytes:
         """The bytes start:stop of a file of `file_bytes`."""
 
 
 def is_remote(location: str) -> bool:
-    """Whether a location is a server's URL; any other is a folder."""
+    """True for a server's URL; any other location is a folder."""
     return location.startswith(("http://", "https://"))
 
 
 def files_at(location: str) -> IndexFiles:
-    """What a location names."""
+    """Files at a location."""
     if not is_remote(location):
         return FolderFiles(Path(location))
     from winnow_engine.sharing.http import HttpFiles  # httpx takes 0.1 s to import
@@ -61,7 +61,7 @@ class FolderFiles:
 
 
 def runs(places: Sequence[tuple[int, int]], gap: int, most: int) -> list[list[int]]:
-    """Which of some sorted ranges of bytes to read at once: those less than `gap` apart, `most` bytes at most."""
+    """Groups of sorted byte ranges, by index, to read at once: less than `gap` apart, at most `most` bytes."""
     found: list[list[int]] = []
     for number, (start, stop) in enumerate(places):
         if found:

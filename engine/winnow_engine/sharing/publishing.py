@@ -1,4 +1,4 @@
-"""Writes the records of a workspace as a shard of a shared index."""
+"""Publishing of a workspace's records as a shard of a shared index."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _READABLE = 0o644  # a web server runs as another user
 def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: Path, repository: str) -> Shard:
     """Write the records with these names, keys by namespace, into the index in the folder `out`.
 
-    The shard takes the place of the one that the repository had, or of itself if that is damaged. Raises
-    SharedIndexError if a record is missing or the folder cannot be written; the index is then as it was.
+    The shard replaces the repository's last one, or itself if that is damaged. Raises SharedIndexError if a record is
+    missing or the folder cannot be written; the index is then as it was.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
 
 
 def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Table:
-    """Write records one behind the other; where each of them lies."""
+    """Write records one behind the other; returns the place of each."""
     table: dict[str, dict[str, RecordPlace]] = {}
     start = 0
     with path.open("wb") as file:
@@ -66,7 +66,7 @@ def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Tabl
 
 
 def _contents(out: Path) -> Contents:
-    """What the index has; nothing if it is new. Raises SharedIndexError if it is another format, or damaged."""
+    """Contents of the index; empty if it is new. Raises SharedIndexError if it is another format, or damaged."""
     try:
         return unpacked_contents((out / CONTENTS).read_bytes())
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def _contents(out: Path) -> Contents:
 
 
 def _is_there(shard: Shard, out: Path, records: Path, table: bytes) -> bool:
-    """Whether the index has these very files."""
+    """True if the index has these very files."""
     try:
         return (out / shard.table).read_bytes() == table and filecmp.cmp(records, out / shard.records, shallow=False)
     except OSError:
@@ -93,14 +93,14 @@ def _put(out: Path, name: str, data: bytes) -> None:
 
 
 def _finish(file: IO[bytes]) -> None:
-    """See that a file is on the disk, where others may read it."""
+    """Sync a file, and let others read it."""
     file.flush()
     os.fchmod(file.fileno(), _READABLE)
     os.fsync(file.fileno())
 
 
 def _clear(out: Path, before: Contents, after: Contents) -> None:
-    """Delete the files of shards that are no longer listed."""
+    """Delete files of shards that are no longer listed."""
     kept = {shard.content for shard in after.values()}
     for shard in before.values():
         if shard.content not in kept:
@@ -110,7 +110,7 @@ def _clear(out: Path, before: Contents, after: Contents) -> None:
 
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """One writer at a time: the list of contents is read and written back."""
+    """Admit one writer at a time: the list of contents is read and written back."""
     with (out / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

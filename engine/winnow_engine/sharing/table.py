@@ -1,4 +1,4 @@
-"""A shard's table: where each record lies in the shard's file, and the checksum it must have."""
+"""A shard's table: place and checksum of each record in the shard's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEY_BYTES = 20
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where a record lies in the shard's file, in bytes, and its checksum."""
+    """A record's bytes in the shard's file, and their checksum."""
 
     start: int
     size: int
@@ -69,12 +69,12 @@ def unpacked_table(data: bytes) -> Table:
 
 
 def sound(data: bytes, place: RecordPlace) -> bool:
-    """Whether these are the bytes of the record that lies there."""
+    """True if these are the bytes of the record at this place."""
     return len(data) == place.size and checksum(data) == place.checksum
 
 
 def content_name(table: Table) -> str:
-    """The name of a shard: a hash of the keys and checksums of its records."""
+    """Name of a shard: a hash of the keys and checksums of its records."""
     digest = hashlib.blake2b(digest_size=KEY_BYTES)
     for name in sorted(table):
         digest.update(name.encode() + b"\0")

@@ -1,4 +1,4 @@
-"""The folders in which Winnow keeps what it can make again, and files that several processes share there.
+"""Cache folders, and files that several processes share there.
 
 Imports no NumPy: `winnow_lsp/process.py` asks before that is loaded.
 """
@@ -29,7 +29,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder, and those above it, so that a power cut leaves them."""
+    """Make a folder, and those above it, so that they survive a power cut."""
     new = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
     for one in new:
@@ -52,7 +52,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:
-    """The files in a folder, with the time of their last use and their size in bytes."""
+    """Files in a folder, with the time of their last use and their size in bytes."""
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
             stat = path.stat()
@@ -62,12 +62,12 @@ def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:
 
 
 def used_last_first(folder: Path) -> list[tuple[Path, float, int]]:
-    """What `files_in` gives, the file that was used last first."""
+    """As `files_in`, the file that was used last first."""
     return sorted(files_in(folder), key=lambda file: -file[1])
 
 
 def used_in(folder: Path, suffix: str) -> tuple[int, int]:
-    """The number of files with this suffix in a folder, and their bytes."""
+    """Number of files with this suffix in a folder, and their bytes."""
     sizes = [size for path, _, size in files_in(folder) if path.suffix == suffix]
     return len(sizes), sum(sizes)
 
@@ -81,7 +81,7 @@ def delete(path: Path) -> None:
 
 
 def delete_abandoned(folder: Path) -> None:
-    """Delete what `temporary` made for processes that were killed."""
+    """Delete temporary files of processes that were killed."""
     old = time.time() - _ABANDONED_S
     for path, written, _ in files_in(folder):
         if path.name.startswith(_OURS) and path.suffix == _TEMPORARY and written < old:

@@ -1,8 +1,7 @@
 """Files of named arrays that processes map into memory, and share.
 
-A file is written beside its place, synced, and takes its place by a rename, so that a reader sees all of it or nothing.
-Everything in it has a checksum, which is verified the first time that this state of the file is opened: stat data and a
-note beside the file tell.
+A file is written beside its place, synced, and renamed, so that a reader sees all of it or nothing. Its checksum is
+verified when this state of the file is first opened, by stat data and a note beside it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LONGEST_TICK_S = 3.0  # see index/stat_cache.py
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where an array lies: its bytes begin at `start`, counted from the end of the header."""
+    """Type, shape and place of an array: its bytes begin at `start`, counted from the end of the header."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -46,9 +45,9 @@ class _Entry:
 
 
 def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapping[str, Any] | None = None) -> None:
-    """Write arrays by name, each the concatenation of its chunks, with a JSON value `about` them. Raises OSError.
+    """Write arrays by name, each joined from its chunks, with a JSON value `about` them. Raises OSError.
 
-    A chunk is not copied, so that files larger than the memory can be joined.
+    Chunks are not copied, so that files larger than the memory can be joined.
     """
     make_folder(path.parent, 0o700)
     with temporary(path.parent) as beside:
@@ -61,7 +60,7 @@ def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapp
 
 
 def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
-    """The arrays of a file, mapped read-only, and what it says about them. None if it is missing or damaged."""
+    """Arrays of a file, mapped read-only, and its `about`. None if it is missing or damaged."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -83,7 +82,7 @@ def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
 
 
 def used_at(path: Path) -> float:
-    """When `mark_used` was last called for a file, in seconds since the epoch; else when it was written."""
+    """Time of the last `mark_used` of a file, in seconds since the epoch; else of its writing."""
     for place in (_note(path), path):
         with contextlib.suppress(OSError):
             return place.stat().st_mtime
@@ -91,7 +90,7 @@ def used_at(path: Path) -> float:
 
 
 def mark_used(path: Path) -> None:
-    """Note that a file is in use. Nothing happens where that cannot be written."""
+    """Note that a file is in use, where that can be written."""
     with contextlib.suppress(OSError):
         os.utime(_note(path))
 

@@ -1,8 +1,7 @@
 """Packs: files with many records of one namespace each, mapped into memory and shared by processes.
 
-A record's arrays are rows of the pack's, so that a workspace whose records lie in a pack has its arrays at once. Packs
-are written once, by a rename, and deleted as a whole. A record is found by its key in any of them; where several have
-it, each is as good. So no file has to say which packs count: those that are there.
+A record's arrays are rows of the pack's, so a workspace whose records lie in a pack has its arrays at once. Packs are
+written once, by a rename, and deleted as a whole. A key may be in several packs; each record is as good.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Packs:
         self._open: dict[Path, Pack | None] = {}  # None: damaged
 
     def all(self) -> list[Pack]:
-        """The packs that are there now and whole, those used last first."""
+        """Packs that are there now and whole, those used last first."""
         paths = set(self._folder.glob("*.pack"))
         there = {path: pack for path, pack in self._open.items() if path in paths}
         for path in paths - there.keys():
@@ -74,7 +73,7 @@ class Packs:
         return sorted((pack for pack in there.values() if pack), key=lambda pack: -used_at(pack.path))
 
     def get(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records found, by key, as views of what is mapped."""
+        """Records found, by key, as views of the mapped arrays."""
         wanted, found = set(keys), dict[str, Record]()
         for pack in self.all() if wanted else ():
             there = wanted & pack.numbers.keys()
@@ -85,7 +84,7 @@ class Packs:
         return found
 
     def known(self, keys: Iterable[str]) -> set[str]:
-        """Those keys that have a record."""
+        """Keys that have a record."""
         wanted = set(keys)
         return {key for pack in self.all() for key in wanted & pack.numbers.keys()} if wanted else set()
 
@@ -100,7 +99,7 @@ class Packs:
     def join(self, packs: Sequence[Pack], keys: Sequence[str]) -> None:
         """Write several packs as one, the records with these keys first, and delete them. OSError if that fails.
 
-        Of the other records those of the packs used last are kept, as many as there are of the first.
+        Of the others, the records of the packs used last are kept, as many as there are of the first.
         """
         place = {key: pack for pack in reversed(packs) for key in pack.keys}
         first = dict.fromkeys(key for key in keys if key in place)
@@ -124,7 +123,7 @@ class Packs:
 
 
 def files_by_use(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    """Every file of arrays below a folder: when it was used last, its size, its path."""
+    """Files of arrays below a folder: time of last use, size, path."""
     for path in folder.rglob("*"):
         with suppress(OSError):  # deleted since
             if path.is_file() and path.suffix not in (".verified", ".tmp"):

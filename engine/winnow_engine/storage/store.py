@@ -1,8 +1,7 @@
 """The cache on disk: named arrays under a content hash, in one SQLite file and in packs.
 
-SQLite takes what is made bit by bit, and makes every write atomic, whatever kills the process. Packs (packs.py) take
-what is made at once, and what is needed together. Several processes share both. Everything has a checksum; what is
-damaged counts as missing.
+SQLite takes small and gradual records, and makes every write atomic, whatever kills the process. Packs (packs.py) take
+large ones that are needed together. Several processes share both. Damaged records count as missing.
 """
 
 from __future__ import annotations
@@ -46,25 +45,25 @@ CACHE_BYTES = 4 * 10**9
 
 
 def content_key(path: str, data: bytes) -> str:
-    """The key of a file's records. The path is part of it, because the drafter reads the path too."""
+    """Key of a file's records. The path is part of it, because the drafter reads the path too."""
     return hashlib.blake2b(path.encode("utf-8", "surrogateescape") + b"\0" + data, digest_size=20).hexdigest()
 
 
 def checksum(data: bytes) -> bytes:
-    """What a record's bytes are checked against, 16 bytes."""
+    """Checksum of a record's bytes, 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 class FallbackStore(Protocol):
-    """Records that others made, packed: what a store lacks is looked up there. Never raises for what is not there."""
+    """Packed records that others made, for those that a store lacks. Never raises for a missing record."""
 
     problem: str | None
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
-        """Those keys that have a record."""
+        """Keys that have a record."""
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """The records found, by key."""
+        """Records found, by key."""
 
 
 class Store:
@@ -88,17 +87,17 @@ class Store:
         """The folder for what is kept of whole workspaces."""
 
     def attach(self, location: str, open_fallback: Callable[[str], FallbackStore]) -> None:
-        """From now on look up there, too, what this store lacks; what is found is kept here."""
+        """Look up records there, too, from now on; those found are kept here."""
         if location not in self._fallbacks:
             self._fallbacks[location] = open_fallback(location)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with what is attached, for the user."""
+        """Problems of the fallback stores, for the user."""
         return tuple(one.problem for one in list(self._fallbacks.values()) if one.problem)
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
-        """The records found, by key; each is marked as used."""
+        """Records found, by key; each is marked as used."""
         wanted = list(keys)
         found = self.packs(namespace).get(wanted)
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
@@ -114,7 +113,7 @@ class Store:
         return found
 
     def packed(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The keys found with their records as they are stored one by one; each is marked as used."""
+        """Keys found with their records as they are stored one by one; each is marked as used."""
         wanted = list(keys)
         found = self.packs(namespace).get(wanted)
         yield from ((key, _packed(record)) for key, record in found.items())
@@ -144,7 +143,7 @@ class Store:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
 
     def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The keys found in the database with their records as they are stored; each is marked as used."""
+        """Keys found in the database with their records as stored; each is marked as used."""
         for where, values in _conditions(namespace, keys):
             with self._transaction() as connection:
                 # The update comes first, so that SQLite itself waits for the write lock.
@@ -153,7 +152,7 @@ class Store:
             yield from ((key, data) for key, found, data in rows if checksum(data) == found)
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
-        """Those keys that have a record, damaged or not."""
+        """Keys that have a record, damaged or not."""
         wanted = list(keys)
         with self._transaction() as connection:
             queries = (
@@ -179,7 +178,7 @@ class Store:
 
     @contextmanager
     def writer(self, namespace: str) -> Iterator[Writer]:
-        """For records that are made one after the other. All are stored when the block ends, also by an exception."""
+        """A writer of many records. All are stored when the block ends, also by an exception."""
         writer = Writer(self, namespace)
         try:
             yield writer
@@ -187,10 +186,7 @@ class Store:
             writer.flush()
 
     def trim(self, max_bytes: int) -> int:
-        """Delete what was used longest ago until the rest fits `max_bytes`: records, packs, what is kept of workspaces.
-
-        Returns how many there were.
-        """
+        """Delete what was used longest ago until the rest fits `max_bytes`; returns the number of records and files."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT used, LENGTH(data), namespace, key FROM record").fetchall()
         files = [*files_by_use(self._folder), *files_by_use(self.workspaces)]
@@ -208,7 +204,7 @@ class Store:
         return len(gone)
 
     def _shrink(self) -> None:
-        """Give back what deleted and packed records took, if that is most of the file. SQLite itself keeps it.
+        """Give back the space of deleted and packed records, if that is most of the file. SQLite itself keeps it.
 
         The rest is copied, while other processes wait: so not if that is much (0.2 s for 160 MB of which 8 are left).
         """
@@ -239,9 +235,9 @@ class Store:
 
 
 class Writer:
-    """Stores records of one namespace many at a time, twice a second: a killed process loses what is younger.
+    """Stores records of one namespace twice a second: a killed process loses younger ones.
 
-    Where so many come that they make a pack, they are stored every two seconds, or sooner if they take much memory.
+    Records that come so fast that they make a pack are stored every two seconds, or sooner if they take much memory.
     """
 
     def __init__(self, store: Store, namespace: str) -> None:
@@ -258,7 +254,7 @@ class Writer:
             self.flush()
 
     def flush(self) -> None:
-        """Store now what waits."""
+        """Store waiting records now."""
         packed = self._bytes >= _PACK_BYTES and self._store.pack(self._namespace, self._waiting)
         if self._waiting and not packed:
             self._store.put_many(self._namespace, self._waiting)

@@ -1,4 +1,4 @@
-"""What Winnow must know about a language to cut its files into units."""
+"""The description of a language that Winnow needs to cut its files into units."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ DATA_PIECE_BYTES = 500
 
 @dataclass(frozen=True)
 class DocComment:
-    """How documentation is written: an opening and a closing line, and what each line between them begins with.
+    """Layout of documentation: an opening and a closing line, and the prefix of each line between them.
 
-    It stands above the definition or, where `inside`, before the first statement of its body, without lines of its own
-    for opening and closing.
+    It stands above the definition or, where `inside`, before the first statement of its body without lines of its own.
     """
 
     prefix: str = ""
